@@ -1,0 +1,66 @@
+# Every target prepares .venv by itself; see scripts/setup.sh.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+SHELL := /bin/bash
+
+BIN := .venv/bin
+CODE := $(wildcard src tests scripts bench examples)
+FAST_TESTS := $(wildcard tests/unit tests/properties tests/scenarios)
+PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
+
+.PHONY: help
+help: ## List what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: setup setup-run
+setup: ## Prepare .venv for development (every target does it when needed)
+	@scripts/setup.sh dev
+setup-run:
+	@scripts/setup.sh run
+
+.PHONY: demo
+demo: setup-run ## Show a plan for a mixed example cluster
+	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/demo.sh
+
+.PHONY: test
+test: lint types coverage-check ## Check everything: lint, types, requirements, all tests
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PYTEST)
+
+.PHONY: quick
+quick: setup ## Run the fast tests, in seconds, while you work
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(PYTEST) -q -m "not slow" $(FAST_TESTS)
+
+.PHONY: lint
+lint: setup ## Check style, format and who imports whom
+	@$(BIN)/ruff check $(CODE)
+	@$(BIN)/ruff format --check $(CODE)
+	@$(BIN)/lint-imports --no-logo
+
+.PHONY: format
+format: setup ## Rewrite the code in the house style
+	@$(BIN)/ruff check --fix $(CODE)
+	@$(BIN)/ruff format $(CODE)
+
+.PHONY: types
+types: setup ## Check types, strictly
+	@$(BIN)/mypy $(CODE)
+
+.PHONY: coverage-map coverage-check
+coverage-map: setup-run ## Print for every requirement the tests that show it
+	@$(BIN)/python scripts/coverage_map.py
+coverage-check: setup-run
+	@$(BIN)/python scripts/coverage_map.py --check
+
+.PHONY: bench bench-engine
+bench: bench-engine ## Run all benchmarks, each beside its peer
+bench-engine: setup-run ## Measure the engine beside a bare scan
+	@$(BIN)/python -m bench.engine
+
+.PHONY: lock
+lock: setup ## Pin all dependencies anew (ARGS=--upgrade for the newest)
+	@scripts/lock.sh $(ARGS)
+
+.PHONY: clean
+clean: ## Remove .venv, caches and build results
+	rm -rf .venv .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache build dist
+	find $(CODE) -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,276 @@
+"""Where the tasks of a job go: one, many equal ones at once, or one after another.
+
+All of it happens on the board and can be undone; a gang is a trial that is kept or rolled back.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.engine.board import Board, Devices
+from rota.engine.signature import Signature
+from rota.model.job import TopologyMode, TopologyRule
+
+Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What is to be placed of one job: per group a signature and the number of tasks."""
+
+    signatures: tuple[Signature, ...]
+    counts: tuple[int, ...]
+    needed: int
+    """At least so many in all, or none."""
+    topology: tuple[TopologyRule, ...] = ()
+    placed_at: tuple[int, ...] = ()
+    """Nodes of the tasks of this job that run already."""
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts)
+
+
+@dataclass(frozen=True, eq=False)
+class Seat:
+    """One task's place: the group it is of, the node, and the devices there."""
+
+    group: int
+    position: int
+    devices: Devices
+
+
+def place(work: Work, board: Board) -> list[Seat] | None:
+    """Places as many tasks as it can and at least the needed number; else nothing, and None."""
+    checkpoint = board.checkpoint()
+    for within, seeds in _regions(work, board, work.topology, None):
+        seats = _place_groups(work, board, within, seeds)
+        if seats is not None:
+            return seats
+        board.rollback(checkpoint)
+    return None
+
+
+def place_equal(signature: Signature, board: Board, count: int, within: Bools | None = None) -> Int64s:
+    """Puts up to `count` equal tasks on the board and gives their positions, in the order in which
+    one by one they would have been placed."""
+    if signature.needs_turns:
+        return _in_turns(signature, board, count, within, ())
+    if count == 1:
+        at = best(signature.local_scores(), within)
+        if at < 0:
+            return np.empty(0, dtype=np.int64)
+        board.put(at, signature.demand, signature.footprint)
+        return np.array((at,), dtype=np.int64)
+    positions = _climb(signature, count, within)
+    board.put_many(positions, signature.demand, signature.footprint)
+    return positions
+
+
+def best(scores: Int64s, within: Bools | None) -> int:
+    """The first position with the highest score, -1 where every node is refused."""
+    if within is not None:
+        scores = np.where(within, scores, -1)
+    if not len(scores):
+        return -1
+    at = int(scores.argmax())
+    return at if scores[at] >= 0 else -1
+
+
+def _climb(signature: Signature, count: int, within: Bools | None) -> Int64s:
+    """Many equal tasks in one go.
+
+    A placement changes the score of its own node only, so the order one by one is that of a merge:
+    each node has a ladder of scores (for its first, second, … such task), and the highest step that
+    is next on any ladder is taken. Exact for every strategy, monotone or not.
+    """
+    scores = signature.local_scores()
+    feasible = scores >= 0
+    if within is not None:
+        feasible &= within
+    positions = np.flatnonzero(feasible)
+    if not len(positions):
+        return np.empty(0, dtype=np.int64)
+    room = signature.capacity(positions).tolist()
+    depth = max(1, min(max(room), 2 + 2 * count // len(positions)))
+    ladders = signature.score_ladder(positions, 0, depth).tolist()
+    width = len(positions)
+    # One whole number holds score and position: higher scores first, then lower positions.
+    heap = [at - ladder[0] * width for at, ladder in enumerate(ladders)]
+    heapq.heapify(heap)
+    steps = [0] * width
+    picks: list[int] = []
+    for _ in range(count):
+        if not heap:
+            break
+        at = heap[0] % width
+        picks.append(at)
+        step = steps[at] = steps[at] + 1
+        if step >= room[at]:
+            heapq.heappop(heap)
+            continue
+        ladder = ladders[at]
+        if step >= len(ladder):
+            more = signature.score_ladder(positions[at : at + 1], step, len(ladder) + 8)
+            ladder.extend(more[0].tolist())
+        heapq.heapreplace(heap, at - ladder[step] * width)
+    return positions[picks]
+
+
+def _in_turns(
+    signature: Signature,
+    board: Board,
+    count: int,
+    within: Bools | None,
+    apart: Sequence[_Apart],
+) -> Int64s:
+    """One after another, each seeing what the one before it changed."""
+    positions: list[int] = []
+    for _ in range(count):
+        mask = within
+        for rule in apart:
+            mask = rule.free if mask is None else mask & rule.free
+        at = best(signature.turn_scores(mask), None)
+        if at < 0:
+            break
+        board.put(at, signature.demand, signature.footprint)
+        positions.append(at)
+        for rule in apart:
+            rule.use(at)
+    return np.array(positions, dtype=np.int64)
+
+
+@dataclass(eq=False)
+class _Apart:
+    """Each task in another domain: nodes of domains that are still free."""
+
+    domain: NDArray[np.int32]
+    free: Bools
+
+    def use(self, position: int) -> None:
+        self.free = self.free & (self.domain != self.domain[position])
+
+
+def _apart_rules(work: Work, board: Board) -> list[_Apart]:
+    rules = []
+    for rule in work.topology:
+        if rule.mode is TopologyMode.DIFFERENT:
+            domain = board.nodes.label(rule.key).codes
+            apart = _Apart(domain, domain >= 0)
+            for position in work.placed_at:
+                apart.use(position)
+            rules.append(apart)
+    return rules
+
+
+def _place_groups(
+    work: Work, board: Board, within: Bools | None, seeds: Sequence[Bools]
+) -> list[Seat] | None:
+    """All groups within the mask, after one task in each of the seeds' domains."""
+    apart = _apart_rules(work, board)
+    first_move = board.checkpoint()
+    left = list(work.counts)
+    order = _largest_first(work)
+    seats: list[tuple[int, int]] = []
+    for seed in seeds:
+        mask = seed if within is None else seed & within
+        if not _place_seed(work, board, order, left, mask, apart, seats):
+            return None
+    for group in order:
+        signature, count = work.signatures[group], left[group]
+        if not count:
+            continue
+        if apart:
+            positions = _in_turns(signature, board, count, within, apart)
+        else:
+            positions = place_equal(signature, board, count, within)
+        seats += [(group, position) for position in positions.tolist()]
+    if len(seats) < work.needed:
+        return None
+    devices = board.devices_since(first_move)
+    return [Seat(group, position, got) for (group, position), got in zip(seats, devices, strict=True)]
+
+
+def _place_seed(
+    work: Work,
+    board: Board,
+    order: Sequence[int],
+    left: list[int],
+    mask: Bools,
+    apart: Sequence[_Apart],
+    seats: list[tuple[int, int]],
+) -> bool:
+    for group in order:
+        if left[group]:
+            found = _in_turns(work.signatures[group], board, 1, mask, apart)
+            if len(found):
+                seats.append((group, int(found[0])))
+                left[group] -= 1
+                return True
+    return False
+
+
+def _largest_first(work: Work) -> list[int]:
+    """Large tasks find no room between small ones, small ones do between large ones."""
+    size = [int(signature.largest_share()) for signature in work.signatures]
+    return sorted(range(len(size)), key=lambda group: (-size[group], group))
+
+
+def _regions(
+    work: Work, board: Board, rules: Sequence[TopologyRule], within: Bools | None
+) -> Iterator[tuple[Bools | None, list[Bools]]]:
+    """The parts of the cluster to try, best first, and the domains that must each get a task."""
+    bounding = [rule for rule in rules if rule.mode is not TopologyMode.DIFFERENT]
+    if not bounding:
+        yield within, []
+        return
+    rule, rest = bounding[0], bounding[1:]
+    column = board.nodes.label(rule.key)
+    for chosen in _domain_choices(work, rule, column.codes, len(column.values), within):
+        inside = np.isin(column.codes, chosen)
+        mask = inside if within is None else inside & within
+        held = {int(column.codes[position]) for position in work.placed_at}
+        seeds = (
+            [column.codes == domain for domain in chosen if domain not in held]
+            if rule.mode is TopologyMode.COUNT
+            else []
+        )
+        for region, more in _regions(work, board, rest, mask):
+            yield region, seeds + more
+
+
+def _domain_choices(
+    work: Work, rule: TopologyRule, codes: NDArray[np.int32], domains: int, within: Bools | None
+) -> Iterator[list[int]]:
+    """Sets of domains that could hold the job, those with room for all of it first."""
+    room = np.zeros(domains, dtype=np.int64)
+    top = np.full(domains, -1, dtype=np.int64)
+    for signature in work.signatures:
+        scores = signature.local_scores()
+        usable = (scores >= 0) & (codes >= 0)
+        if within is not None:
+            usable &= within
+        at = np.flatnonzero(usable)
+        np.add.at(room, codes[at], signature.capacity(at))
+        np.maximum.at(top, codes[at], scores[at])
+    held = sorted({int(codes[position]) for position in work.placed_at} - {-1})
+    if rule.mode is TopologyMode.SAME:
+        candidates = held or list(range(domains))
+        fitting = [domain for domain in candidates if room[domain] >= work.needed]
+        whole = work.total
+        fitting.sort(key=lambda d: (room[d] < whole, 0 if room[d] >= whole else -room[d], -top[d], d))
+        for domain in fitting:
+            yield [domain]
+        return
+    others = sorted(
+        (d for d in range(domains) if room[d] > 0 and d not in held), key=lambda d: (-room[d], -top[d], d)
+    )
+    wanted = rule.count - len(held)
+    if 0 <= wanted <= len(others):
+        yield sorted(held + others[:wanted])

@@ -1,0 +1,176 @@
+"""What a plugin is, to those who write one and to the engine that calls it.
+
+Built-in rules that look at a node's fixed properties are `NodeFilter`s and `NodeScore`s: they
+judge all nodes at once, by columns, and are asked once for each kind of task. Plugins from
+outside derive from `Plugin`; they see the state as it changes and may be wrong: every call goes
+through a guard, and one that fails counts as silent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.model.job import Job, JobTemplate
+from rota.model.node import NodeSpec
+from rota.model.plan import Binding
+from rota.model.task import TaskSpec
+from rota.model.verdict import Reason
+from rota.snapshot import rows
+from rota.snapshot.demand import Demand
+from rota.snapshot.nodes import NodeColumns
+
+Bools = NDArray[np.bool_]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+T = TypeVar("T")
+
+FULL_SCORE = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class TaskView:
+    """The task a plugin judges. Equal tasks of equal jobs are judged once."""
+
+    template: JobTemplate
+    spec: TaskSpec
+    demand: Demand
+
+
+class NodeFilter(Protocol):
+    """Refuses nodes by what they are. `passes` decides; `refusals` is asked only to explain."""
+
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        """Which nodes will do; None: all."""
+        ...
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterable[tuple[Reason, Bools]]:
+        """Reasons and the nodes they refuse; together the complement of `passes`."""
+        ...
+
+
+class NodeScore(Protocol):
+    """Rates nodes by what they are, 0 to FULL_SCORE, under one of the criteria."""
+
+    criterion: str
+
+    def rate(self, task: TaskView, nodes: NodeColumns) -> Int64s | None:
+        """None: all alike."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class StateView:
+    """All nodes as they are at this moment of the decision; arrays are not to be written to."""
+
+    nodes: NodeColumns
+    free: Int64s
+    gpu_free: Int32s
+
+    def node(self, position: int) -> NodeView:
+        return NodeView(self, position)
+
+
+@dataclass(frozen=True, eq=False)
+class NodeView:
+    """One node as it is at this moment of the decision."""
+
+    _state: StateView
+    position: int
+
+    @property
+    def name(self) -> str:
+        return self._state.nodes.names[self.position]
+
+    @property
+    def spec(self) -> NodeSpec:
+        return self._state.nodes.specs[self.position]
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return dict(self.spec.labels)
+
+    def free(self, resource: str) -> int:
+        """In base units: cpu in thousandths, memory and storage in bytes, gpu in thousandths."""
+        row = self._state.nodes.index.row.get(resource)
+        return 0 if row is None else int(self._state.free[row, self.position])
+
+    def free_devices(self) -> list[int]:
+        """What is left of each GPU, in thousandths."""
+        count = self.spec.gpus.count
+        return [int(left) for left in self._state.gpu_free[self.position, :count]]
+
+    @property
+    def task_count(self) -> int:
+        free = int(self._state.free[rows.SHARES, self.position])
+        return 0 if free <= 0 else rows.NODE_SHARES - free
+
+
+class Plugin:
+    """Base of plugins from outside. Override what you need; a method not overridden isn't called.
+
+    `filter` and `score` see one node; `filter_rows` and `score_rows` see many at once and are the
+    ones to override where speed counts. Results may depend on the arguments only.
+    """
+
+    name: str = ""
+
+    def __init__(self, settings: dict[str, str]) -> None:
+        self.settings = settings
+
+    def filter(self, task: TaskView, node: NodeView) -> str | None:
+        """Why the task may not run there; None: it may."""
+        return None
+
+    def score(self, task: TaskView, node: NodeView) -> int:
+        """How good the node is for the task, 0 to FULL_SCORE."""
+        return 0
+
+    def on_job_scheduled(self, job: Job, bindings: Sequence[Binding]) -> None:
+        """Told once a plan that binds tasks of the job is complete."""
+
+    def filter_rows(self, task: TaskView, state: StateView, positions: Int64s) -> Bools:
+        passed = (self.filter(task, state.node(at)) is None for at in positions.tolist())
+        return np.fromiter(passed, np.bool_, len(positions))
+
+    def score_rows(self, task: TaskView, state: StateView, positions: Int64s) -> Int64s:
+        scores = (self.score(task, state.node(at)) for at in positions.tolist())
+        return np.fromiter(scores, np.int64, len(positions))
+
+    @property
+    def filters(self) -> bool:
+        return _overrides(self, "filter") or _overrides(self, "filter_rows")
+
+    @property
+    def scores(self) -> bool:
+        return _overrides(self, "score") or _overrides(self, "score_rows")
+
+
+def _overrides(plugin: Plugin, method: str) -> bool:
+    return getattr(type(plugin), method) is not getattr(Plugin, method)
+
+
+Guard = Callable[[Callable[[], object]], object]
+"""Calls a plugin's function and gives its result, or raises. The shell's guard has a time limit."""
+
+
+def unguarded(call: Callable[[], object]) -> object:
+    return call()
+
+
+PluginMaker = Callable[[dict[str, str]], Plugin]
+
+
+@dataclass(frozen=True)
+class Plugins:
+    """All that takes part in a decision: the built-in rules in the order in which they are asked,
+    and the plugins from outside that policies may name."""
+
+    filters: tuple[NodeFilter, ...] = ()
+    scores: tuple[NodeScore, ...] = ()
+    by_name: Mapping[str, PluginMaker] = field(default_factory=dict)
+    guard: Guard = unguarded

@@ -1,0 +1,135 @@
+"""Quotas: what a tenant may hold, what it lends while idle, and what it takes back.
+
+The tenants of one level that have a quota for a resource form a pool. A tenant may always use its
+own nominal amount; beyond that it borrows what others of the pool leave idle and are willing to
+lend. When the pool is exhausted by borrowers, an owner that is within its own amount has the right
+to take back: who borrows then is evicted (see `preempt.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.model.job import JobTemplate
+from rota.model.policy import FairShare
+from rota.model.verdict import Code, Reason
+from rota.snapshot.state import Snapshot
+
+Int64s = NDArray[np.int64]
+Path = tuple[str, ...]
+
+
+@dataclass(eq=False)
+class _Account:
+    nominal: int
+    borrowable: int | None
+    lendable: int
+    used: int = 0
+
+    @property
+    def idle(self) -> int:
+        return max(0, self.nominal - self.used)
+
+    @property
+    def borrowed(self) -> int:
+        return max(0, self.used - self.nominal)
+
+
+@dataclass(frozen=True)
+class QuotaAnswer:
+    """How many tasks of a kind may start: at once, and if what was lent is taken back."""
+
+    at_once: int
+    with_reclaim: int
+    reason: Reason | None
+    """What limits it; None: nothing."""
+
+
+class Quotas:
+    def __init__(self, snapshot: Snapshot, policy: FairShare) -> None:
+        self._row = snapshot.nodes.index.row
+        self._pools: dict[tuple[Path, str], dict[Path, _Account]] = {}
+        """(parent, resource) → accounts of the tenants below that parent"""
+        for tenant in policy.tenants:
+            if tenant.quota is None:
+                continue
+            path = tuple(tenant.path.split("/"))
+            borrowable, lendable = tenant.quota.borrowable, tenant.quota.lendable
+            for resource, nominal in tenant.quota.nominal:
+                account = _Account(
+                    nominal,
+                    None if borrowable is None else dict(borrowable).get(resource, 0),
+                    nominal if lendable is None else min(nominal, dict(lendable).get(resource, 0)),
+                )
+                self._pools.setdefault((path[:-1], resource), {})[path] = account
+        if self._pools:
+            self._count_running(snapshot)
+
+    @property
+    def any(self) -> bool:
+        return bool(self._pools)
+
+    def charge(self, template: JobTemplate, amounts: Int64s, count: int = 1) -> None:
+        for account, asked in self._accounts(template, amounts):
+            account.used += asked * count
+
+    def ask(self, template: JobTemplate, amounts: Int64s, count: int) -> QuotaAnswer:
+        """Of `count` tasks that ask for `amounts` each, how many the quotas allow."""
+        at_once = with_reclaim = count
+        reason: Reason | None = None
+        for (parent, resource), pool in self._pools.items():
+            path = _member(template, parent)
+            asked = self._asked(amounts, resource)
+            if path not in pool or not asked:
+                continue
+            account = pool[path]
+            lendable = sum(min(other.idle, other.lendable) for key, other in pool.items() if key != path)
+            debt = sum(other.borrowed for key, other in pool.items() if key != path)
+            own = account.nominal - account.used
+            in_pool = max(own, 0) + lendable - debt - account.borrowed
+            limit = own + (lendable if account.borrowable is None else account.borrowable)
+            now = max(0, min(limit, in_pool)) // asked
+            reclaimable = max(now, max(0, own) // asked)
+            if now < at_once:
+                at_once = now
+                most = account.nominal + (
+                    sum(other.lendable for key, other in pool.items() if key != path)
+                    if account.borrowable is None
+                    else account.borrowable
+                )
+                code = Code.QUOTA if asked <= most else Code.QUOTA_BEYOND
+                reason = Reason(code, f"{'/'.join(path)} {resource}", asked, max(0, most - account.used))
+            with_reclaim = min(with_reclaim, reclaimable)
+        return QuotaAnswer(at_once, with_reclaim, reason)
+
+    def borrows(self, template: JobTemplate, amounts: Int64s) -> bool:
+        """Whether its tenant holds more than its own of anything that the task holds."""
+        return any(account.borrowed and asked for account, asked in self._accounts(template, amounts))
+
+    def _asked(self, amounts: Int64s, resource: str) -> int:
+        row = self._row.get(resource)
+        return 0 if row is None else int(amounts[row])
+
+    def _accounts(self, template: JobTemplate, amounts: Int64s) -> list[tuple[_Account, int]]:
+        found = []
+        for (parent, resource), pool in self._pools.items():
+            account = pool.get(_member(template, parent))
+            if account is not None:
+                found.append((account, self._asked(amounts, resource)))
+        return found
+
+    def _count_running(self, snapshot: Snapshot) -> None:
+        running = snapshot.running
+        counts = np.bincount(running.spec, minlength=len(running.kinds))
+        for (template, group), count in zip(running.kinds, counts.tolist(), strict=True):
+            self.charge(template, snapshot.demand(template.groups[group].spec).take, count)
+
+
+def _member(template: JobTemplate, parent: Path) -> Path:
+    """The path of the job's tenant at the level below `parent`; no member of any pool otherwise."""
+    if not parent:
+        return (template.project,)
+    return (template.project, template.user) if parent == (template.project,) else ()

@@ -1,0 +1,302 @@
+"""How many tasks of which kind each topology domain holds.
+
+Affinity between jobs and spreading are questions about counts per domain (a zone, a rack, a
+host). A counter is an array over the domains of one key; what a placement does to the counters
+is compiled once a kind of task (its footprint), and what a kind demands of them (its rules) too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.model.ids import Labels
+from rota.model.selectors import Selector
+from rota.model.task import JobAffinity, TaskSpec
+from rota.snapshot.nodes import NodeColumns
+from rota.snapshot.running import RunningColumns
+
+Bools = NDArray[np.bool_]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+ALL_NAMESPACES = "*"
+
+
+@dataclass(eq=False)
+class Counter:
+    """Tasks by domain. The last place collects the nodes that lack the key, and is never read as
+    a domain."""
+
+    domain: Int32s
+    """[node] index of its domain, -1 (the last place) where the node lacks the key"""
+    count: Int64s
+    has_key: Bools
+    total: int = 0
+    """Over all domains; kept because the first-of-its-kind rule asks for it each time."""
+
+    def add(self, position: int, amount: int) -> None:
+        domain = self.domain[position]
+        if domain >= 0:
+            self.count[domain] += amount
+            self.total += amount
+
+    def add_many(self, positions: Int64s, amount: int) -> None:
+        domains = self.domain[positions]
+        domains = domains[domains >= 0]
+        np.add.at(self.count, domains, amount)
+        self.total += amount * len(domains)
+
+    def by_node(self) -> Int64s:
+        return self.count.take(self.domain, mode="wrap")
+
+
+@dataclass(frozen=True, eq=False)
+class Footprint:
+    """The counters that a task of this kind is counted in."""
+
+    counters: tuple[Counter, ...] = ()
+
+    def add(self, position: int, amount: int) -> None:
+        for counter in self.counters:
+            counter.add(position, amount)
+
+    def add_many(self, positions: Int64s, amount: int) -> None:
+        for counter in self.counters:
+            counter.add_many(positions, amount)
+
+
+NO_FOOTPRINT = Footprint()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Tasks that a selector selects within namespaces: what an affinity term counts."""
+
+    selector: Selector
+    namespaces: tuple[str, ...]
+
+    def includes(self, namespace: str, labels: Labels) -> bool:
+        return (ALL_NAMESPACES in self.namespaces or namespace in self.namespaces) and self.selector.selects(
+            labels
+        )
+
+
+def affinity_group(term: JobAffinity, namespace: str) -> Group:
+    return Group(term.selector, term.namespaces or (namespace,))
+
+
+@dataclass(frozen=True)
+class _Owned:
+    """Counts tasks that own a required anti-affinity against the group, not members of it."""
+
+    group: Group
+
+
+class Topology:
+    """All counters of a cycle, made when the first kind of task asks for one."""
+
+    def __init__(self, nodes: NodeColumns, running: RunningColumns) -> None:
+        self._nodes = nodes
+        self._running = running
+        self._counters: dict[tuple[Group | _Owned, str], Counter] = {}
+
+    def prepare(self, kinds: Iterable[tuple[str, TaskSpec]]) -> None:
+        """Makes every counter that these kinds of tasks (with their namespaces) ask for, so that
+        footprints compiled later are complete."""
+        for namespace, spec in kinds:
+            for term in spec.job_affinity:
+                group = affinity_group(term, namespace)
+                self._make(group, term.topology_key)
+                if term.anti and term.is_required:
+                    self._make(_Owned(group), term.topology_key)
+            for spread in spec.spread:
+                self._make(Group(spread.selector, (namespace,)), spread.topology_key)
+
+    def members(self, group: Group, key: str) -> Counter:
+        return self._counters[group, key]
+
+    def owners(self, group: Group, key: str) -> Counter:
+        return self._counters[_Owned(group), key]
+
+    def owned_against(self, namespace: str, labels: Labels) -> list[Counter]:
+        """Counters of the tasks whose anti-affinity is against tasks with these labels."""
+        return [
+            counter
+            for (group, _), counter in self._counters.items()
+            if isinstance(group, _Owned) and group.group.includes(namespace, labels)
+        ]
+
+    def footprint(self, namespace: str, spec: TaskSpec) -> Footprint:
+        if not self._counters:
+            return NO_FOOTPRINT
+        counters = [
+            counter
+            for (group, key), counter in self._counters.items()
+            if _counts(group, key, namespace, spec)
+        ]
+        return Footprint(tuple(counters)) if counters else NO_FOOTPRINT
+
+    def _make(self, group: Group | _Owned, key: str) -> None:
+        if (group, key) in self._counters:
+            return
+        column = self._nodes.label(key)
+        counter = Counter(
+            domain=column.codes,
+            count=np.zeros(len(column.values) + 1, dtype=np.int64),
+            has_key=column.codes >= 0,
+        )
+        counted = np.fromiter(
+            (
+                _counts(group, key, template.namespace, template.groups[number].spec)
+                for template, number in self._running.kinds
+            ),
+            np.bool_,
+            len(self._running.kinds),
+        )
+        if counted.any():
+            counter.add_many(self._running.node[counted[self._running.spec]].astype(np.int64), 1)
+        self._counters[group, key] = counter
+
+
+def _counts(group: Group | _Owned, key: str, namespace: str, spec: TaskSpec) -> bool:
+    if isinstance(group, Group):
+        return group.includes(namespace, spec.labels)
+    return any(
+        term.anti
+        and term.is_required
+        and term.topology_key == key
+        and affinity_group(term, namespace) == group.group
+        for term in spec.job_affinity
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """Required affinity: a task of the group in the domain, or the first of its kind anywhere."""
+
+    term: JobAffinity
+    counter: Counter
+    may_be_first: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Away:
+    """Required anti-affinity, of this task or, turned round, of one that runs."""
+
+    term: JobAffinity | None
+    counter: Counter
+
+
+@dataclass(frozen=True, eq=False)
+class Even:
+    """A spread; `counts_itself` where the task is one of those it spreads."""
+
+    max_skew: int
+    min_domains: int
+    key: str
+    required: bool
+    counter: Counter
+    counts_itself: bool
+    eligible_domains: Int64s
+
+
+@dataclass(frozen=True, eq=False)
+class Wish:
+    weight: int
+    anti: bool
+    counter: Counter
+
+
+@dataclass(frozen=True, eq=False)
+class DomainRules:
+    """What one kind of task demands of the counters."""
+
+    near: tuple[Near, ...] = ()
+    away: tuple[Away, ...] = ()
+    even: tuple[Even, ...] = ()
+    wishes: tuple[Wish, ...] = ()
+    wish_weight: int = field(default=0)
+
+    @property
+    def any(self) -> bool:
+        return bool(self.near or self.away or self.even or self.wishes)
+
+    def allowed(self) -> Bools | None:
+        """Which nodes the required rules allow; None: all."""
+        masks = [near_allowed(rule) for rule in self.near]
+        masks += [away_allowed(rule) for rule in self.away]
+        masks += [even_allowed(rule) for rule in self.even if rule.required]
+        if not masks:
+            return None
+        result = masks[0]
+        for mask in masks[1:]:
+            result = result & mask
+        return result
+
+    def wish_score(self) -> Int64s | None:
+        """The sum of weight × satisfaction in thousandths; None: no wishes."""
+        total: Int64s | None = None
+        for wish in self.wishes:
+            score = wish.weight * _satisfaction(wish)
+            part = score.take(wish.counter.domain, mode="wrap")
+            total = part if total is None else total + part
+        for rule in self.even:
+            if not rule.required:
+                part = SPREAD_WISH_WEIGHT * _evenness(rule).take(rule.counter.domain, mode="wrap")
+                total = part if total is None else total + part
+        return total
+
+
+SPREAD_WISH_WEIGHT = 100
+"""A spread that is only wished for weighs as much as the strongest preferred affinity."""
+
+
+def near_allowed(rule: Near) -> Bools:
+    if rule.may_be_first and rule.counter.total == 0:
+        return rule.counter.has_key
+    held = rule.counter.count > 0
+    held[-1] = False
+    return held.take(rule.counter.domain, mode="wrap")
+
+
+def away_allowed(rule: Away) -> Bools:
+    clear = rule.counter.count == 0
+    clear[-1] = True
+    return clear.take(rule.counter.domain, mode="wrap")
+
+
+def even_allowed(rule: Even) -> Bools:
+    count = rule.counter.count
+    eligible = count[rule.eligible_domains]
+    enough = len(eligible) >= rule.min_domains
+    least = int(eligible.min()) if len(eligible) and enough else 0
+    fair: Bools = count + int(rule.counts_itself) - least <= rule.max_skew
+    fair[-1] = False
+    allowed: Bools = fair.take(rule.counter.domain, mode="wrap")
+    return allowed
+
+
+def _satisfaction(wish: Wish) -> Int64s:
+    """Thousandths by domain: nearness is all or nothing, distance shrinks with each task there."""
+    count = wish.counter.count
+    if wish.anti:
+        score = 1000 // (1 + count)
+        score[-1] = 1000
+    else:
+        score = np.where(count > 0, 1000, 0)
+        score[-1] = 0
+    return score
+
+
+def _evenness(rule: Even) -> Int64s:
+    count = rule.counter.count
+    if not len(rule.eligible_domains):
+        return np.zeros_like(count)
+    least = int(count[rule.eligible_domains].min())
+    score: Int64s = 1000 // (1 + np.maximum(count - least, 0))
+    score[-1] = 0
+    return score

@@ -1,0 +1,218 @@
+"""Why each node refuses a task: the reasons behind the masks, in the order of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.engine.board import Board
+from rota.engine.place import Work
+from rota.engine.plugin import NodeFilter
+from rota.engine.signature import Signature
+from rota.engine.topology import DomainRules, away_allowed, even_allowed, near_allowed
+from rota.model.task import JobAffinity
+from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.snapshot import rows
+from rota.snapshot.rows import is_port
+
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRefusal:
+    """One reason and the nodes for which it is the first."""
+
+    reason: Reason
+    nodes: Bools
+
+
+def verdict_of(work: Work, board: Board, filters: Sequence[NodeFilter]) -> tuple[Verdict, list[NodeRefusal]]:
+    """Why the job can't start, from the group that has the fewest nodes to go to."""
+    if not len(board.nodes):
+        reason = Reason(Code.NO_NODES)
+        return Verdict(Kind.NEVER, (Refusal(reason, 0),)), []
+    verdicts = [_group_verdict(work, group, board, filters) for group in range(len(work.counts))]
+    return min(verdicts, key=lambda found: (found[0].kind is not Kind.NEVER, _room_for(found[1])))
+
+
+def _room_for(refusals: list[NodeRefusal]) -> int:
+    return sum(refusal.reason.available for refusal in refusals if refusal.reason.code is Code.GANG)
+
+
+def _group_verdict(
+    work: Work, group: int, board: Board, filters: Sequence[NodeFilter]
+) -> tuple[Verdict, list[NodeRefusal]]:
+    signature = work.signatures[group]
+    refusals = node_refusals(signature, board, filters)
+    left = np.ones(len(board.nodes), dtype=np.bool_)
+    for refusal in refusals:
+        left &= ~refusal.nodes
+    if left.any():
+        refusals.append(NodeRefusal(_too_little_room(work, group, board, left), left))
+    possible = any(refusal.reason.kind is Kind.NOT_NOW for refusal in refusals)
+    if possible and work.needed > work.total - work.counts[group]:
+        least = work.needed - (work.total - work.counts[group])
+        most = _room_when_empty(signature, board, refusals)
+        if most < least:
+            possible = False
+            reason = Reason(Code.GANG_BEYOND_CAPACITY, asked=least, available=most)
+            refusals = [
+                NodeRefusal(reason, refusal.nodes)
+                if refusal.reason.code in (Code.GANG, Code.TOPOLOGY)
+                else refusal
+                for refusal in refusals
+            ]
+            if not any(refusal.reason is reason for refusal in refusals):
+                refusals.append(NodeRefusal(reason, np.zeros(len(board.nodes), dtype=np.bool_)))
+    refusals = _merged(refusals)
+    verdict = Verdict(
+        Kind.NOT_NOW if possible else Kind.NEVER,
+        tuple(Refusal(refusal.reason, int(refusal.nodes.sum())) for refusal in refusals),
+    )
+    return verdict, refusals
+
+
+def _merged(refusals: list[NodeRefusal]) -> list[NodeRefusal]:
+    """One entry a reason, the most frequent first."""
+    nodes: dict[Reason, Bools] = {}
+    for refusal in refusals:
+        known = nodes.get(refusal.reason)
+        nodes[refusal.reason] = refusal.nodes if known is None else known | refusal.nodes
+    ordered = sorted(nodes, key=lambda r: (-int(nodes[r].sum()), r.code.value, r.subject, r.detail))
+    return [NodeRefusal(reason, nodes[reason]) for reason in ordered]
+
+
+def _too_little_room(work: Work, group: int, board: Board, left: Bools) -> Reason:
+    signature = work.signatures[group]
+    if work.topology:
+        rule = work.topology[0]
+        return Reason(Code.TOPOLOGY, rule.key, asked=work.needed, detail=_topology_text(work))
+    room = int(signature.capacity(np.flatnonzero(left)).sum())
+    return Reason(Code.GANG, asked=work.needed, available=min(room, work.needed))
+
+
+def _topology_text(work: Work) -> str:
+    return ", ".join(f"{rule.key}: {rule.count if rule.count else rule.mode.value}" for rule in work.topology)
+
+
+def _room_when_empty(signature: Signature, board: Board, refusals: list[NodeRefusal]) -> int:
+    """How many such tasks the cluster could hold if nothing else ran."""
+    usable = np.ones(len(board.nodes), dtype=np.bool_)
+    for refusal in refusals:
+        if refusal.reason.kind is Kind.NEVER:
+            usable &= ~refusal.nodes
+    take = signature.demand.take
+    room = np.full(len(board.nodes), rows.NODE_SHARES, dtype=np.int64)
+    for row in np.flatnonzero(take > 0).tolist():
+        if row not in (rows.GPU_MILLI, rows.GPU_BEST, rows.GPU_IDLE):
+            np.minimum(room, board.nodes.capacity[row] // take[row], out=room)
+    if signature.demand.gpu.is_fraction:
+        per_device = board.nodes.gpu_capacity // signature.demand.gpu.share_milli
+        np.minimum(room, per_device.sum(axis=1), out=room)
+    elif signature.demand.uses_gpu:
+        idle = board.nodes.capacity[rows.GPU_IDLE] // signature.demand.gpu.count
+        np.minimum(room, idle, out=room)
+    return int(room[usable].sum())
+
+
+def node_refusals(signature: Signature, board: Board, filters: Sequence[NodeFilter]) -> list[NodeRefusal]:
+    """Each node at most once, under the first reason that refuses it."""
+    open_nodes = np.ones(len(board.nodes), dtype=np.bool_)
+    found: list[NodeRefusal] = []
+    for reason, refused in _all_refusals(signature, board, filters):
+        first = refused & open_nodes
+        if first.any():
+            found.append(NodeRefusal(reason, first))
+            open_nodes &= ~first
+    return [_with_amounts(refusal, signature, board) for refusal in found]
+
+
+def _all_refusals(
+    signature: Signature, board: Board, filters: Sequence[NodeFilter]
+) -> Iterator[tuple[Reason, Bools]]:
+    for one in filters:
+        yield from one.refusals(signature.task, board.nodes)
+    yield from _beyond_capacity(signature, board)
+    yield from _insufficient(signature, board)
+    yield from _domain_refusals(signature.domain_rules)
+    yield from signature.plugin_refusals()
+
+
+def _resource_name(row: int, board: Board) -> str:
+    return board.nodes.index.names[row]
+
+
+def _asked_rows(signature: Signature) -> list[tuple[int, int]]:
+    """(row, need), amounts a user knows first; the GPU total says nothing that devices don't."""
+    need = signature.demand.need
+    order = (rows.CPU, rows.MEMORY, rows.GPU_IDLE, rows.GPU_BEST, rows.STORAGE, rows.SLOTS)
+    extended = range(rows.GPU_ROWS, len(need))
+    return [(row, int(need[row])) for row in (*order, *extended) if need[row] > 0]
+
+
+def _beyond_capacity(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
+    for row, need in _asked_rows(signature):
+        if not is_port(_resource_name(row, board)):
+            yield _amount_reason(Code.BEYOND_CAPACITY, row, need, board), board.nodes.capacity[row] < need
+
+
+def _insufficient(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
+    shares = int(signature.demand.need[rows.SHARES])
+    busy = board.free[rows.SHARES] < shares
+    code = Code.NODE_IN_USE if shares == rows.NODE_SHARES else Code.NODE_EXCLUSIVE
+    yield Reason(code), busy
+    for row, need in _asked_rows(signature):
+        short = board.free[row] < need
+        if is_port(_resource_name(row, board)):
+            yield Reason(Code.PORT_TAKEN, _resource_name(row, board).removeprefix("port:")), short
+        else:
+            yield _amount_reason(Code.INSUFFICIENT, row, need, board), short
+
+
+def _amount_reason(code: Code, row: int, need: int, board: Board) -> Reason:
+    if row == rows.GPU_IDLE:
+        return Reason(code, "gpu", need * 1000)
+    if row == rows.GPU_BEST:
+        return Reason(code, "gpu share", need)
+    return Reason(code, _resource_name(row, board), need)
+
+
+def _with_amounts(refusal: NodeRefusal, signature: Signature, board: Board) -> NodeRefusal:
+    """Adds the most that any of the refused nodes has of what is lacking."""
+    reason = refusal.reason
+    if reason.code not in (Code.BEYOND_CAPACITY, Code.INSUFFICIENT):
+        return refusal
+    table = board.nodes.capacity if reason.code is Code.BEYOND_CAPACITY else board.free
+    if reason.subject == "gpu":
+        most = 1000 * int(table[rows.GPU_IDLE][refusal.nodes].max())
+    elif reason.subject == "gpu share":
+        most = int(table[rows.GPU_BEST][refusal.nodes].max())
+    else:
+        most = int(table[board.nodes.index.row[reason.subject]][refusal.nodes].max())
+    return NodeRefusal(Reason(reason.code, reason.subject, reason.asked, max(0, most)), refusal.nodes)
+
+
+def _domain_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
+    for near in rules.near:
+        yield Reason(Code.TOPOLOGY_LABEL_MISSING, near.term.topology_key), ~near.counter.has_key
+        yield Reason(Code.JOB_AFFINITY, term_text(near.term)), ~near_allowed(near)
+    for away in rules.away:
+        if away.term is not None:
+            yield Reason(Code.JOB_ANTI_AFFINITY, term_text(away.term)), ~away_allowed(away)
+        else:
+            yield Reason(Code.RUNNING_ANTI_AFFINITY), ~away_allowed(away)
+    for even in rules.even:
+        if even.required:
+            yield Reason(Code.TOPOLOGY_LABEL_MISSING, even.key), ~even.counter.has_key
+            yield Reason(Code.SPREAD, even.key, asked=even.max_skew), ~even_allowed(even)
+
+
+def term_text(term: JobAffinity) -> str:
+    conditions = []
+    for requirement in term.selector.requirements:
+        values = ",".join(requirement.values)
+        conditions.append(f"{requirement.key} {requirement.operator.value} {values}".strip())
+    return f"{term.topology_key}: {' and '.join(conditions) or 'any job'}"

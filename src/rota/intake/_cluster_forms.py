@@ -1,0 +1,59 @@
+"""Clusters as they are written."""
+
+from typing import Annotated
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from rota.intake._fields import Amount
+from rota.intake._forms import AmountsForm, Count, Form, LabelsForm, Positive, TaintForm
+from rota.intake._job_forms import JobForm
+
+
+class GpusForm(Form):
+    count: Count
+    model: str = ""
+
+
+class MachineForm(Form, kw_only=True):
+    """What nodes and offers of nodes have in common."""
+
+    name: str
+    backend: str = "local"
+    pool: str = "default"
+    labels: LabelsForm = field(default_factory=dict)
+    resources: AmountsForm
+    gpus: Count | GpusForm = 0
+    taints: tuple[str | TaintForm, ...] = ()
+    price_per_hour: Amount = 0
+
+
+KIND_FIELDS = frozenset(MachineForm.__struct_fields__) - {"name"}
+"""Those that machines of one kind have in common."""
+
+
+class NodeForm(MachineForm):
+    count: Positive | UnsetType = UNSET
+    load: Annotated[float, Meta(ge=0, le=1)] = 0
+    ready: bool = True
+    cordoned: bool = False
+
+
+class OfferForm(MachineForm, kw_only=True):
+    limit: Positive
+    startup: Amount = 0
+
+
+class UsageForm(Form):
+    tenant: str
+    as_of: Amount
+    cpu: Amount | UnsetType = UNSET
+    memory: Amount | UnsetType = UNSET
+    storage: Amount | UnsetType = UNSET
+    gpu: Amount | UnsetType = UNSET
+
+
+class ClusterForm(Form):
+    nodes: tuple[NodeForm, ...] = ()
+    offers: tuple[OfferForm, ...] = ()
+    usage: tuple[UsageForm, ...] = ()
+    jobs: tuple[JobForm, ...] = ()

@@ -1,0 +1,129 @@
+"""A cluster's objects as the records that decisions are made from."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
+
+from msgspec import structs
+
+from rota.intake.document import Document
+from rota.intake.kubernetes import objects
+from rota.intake.kubernetes.faults import Faults
+from rota.intake.kubernetes.gangs import as_gang
+from rota.intake.kubernetes.jobs import BatchJobReader, as_job
+from rota.intake.kubernetes.manifests import Manifests
+from rota.intake.kubernetes.namespaces import Namespaces, namespace_of
+from rota.intake.kubernetes.nodes import as_node
+from rota.intake.kubernetes.notes import Note, Notes
+from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, GangKeys, PodReader, PodState, PodTask
+from rota.intake.kubernetes.priority import PriorityClasses
+from rota.intake.kubernetes.volumes import Volumes
+from rota.model.cluster import ClusterRecords
+from rota.model.ids import JobId, NodeName
+from rota.model.job import JobRecord
+from rota.model.node import Node
+
+T = TypeVar("T")
+
+
+class Reading(NamedTuple):
+    records: ClusterRecords
+    notes: tuple[Note, ...]
+    """What was left out and why, where that is no error."""
+
+
+def read_cluster(documents: Iterable[Document], gang_keys: GangKeys = DEFAULT_GANG_KEYS) -> Reading:
+    """The cluster that these manifests describe together. InputError says all that is wrong with them."""
+    faults, notes = Faults(), Notes()
+    reader = _ClusterReader(Manifests(documents, faults, notes), gang_keys, faults, notes)
+    nodes = reader.nodes()
+    pods = reader.pods({node.name for node in nodes})
+    jobs = reader.jobs(pods, reader.pods_to_come(pods))
+    faults.raise_any()
+    return Reading(ClusterRecords(nodes=tuple(nodes), jobs=tuple(jobs)), notes.all())
+
+
+class _ClusterReader:
+    def __init__(self, manifests: Manifests, gang_keys: GangKeys, faults: Faults, notes: Notes) -> None:
+        self._manifests = manifests
+        self._gang_keys = gang_keys
+        self._faults = faults
+        self._notes = notes
+        namespaces = Namespaces(self._all(objects.Namespace), self._mentioned_namespaces())
+        volumes = Volumes(self._all(objects.PersistentVolume), self._all(objects.PersistentVolumeClaim))
+        priorities = PriorityClasses(self._all(objects.PriorityClass))
+        self._pod_reader = PodReader(priorities, namespaces, volumes, gang_keys, notes)
+
+    def nodes(self) -> list[Node]:
+        nodes = []
+        for node, place in self._manifests.of(objects.Node):
+            with self._faults.of(place):
+                nodes.append(as_node(node))
+        return nodes
+
+    def pods(self, nodes: set[NodeName]) -> list[PodTask]:
+        pods = []
+        for pod, place in self._manifests.of(objects.Pod):
+            with self._faults.of(place):
+                task = self._pod_reader.read(pod, place)
+                if task.state is PodState.RUNNING and task.node not in nodes:
+                    self._notes.add(place, "on a node that is not in these files, so left out", task.name)
+                    task = structs.replace(task, state=PodState.DONE)
+                pods.append(task)
+        return pods
+
+    def pods_to_come(self, pods: Sequence[PodTask]) -> Iterator[list[PodTask]]:
+        """Of each Job those that it would create now, if any."""
+        reader = BatchJobReader(self._pod_reader, self._all(objects.Pod), {pod.name for pod in pods})
+        for job, place in self._manifests.of(objects.Job):
+            missing: list[PodTask] = []
+            with self._faults.of(place):
+                missing = reader.missing_pods(job, place)
+            if missing:
+                yield missing
+
+    def jobs(self, pods: Sequence[PodTask], pods_to_come: Iterable[list[PodTask]]) -> list[JobRecord]:
+        jobs: list[JobRecord] = []
+        gangs: defaultdict[JobId, list[PodTask]] = defaultdict(list)
+        for pod in pods:
+            self._note_gates(pod)
+            if pod.gang:
+                gangs[_gang_id(pod)].append(pod)
+            elif pod.state in (PodState.WAITING, PodState.RUNNING):
+                jobs.append(pod.as_job())
+        for missing in pods_to_come:
+            self._note_gates(missing[0])
+            if missing[0].gang:
+                gangs[_gang_id(missing[0])].extend(missing)
+            elif missing[0].state is PodState.WAITING:
+                jobs.append(as_job(missing))
+        return jobs + self._gangs(gangs)
+
+    def _gangs(self, gangs: dict[JobId, list[PodTask]]) -> list[JobRecord]:
+        records = []
+        for gang_id, pods in gangs.items():
+            with self._faults.of(pods[0].place):
+                gang = as_gang(gang_id, pods, self._gang_keys)
+                for pod in gang.held:
+                    self._notes.add(
+                        pod.place, "too few pods of its gang can start, so it is left out", pod.name
+                    )
+                if gang.record is not None:
+                    records.append(gang.record)
+        return records
+
+    def _note_gates(self, pod: PodTask) -> None:
+        if pod.state is PodState.GATED:
+            self._notes.add(pod.place, "has scheduling gates, so it is left out", pod.name)
+
+    def _all(self, wanted: type[T]) -> Iterator[T]:
+        return (found.object for found in self._manifests.of(wanted))
+
+    def _mentioned_namespaces(self) -> set[str]:
+        pods = {namespace_of(pod.metadata) for pod in self._all(objects.Pod)}
+        return pods | {namespace_of(job.metadata) for job in self._all(objects.Job)}
+
+
+def _gang_id(pod: PodTask) -> JobId:
+    """No pod's or Job's name has a colon in it."""
+    return JobId(f"{pod.template.namespace}/gang:{pod.gang}")

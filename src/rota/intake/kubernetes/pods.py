@@ -1,0 +1,237 @@
+"""A Pod as a task of the model."""
+
+from collections.abc import Mapping
+from enum import Enum
+from operator import attrgetter
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct, structs
+
+from rota.intake._fields import Field
+from rota.intake._interning import Interned
+from rota.intake.kubernetes.affinity import AffinityReader, as_spread
+from rota.intake.kubernetes.faults import FieldError
+from rota.intake.kubernetes.namespaces import Namespaces, namespace_of
+from rota.intake.kubernetes.notes import Notes
+from rota.intake.kubernetes.objects import NodeAffinity, Pod, PodNeeds, PodSpec, PodStatus
+from rota.intake.kubernetes.priority import PriorityClasses
+from rota.intake.kubernetes.resources import (
+    as_resources,
+    is_resize_infeasible,
+    pod_limits,
+    pod_requests,
+    read_amounts,
+)
+from rota.intake.kubernetes.selectors import as_labels, both, node_term, node_terms
+from rota.intake.kubernetes.taints import as_toleration
+from rota.intake.kubernetes.times import as_ms
+from rota.intake.kubernetes.volumes import Volumes
+from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.job import Job, JobRecord, JobTemplate, Placement, TaskGroup
+from rota.model.quantities import CountOrPercent, QuantityError, parse_count_or_percent
+from rota.model.resources import HostPort
+from rota.model.selectors import PreferredNodeTerm
+from rota.model.task import TaskSpec
+
+DEFAULT_SCHEDULER = "default-scheduler"
+"""Every pod that names no scheduler gets this name in Kubernetes: it stands for no choice."""
+
+
+class GangKeys(NamedTuple):
+    """How pods say which gang they belong to, and how many of it must start together."""
+
+    label: str = "batch.scheduling.k8s.io/gang"
+    annotation: str = "batch.scheduling.k8s.io/min-available"
+
+
+DEFAULT_GANG_KEYS = GangKeys()
+
+
+class PodState(Enum):
+    WAITING = "waiting"
+    GATED = "gated"
+    RUNNING = "running"
+    DONE = "done"
+    """It has succeeded, or runs out of reach: there is nothing to decide about it."""
+    GONE = "gone"
+    """It failed, or was deleted before it ran."""
+
+
+class PodTask(Struct, frozen=True):
+    """A pod as a task, while it is open whether it is a job of its own or one of a gang."""
+
+    place: Field
+    name: TaskName
+    state: PodState
+    template: JobTemplate
+    """Of the pod as a job of its own."""
+    submitted_ms: int
+    node: NodeName = NodeName("")
+    started_ms: int = 0
+    gang: str = ""
+    min_available: CountOrPercent | None = None
+    batch_job: JobId = JobId("")
+    """The Job that is yet to create it, as a job of the model."""
+
+    @property
+    def spec(self) -> TaskSpec:
+        return self.template.groups[0].spec
+
+    def placement(self, rank: int) -> Placement:
+        return Placement(rank, self.node, self.started_ms)
+
+    def as_job(self) -> JobRecord:
+        job = Job(JobId(self.name), self.template, self.submitted_ms, task_names=(self.name,))
+        return JobRecord(job, (self.placement(0),) if self.state is PodState.RUNNING else ())
+
+
+class PodReader:
+    """Reads pods in the light of the objects around them. Equal pods share one spec and template."""
+
+    def __init__(
+        self,
+        priorities: PriorityClasses,
+        namespaces: Namespaces,
+        volumes: Volumes,
+        gang_keys: GangKeys,
+        notes: Notes,
+    ) -> None:
+        self._priorities = priorities
+        self._namespaces = namespaces
+        self._volumes = volumes
+        self._gang_keys = gang_keys
+        self._notes = notes
+        self._spec_by_needs: dict[bytes, TaskSpec] = {}
+        self._specs: Interned[TaskSpec] = Interned()
+        self._templates: Interned[JobTemplate] = Interned()
+
+    def read(self, pod: Pod, place: Field) -> PodTask:
+        """FieldError where the pod isn't valid."""
+        namespace, name = namespace_of(pod.metadata), pod.metadata.name or ""
+        status = pod.status or _NO_STATUS
+        submitted_ms = as_ms(pod.metadata.creation_timestamp)
+        gang = (pod.metadata.labels or {}).get(self._gang_keys.label, "")
+        return PodTask(
+            place=place,
+            name=TaskName(f"{namespace}/{name}"),
+            state=_state(pod, status),
+            template=self._template(pod, namespace, name, place),
+            submitted_ms=submitted_ms,
+            node=NodeName(pod.spec.node_name or ""),
+            started_ms=as_ms(status.start_time) or submitted_ms,
+            gang=gang,
+            min_available=self._min_available(pod.metadata.annotations) if gang else None,
+        )
+
+    def _template(self, pod: Pod, namespace: str, name: str, place: Field) -> JobTemplate:
+        spec, priority = pod.spec, self._priorities.of(pod.spec)
+        if not self._priorities.knows(spec):
+            reason = f"its priority class {spec.priority_class_name} is not in these files, so it has none"
+            self._notes.add(place, reason, f"{namespace}/{name}")
+        deadline_s = spec.active_deadline_seconds
+        return self._templates(
+            JobTemplate(
+                groups=(TaskGroup(self._task_spec(pod, namespace, name, place)),),
+                namespace=namespace,
+                project=namespace,
+                scheduler="" if spec.scheduler_name == DEFAULT_SCHEDULER else spec.scheduler_name or "",
+                priority=priority.value,
+                may_preempt=priority.may_preempt,
+                time_limit_ms=None if deadline_s is None else 1000 * deadline_s,
+            )
+        )
+
+    def _task_spec(self, pod: Pod, namespace: str, name: str, place: Field) -> TaskSpec:
+        needs = _encode_needs(pod, namespace)
+        spec = self._spec_by_needs.get(needs)
+        if spec is None:
+            spec = self._specs(self._read_spec(pod, namespace, place))
+            self._spec_by_needs[needs] = spec
+        terms = spec.node_affinity
+        for volume_terms in self._volumes.terms_of(pod.spec.volumes, namespace, name):
+            terms = both(terms, volume_terms)
+        return (
+            spec if terms is spec.node_affinity else self._specs(structs.replace(spec, node_affinity=terms))
+        )
+
+    def _read_spec(self, pod: Pod, namespace: str, place: Field) -> TaskSpec:
+        spec, labels = pod.spec, pod.metadata.labels
+        affinity = AffinityReader(namespace, labels, self._namespaces)
+        requests = pod_requests(pod)
+        # To the model a limit without a request is a request. In Kubernetes a request of 0 is one of 0.
+        limits = {name: limit for name, limit in pod_limits(pod).items() if requests.get(name)}
+        node_affinity = (spec.affinity and spec.affinity.node_affinity) or NodeAffinity()
+        task = TaskSpec(
+            requests=as_resources(requests),
+            limits=as_resources(limits),
+            overhead=as_resources(read_amounts(spec.overhead, ("spec", "overhead"))),
+            ports=_host_ports(spec),
+            labels=as_labels(labels),
+            node_selector=as_labels(spec.node_selector),
+            node_affinity=node_terms(node_affinity.required),
+            preferred_nodes=tuple(
+                PreferredNodeTerm(one.weight, term)
+                for one in node_affinity.preferred or ()
+                if (term := node_term(one.preference)) is not None
+            ),
+            job_affinity=affinity.read(spec),
+            spread=tuple(as_spread(one, labels) for one in spec.topology_spread_constraints or ()),
+            tolerations=tuple(as_toleration(one) for one in spec.tolerations or ()),
+            runtime=spec.runtime_class_name or "",
+        )
+        for unknown in sorted(affinity.unknown_namespaces):
+            self._notes.add(
+                place, "its labels are not in these files, so namespaceSelectors miss it", unknown
+            )
+        return task
+
+    def _min_available(self, annotations: Mapping[str, object] | None) -> CountOrPercent | None:
+        key = self._gang_keys.annotation
+        if annotations is None or key not in annotations:
+            return None
+        path = ("metadata", "annotations", key)
+        try:
+            wanted = parse_count_or_percent(annotations[key])
+        except QuantityError as error:
+            raise FieldError(path, error.problem, error.remedy) from None
+        if not wanted.count and not wanted.percent_hundredths:
+            raise FieldError(path, f"a gang can't start with {wanted} of its pods", "give at least 1")
+        return wanted
+
+
+def _state(pod: Pod, status: PodStatus) -> PodState:
+    if status.phase == "Succeeded":
+        return PodState.DONE
+    if status.phase == "Failed":
+        return PodState.GONE
+    if pod.spec.node_name:
+        return PodState.RUNNING
+    if pod.metadata.deletion_timestamp is not None:
+        return PodState.GONE
+    return PodState.GATED if pod.spec.scheduling_gates else PodState.WAITING
+
+
+_NO_STATUS = PodStatus()
+_needs_of = attrgetter(*PodNeeds.__struct_fields__)
+_encode = msgspec.json.Encoder().encode
+
+
+def _encode_needs(pod: Pod, namespace: str) -> bytes:
+    """All that a task's spec is made of: most of what differs between pods of one kind isn't in it."""
+    status = pod.status or _NO_STATUS
+    resizing = (status.container_statuses, status.init_container_statuses, is_resize_infeasible(status))
+    return _encode((namespace, pod.metadata.labels, _needs_of(pod.spec), resizing))
+
+
+def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    """Of what runs side by side; with the host's network every port is one of the host."""
+    sidecars = (container for container in spec.init_containers or () if container.is_sidecar)
+    found = set()
+    for container in (*(spec.containers or ()), *sidecars):
+        for port in container.ports or ():
+            number = port.host_port or (port.container_port if spec.host_network else 0)
+            if number:
+                address = "" if port.host_ip in (None, "0.0.0.0") else port.host_ip
+                found.add(HostPort(number, port.protocol or "TCP", address or ""))
+    return tuple(sorted(found, key=lambda port: (port.port, port.protocol, port.address)))

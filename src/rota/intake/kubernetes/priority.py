@@ -1,0 +1,41 @@
+"""Priorities of pods: their own, or those of their priority classes."""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from rota.intake.kubernetes.objects import PodSpec, PriorityClass
+
+
+class PodPriority(NamedTuple):
+    value: int = 0
+    may_preempt: bool = True
+
+
+_SYSTEM_CLASSES = {
+    "system-cluster-critical": PodPriority(2_000_000_000),
+    "system-node-critical": PodPriority(2_000_001_000),
+}
+
+
+class PriorityClasses:
+    def __init__(self, classes: Iterable[PriorityClass]) -> None:
+        self._by_name = dict(_SYSTEM_CLASSES)
+        self._default = PodPriority()
+        # Of several defaults Kubernetes takes the lowest: the others are overwritten by it.
+        for one in sorted(classes, key=lambda one: -one.value):
+            priority = PodPriority(one.value, one.preemption_policy != "Never")
+            self._by_name[one.metadata.name or ""] = priority
+            if one.global_default:
+                self._default = priority
+
+    def knows(self, spec: PodSpec) -> bool:
+        """Whether the pod's priority is what it would be in the cluster."""
+        return spec.priority is not None or (spec.priority_class_name or "") in ("", *self._by_name)
+
+    def of(self, spec: PodSpec) -> PodPriority:
+        """Admission to a cluster has put the class's values into the pod: those count."""
+        inherited = self._by_name.get(spec.priority_class_name or "", self._default)
+        return PodPriority(
+            inherited.value if spec.priority is None else spec.priority,
+            inherited.may_preempt if spec.preemption_policy is None else spec.preemption_policy != "Never",
+        )

@@ -1,0 +1,87 @@
+"""The answer to "why": of one job every node's verdict, the scores, and what would help."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from rota.model.ids import JobId, NodeName
+from rota.model.verdict import Reason, Verdict
+
+
+class Outcome(Enum):
+    PLACED = "placed"
+    """This plan starts it."""
+    RUNNING = "running"
+    EVICTED = "evicted"
+    WAITING = "waiting"
+
+
+class NodeScores(Struct, frozen=True):
+    """How a node was rated when the job's first task was placed. Criteria are 0 to 100; the total
+    is their mean by weight, on the same scale."""
+
+    node: NodeName
+    total: float
+    criteria: tuple[tuple[str, float], ...]
+
+
+class RefusedNodes(Struct, frozen=True):
+    reason: Reason
+    nodes: tuple[NodeName, ...]
+
+
+class Change(Enum):
+    RESOURCE = "resource"
+    """Ask for at most `amount` of `subject` (it asked for `asked`)."""
+    GANG_SIZE = "gang size"
+    """Need only `amount` tasks to start (it needed `asked`)."""
+    TOLERATION = "toleration"
+    """Tolerate the taint `subject`."""
+    NODE_SELECTOR = "node selector"
+    """Don't insist on the label `subject`."""
+    NODE_LABEL = "node label"
+    """Put the label `subject` on the node `node`."""
+    NODE_AFFINITY = "node affinity"
+    """Don't insist on the node affinity `subject`."""
+    POOL = "pool"
+    """Allow the pool `subject`."""
+    GPU_MODEL = "gpu model"
+    """Allow the GPU model `subject`."""
+    JOB_AFFINITY = "job affinity"
+    """Don't insist on the affinity or spread `subject`."""
+    EXCLUSIVE = "exclusive"
+    """Don't insist on having nodes to itself."""
+    PRICE = "price"
+    """Pay up to `amount` an hour for a task (it allowed `asked`)."""
+    PRIORITY = "priority"
+    """Have the priority `amount` (it has `asked`): it could then preempt."""
+
+
+class Remedy(Struct, frozen=True, omit_defaults=True):
+    """One change with which the job would start now; found by deciding again with it."""
+
+    change: Change
+    subject: str = ""
+    asked: int = 0
+    amount: int = 0
+    node: NodeName = NodeName("")
+    starts_on: tuple[NodeName, ...] = ()
+    """Where its tasks would then go."""
+    evicts: tuple[JobId, ...] = ()
+
+
+class Explanation(Struct, frozen=True):
+    job: JobId
+    outcome: Outcome
+    nodes: tuple[NodeName, ...] = ()
+    """Where its tasks run or will run, by rank."""
+    verdict: Verdict | None = None
+    refusals: tuple[RefusedNodes, ...] = ()
+    """Of each node that doesn't take its first task, the reason; each node once."""
+    scores: tuple[NodeScores, ...] = ()
+    """The chosen node first, then the next best."""
+    weights: tuple[tuple[str, int], ...] = ()
+    remedies: tuple[Remedy, ...] = ()
+    """The smallest changes first."""

@@ -1,0 +1,57 @@
+"""What `decide` answers: instructions and reasons, nothing done yet."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from rota.model.ids import JobId, NodeName
+from rota.model.verdict import Verdict
+
+
+class Binding(Struct, frozen=True, omit_defaults=True):
+    job: JobId
+    rank: int
+    node: NodeName
+    gpu_devices: tuple[int, ...] = ()
+
+
+class EvictionCause(Enum):
+    PREEMPTED = "preempted"
+    RECLAIMED = "reclaimed"
+    TAINT = "taint"
+
+
+class Eviction(Struct, frozen=True, omit_defaults=True):
+    """The task ends and its job goes back to pending. The room is held for `preemptor`: bindings
+    of the same plan on this node are to be carried out after it."""
+
+    job: JobId
+    rank: int
+    node: NodeName
+    cause: EvictionCause
+    preemptor: JobId = JobId("")
+
+
+class Waiting(Struct, frozen=True):
+    """Jobs that wait for the same reasons: equal jobs are judged once."""
+
+    jobs: tuple[JobId, ...]
+    verdict: Verdict
+
+
+class PluginFault(Struct, frozen=True):
+    """A plugin raised or took too long; its say was left out, the rest went on."""
+
+    plugin: str
+    call: str
+    error: str
+    job: JobId
+
+
+class Plan(Struct, frozen=True):
+    bindings: tuple[Binding, ...] = ()
+    evictions: tuple[Eviction, ...] = ()
+    waiting: tuple[Waiting, ...] = ()
+    faults: tuple[PluginFault, ...] = ()

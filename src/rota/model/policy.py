@@ -1,0 +1,162 @@
+"""How decisions are to be made: everything an operator can set, as data."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from rota.model.job import Priority
+from rota.model.resources import Resources
+
+
+class Strategy(Enum):
+    """How the utilisation criterion judges a node."""
+
+    LEAST_LOADED = "least-loaded"
+    BALANCED = "balanced"
+    BIN_PACKING = "bin-packing"
+    ROUND_ROBIN = "round-robin"
+    CUSTOM = "custom"
+
+
+class Selection(Struct, frozen=True, omit_defaults=True):
+    strategy: Strategy = Strategy.LEAST_LOADED
+    plugin: str = ""
+    """With CUSTOM: the plugin whose score takes the place of utilisation."""
+
+
+class Weights(Struct, frozen=True):
+    """Each criterion gives 0 to 1000; a node's score is the weighted sum."""
+
+    utilisation: int = 40
+    load: int = 30
+    affinity: int = 20
+    proximity: int = 10
+    cost: int = 0
+
+
+PACKING_WEIGHTS = Weights(utilisation=70, load=0)
+"""Bin packing and round robin would be undone by a criterion that levels the load."""
+
+
+def default_weights(strategy: Strategy) -> Weights:
+    return PACKING_WEIGHTS if strategy in (Strategy.BIN_PACKING, Strategy.ROUND_ROBIN) else Weights()
+
+
+class QueueStrategy(Enum):
+    FIFO = "fifo"
+    PRIORITY = "priority"
+    FAIR = "fair"
+
+
+class TenantKey(Enum):
+    PROJECT = "project"
+    USER = "user"
+    PROJECT_USER = "project/user"
+
+
+class QueuePolicy(Struct, frozen=True, omit_defaults=True):
+    name: str = "default"
+    strategy: QueueStrategy = QueueStrategy.PRIORITY
+    tenant_key: TenantKey = TenantKey.PROJECT_USER
+    strict: bool = False
+    """Nobody overtakes: the first job that can't start makes the rest of the queue wait."""
+    order: int = 0
+    """Queues with a lower number are served first."""
+    pools: tuple[str, ...] = ()
+
+
+class Preemption(Struct, frozen=True):
+    enabled: bool = True
+    min_run_ms: int = 0
+    """A task that has run for less is left alone."""
+
+
+class Promotion(Struct, frozen=True):
+    """A waiting job rises one class each `every_ms`, or at once when its retries are used up."""
+
+    every_ms: int | None = None
+    retry_budget: int | None = None
+    up_to: int = Priority.HIGH
+
+
+class Reclaim(Enum):
+    """Whose jobs may be evicted when a tenant takes back quota that it had lent."""
+
+    ANY = "any"
+    LOWER_PRIORITY = "lower-priority"
+    NEVER = "never"
+
+
+class Quota(Struct, frozen=True, omit_defaults=True):
+    """Amounts by resource name in base units (GPUs: `gpu`, in thousandths of a device).
+
+    What a tenant doesn't use of `nominal` others may borrow, up to `lendable`; it may itself
+    use up to `borrowable` beyond. A resource that isn't named in `nominal` isn't limited.
+    """
+
+    nominal: tuple[tuple[str, int], ...] = ()
+    borrowable: tuple[tuple[str, int], ...] | None = None
+    """None: all that others leave idle."""
+    lendable: tuple[tuple[str, int], ...] | None = None
+    """None: all of it."""
+
+
+class TenantPolicy(Struct, frozen=True, omit_defaults=True):
+    """`path` is a project ("vision") or a user within one ("vision/ada")."""
+
+    path: str
+    weight: int = 1
+    quota: Quota | None = None
+    pools: tuple[str, ...] = ()
+
+
+class FairShare(Struct, frozen=True):
+    half_life_ms: int = 7 * 24 * 3600 * 1000
+    tenants: tuple[TenantPolicy, ...] = ()
+    reclaim: Reclaim = Reclaim.ANY
+
+
+class PluginConfig(Struct, frozen=True, omit_defaults=True):
+    name: str
+    weight: int = 0
+    """Of its score; 0: it only filters."""
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+class SchedulerPolicy(Struct, frozen=True, omit_defaults=True):
+    """One scheduler: its name, what is in its scope, and how it decides."""
+
+    name: str = "rota"
+    namespaces: tuple[str, ...] = ()
+    """Empty: all of them."""
+    selection: Selection = Selection()
+    weights: Weights = Weights()
+    queues: tuple[QueuePolicy, ...] = (QueuePolicy(),)
+    preemption: Preemption = Preemption()
+    promotion: Promotion = Promotion()
+    plugins: tuple[PluginConfig, ...] = ()
+
+
+class PlatformDefaults(Struct, frozen=True, omit_defaults=True):
+    requests: Resources = Resources()
+    limits: Resources = Resources()
+
+
+class Defaults(Struct, frozen=True, omit_defaults=True):
+    """What is filled in when a job comes in: requests by platform, overhead by runtime."""
+
+    platforms: tuple[tuple[str, PlatformDefaults], ...] = ()
+    runtimes: tuple[tuple[str, Resources], ...] = ()
+
+
+NO_DEFAULTS = Defaults()
+
+
+class Policy(Struct, frozen=True, omit_defaults=True):
+    """All schedulers that share the nodes, and what they have in common."""
+
+    schedulers: tuple[SchedulerPolicy, ...] = (SchedulerPolicy(),)
+    fair_share: FairShare = FairShare()
+    defaults: Defaults = Defaults()

@@ -1,0 +1,75 @@
+"""What one task asks of the node it runs on. Equal specs are placed with one computation."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from rota.model.ids import Labels
+from rota.model.resources import GpuRequest, HostPort, Resources
+from rota.model.selectors import NodeTerm, PreferredNodeTerm, Selector
+from rota.model.taints import Toleration
+
+
+class JobAffinity(Struct, frozen=True, cache_hash=True):
+    """Near to, or away from, the tasks that the selector selects, within one topology domain."""
+
+    topology_key: str
+    selector: Selector
+    namespaces: tuple[str, ...] = ()
+    """Empty: the job's own namespace. ("*",): all of them."""
+    anti: bool = False
+    weight: int | None = None
+    """None: required. A number: preferred with this weight."""
+
+    @property
+    def is_required(self) -> bool:
+        return self.weight is None
+
+
+class Spread(Struct, frozen=True, cache_hash=True):
+    """Selected tasks are spread over the domains so that no two differ by more than `max_skew`."""
+
+    topology_key: str
+    max_skew: int
+    selector: Selector
+    required: bool = True
+    min_domains: int = 1
+    honor_affinity: bool = True
+    """Only nodes that the task's selector and required affinity admit make domains and count."""
+    honor_taints: bool = False
+    """Only nodes whose taints the task tolerates do."""
+
+
+class CostGoal(Enum):
+    NONE = "none"
+    CHEAPEST = "cheapest"
+
+
+class TaskSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
+    requests: Resources = Resources()
+    limits: Resources = Resources()
+    overhead: Resources = Resources()
+    """What the runtime (a sandbox such as Kata) takes on top; set at admission."""
+    gpu: GpuRequest = GpuRequest()
+    ports: tuple[HostPort, ...] = ()
+    exclusive: bool = False
+    labels: Labels = ()
+    node_selector: Labels = ()
+    node_affinity: tuple[NodeTerm, ...] = ()
+    """Alternatives: one must hold. Empty: no condition."""
+    preferred_nodes: tuple[PreferredNodeTerm, ...] = ()
+    job_affinity: tuple[JobAffinity, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    pools: tuple[str, ...] = ()
+    backends: tuple[str, ...] = ()
+    near: Labels = ()
+    """Where its data is: node labels (region, zone, rack …) that make a node near."""
+    platform: str = ""
+    runtime: str = ""
+    cost_goal: CostGoal = CostGoal.NONE
+    max_price_micro_per_hour: int | None = None
+    node_name: str = ""
+    """Set by somebody who has chosen the node already: no other will do."""

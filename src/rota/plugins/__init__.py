@@ -1,0 +1,32 @@
+"""The built-in rules about nodes, one module each, in the order in which nodes are asked.
+
+What changes while a plan is made (resources, affinity between jobs, spreading, quotas) is the
+engine's own bookkeeping; what only depends on a node's properties is here.
+"""
+
+from rota.engine.plugin import NodeFilter, NodeScore
+from rota.plugins.backend import BackendFilter
+from rota.plugins.gpu_model import GpuModelFilter
+from rota.plugins.node_affinity import NodeAffinityFilter, NodeAffinityScore
+from rota.plugins.node_name import NodeNameFilter
+from rota.plugins.node_ready import NodeReadyFilter
+from rota.plugins.node_selector import NodeSelectorFilter
+from rota.plugins.pool import PoolFilter
+from rota.plugins.price import PriceFilter
+from rota.plugins.proximity import ProximityScore
+from rota.plugins.taints import TaintFilter
+
+FILTERS: tuple[NodeFilter, ...] = (
+    NodeNameFilter(),
+    PoolFilter(),
+    BackendFilter(),
+    NodeSelectorFilter(),
+    NodeAffinityFilter(),
+    GpuModelFilter(),
+    TaintFilter(),
+    PriceFilter(),
+    NodeReadyFilter(),
+)
+SCORES: tuple[NodeScore, ...] = (NodeAffinityScore(), ProximityScore())
+
+__all__ = ["FILTERS", "SCORES"]

@@ -1,0 +1,86 @@
+"""Conditions on nodes' labels and names: those that must hold, and those that had better."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rota.engine.plugin import FULL_SCORE, Bools, Int64s, TaskView
+from rota.model.selectors import NodeTerm
+from rota.model.taints import Effect, tolerated
+from rota.model.verdict import Code, Reason
+from rota.snapshot.nodes import NodeColumns
+
+
+class NodeAffinityFilter:
+    bounds_spread = True
+
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        if not task.spec.node_affinity:
+            return None
+        mask = np.zeros(len(nodes), dtype=np.bool_)
+        for term in task.spec.node_affinity:
+            mask |= term_holds(term, nodes)
+        return mask
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
+        passes = self.passes(task, nodes)
+        if passes is not None:
+            yield Reason(Code.NODE_AFFINITY, _text(task.spec.node_affinity)), ~passes
+
+
+class NodeAffinityScore:
+    """The share of the wishes about nodes that a node fulfils, by their weights. That nodes with
+    an untolerated PreferNoSchedule taint be left alone is a wish of every task."""
+
+    criterion = "affinity"
+
+    def rate(self, task: TaskView, nodes: NodeColumns) -> Int64s | None:
+        wishes = [
+            (preferred.weight, term_holds(preferred.term, nodes)) for preferred in task.spec.preferred_nodes
+        ]
+        clean = _without_soft_taints(task, nodes)
+        if clean is not None:
+            wishes.append((FULL_SCORE // 10, clean))
+        total = sum(weight for weight, _ in wishes)
+        if not total:
+            return None
+        fulfilled = np.zeros(len(nodes), dtype=np.int64)
+        for weight, holds in wishes:
+            fulfilled += weight * holds
+        return fulfilled * FULL_SCORE // total
+
+
+def _without_soft_taints(task: TaskView, nodes: NodeColumns) -> Bools | None:
+    """None: no node has such a taint that matters."""
+    clean = np.array(
+        [
+            all(
+                taint.effect is not Effect.PREFER_NO_SCHEDULE or tolerated(taint, task.spec.tolerations)
+                for taint in taints
+            )
+            for taints in nodes.taint_sets
+        ],
+        dtype=np.bool_,
+    )
+    return None if clean.all() else clean[nodes.taint_set]
+
+
+def term_holds(term: NodeTerm, nodes: NodeColumns) -> Bools:
+    """A term without any condition holds nowhere, as in Kubernetes."""
+    requirements = [(nodes.label(one.key), one) for one in term.labels.requirements]
+    requirements += [(nodes.label("host"), one) for one in term.names]
+    mask = np.full(len(nodes), bool(requirements), dtype=np.bool_)
+    for column, requirement in requirements:
+        mask &= column.matching(requirement)
+    return mask
+
+
+def _text(terms: tuple[NodeTerm, ...]) -> str:
+    alternatives = []
+    for term in terms:
+        conditions = [
+            f"{one.key} {one.operator.value} {','.join(one.values)}".strip()
+            for one in (*term.labels.requirements, *term.names)
+        ]
+        alternatives.append(" and ".join(conditions) or "nothing")
+    return " or ".join(alternatives)

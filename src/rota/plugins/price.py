@@ -1,0 +1,22 @@
+"""Nodes on which the task would cost more than its job allows."""
+
+from collections.abc import Iterator
+
+from rota.engine.plugin import Bools, TaskView
+from rota.engine.score import task_price_micro
+from rota.model.verdict import Code, Reason
+from rota.snapshot.nodes import NodeColumns
+
+
+class PriceFilter:
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        most = task.spec.max_price_micro_per_hour
+        return None if most is None else task_price_micro(task.demand, nodes) <= most
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
+        most = task.spec.max_price_micro_per_hour
+        if most is not None:
+            price = task_price_micro(task.demand, nodes)
+            dear = price > most
+            cheapest = int(price[dear].min()) if dear.any() else 0
+            yield Reason(Code.PRICE, asked=most, available=cheapest), dear

@@ -1,0 +1,40 @@
+"""Nodes whose taints keep the task away. Distinct sets of taints are judged, not nodes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rota.engine.plugin import Bools, TaskView
+from rota.model.taints import Effect, Taint, tolerated
+from rota.model.verdict import Code, Reason
+from rota.snapshot.nodes import NodeColumns
+
+
+class TaintFilter:
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        if nodes.taint_sets in ((), ((),)):
+            return None
+        passing = [_first_untolerated(task, taints) is None for taints in nodes.taint_sets]
+        return np.array(passing, dtype=np.bool_)[nodes.taint_set]
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
+        for number, taints in enumerate(nodes.taint_sets):
+            taint = _first_untolerated(task, taints)
+            if taint is not None:
+                code = Code.PASSING_TAINT if taint.is_passing else Code.TAINT
+                yield Reason(code, taint_text(taint)), nodes.taint_set == number
+
+
+def _first_untolerated(task: TaskView, taints: tuple[Taint, ...]) -> Taint | None:
+    """Lasting taints before passing ones: a node that has both will still refuse when one is over."""
+    untolerated = [
+        taint
+        for taint in taints
+        if taint.effect is not Effect.PREFER_NO_SCHEDULE and not tolerated(taint, task.spec.tolerations)
+    ]
+    return min(untolerated, key=lambda taint: taint.is_passing, default=None)
+
+
+def taint_text(taint: Taint) -> str:
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect.value}"

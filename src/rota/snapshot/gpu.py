@@ -1,0 +1,31 @@
+"""Devices of one node: which of them a task gets, and what that leaves."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest
+from rota.snapshot import rows
+
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
+
+def assign_devices(device_free: Int32s, request: GpuRequest) -> tuple[int, ...]:
+    """A fraction sits on the fitting device with the least left, so that whole ones stay whole;
+    whole requests take the idle devices with the lowest numbers. Empty: it doesn't fit."""
+    left = device_free.tolist()
+    if request.is_fraction:
+        fitting = [(free, device) for device, free in enumerate(left) if free >= request.share_milli]
+        return (min(fitting)[1],) if fitting else ()
+    idle = [device for device, free in enumerate(left) if free >= WHOLE_GPU_MILLI]
+    return tuple(idle[: request.count]) if len(idle) >= request.count else ()
+
+
+def refresh_gpu_rows(free: Int64s, gpu_free: Int32s, at: int) -> None:
+    """The three GPU rows of a node follow from its devices."""
+    devices = gpu_free[at].tolist()
+    free[rows.GPU_MILLI, at] = sum(devices)
+    free[rows.GPU_IDLE, at] = sum(1 for left in devices if left >= WHOLE_GPU_MILLI)
+    free[rows.GPU_BEST, at] = max(devices, default=0)

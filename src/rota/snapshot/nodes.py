@@ -1,0 +1,205 @@
+"""Nodes and offers as columns, one array a property, one position a node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.model.ids import NodeName
+from rota.model.node import Node, NodeSpec, Offer
+from rota.model.resources import DEFAULT_SLOTS, WHOLE_GPU_MILLI
+from rota.model.selectors import Requirement, whole_number
+from rota.model.taints import Taint
+from rota.snapshot import rows
+from rota.snapshot.demand import named_amounts
+from rota.snapshot.rows import ResourceRows, is_port, port_capacity
+
+Bools = NDArray[np.bool_]
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+ABSENT = -1
+"""Code of a label that the node doesn't have."""
+
+SHORT_KEYS = {
+    "region": "topology.kubernetes.io/region",
+    "zone": "topology.kubernetes.io/zone",
+    "kubernetes.io/hostname": "host",
+}
+"""Key → the key whose value stands in where a node lacks it: who asks for a zone needn't know
+whether the node is of a Kubernetes cluster."""
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumn:
+    """One label key over all nodes: a code a node, and what the codes stand for."""
+
+    codes: Int32s
+    values: tuple[str, ...]
+
+    def matching(self, requirement: Requirement) -> Bools:
+        """Which nodes meet the requirement: judged once a distinct value, then gathered."""
+        by_code = np.fromiter(
+            chain((requirement.admits(value) for value in self.values), [requirement.admits(None)]),
+            dtype=np.bool_,
+            count=len(self.values) + 1,
+        )
+        return by_code[self.codes]
+
+    def numbers(self) -> list[int | None]:
+        return [whole_number(value) for value in self.values]
+
+
+@dataclass(frozen=True, eq=False)
+class NodeColumns:
+    """Positions are ordered by price, then name: an equal score goes to the cheaper node, then to
+    the lower name. Existing nodes come first, then the nodes that offers could start."""
+
+    names: tuple[NodeName, ...]
+    position: dict[NodeName, int]
+    specs: tuple[NodeSpec, ...]
+    index: ResourceRows
+    capacity: Int64s
+    """[row, node]"""
+    per_mille: Floats
+    """[row, node] 1000 / capacity, 0 where there is none. The slots row shrinks with measured load."""
+    gpu_capacity: Int32s
+    """[node, device] thousandths; 0 where there is no such device"""
+    labels: dict[str, LabelColumn]
+    taint_sets: tuple[tuple[Taint, ...], ...]
+    taint_set: Int32s
+    ready: Bools
+    cordoned: Bools
+    exists: Bools
+    """False: a node that an offer could start."""
+    pool: LabelColumn
+    backend: LabelColumn
+    gpu_model: LabelColumn
+    price_micro: Int64s
+    startup_ms: Int64s
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def label(self, key: str) -> LabelColumn:
+        """The column of a label key; all absent where no node has it."""
+        column = self.labels.get(key)
+        if column is None:
+            column = LabelColumn(np.full(len(self), ABSENT, dtype=np.int32), ())
+            self.labels[key] = column
+        return column
+
+
+def build_columns(
+    nodes: Iterable[Node], offers: Iterable[Offer], index: ResourceRows, tasks_waiting: int
+) -> NodeColumns:
+    existing = sorted(nodes, key=lambda node: (node.spec.price_micro_per_hour, node.name))
+    startable: list[tuple[Node, Offer]] = []
+    for offer in sorted(offers, key=lambda o: (o.spec.price_micro_per_hour, o.startup_ms, o.name)):
+        # More nodes than tasks that wait would never be opened.
+        for number in range(min(offer.limit, tasks_waiting)):
+            startable.append((Node(NodeName(f"{offer.name}#{number}"), offer.spec), offer))
+    every = existing + [node for node, _ in startable]
+    specs = tuple(node.spec for node in every)
+    names = tuple(node.name for node in every)
+    taint_sets, taint_codes = _coded([spec.taints for spec in specs])
+    capacity = _capacity(specs, index)
+    return NodeColumns(
+        names=names,
+        position={name: position for position, name in enumerate(names)},
+        specs=specs,
+        index=index,
+        capacity=capacity,
+        per_mille=_per_mille(capacity, [node.load_milli for node in every]),
+        gpu_capacity=_gpu_capacity(specs),
+        labels=_label_columns(every),
+        taint_sets=tuple(taint_sets),
+        taint_set=taint_codes,
+        ready=np.fromiter((node.ready for node in every), np.bool_, len(every)),
+        cordoned=np.fromiter((node.cordoned for node in every), np.bool_, len(every)),
+        exists=np.arange(len(every)) < len(existing),
+        pool=_text_column([spec.pool for spec in specs]),
+        backend=_text_column([spec.backend for spec in specs]),
+        gpu_model=_text_column([spec.gpus.model for spec in specs]),
+        price_micro=np.fromiter((spec.price_micro_per_hour for spec in specs), np.int64, len(every)),
+        startup_ms=np.fromiter(
+            chain((0 for _ in existing), (offer.startup_ms for _, offer in startable)), np.int64, len(every)
+        ),
+    )
+
+
+def _capacity(specs: Sequence[NodeSpec], index: ResourceRows) -> Int64s:
+    capacity = np.zeros((len(index), len(specs)), dtype=np.int64)
+    by_spec: dict[NodeSpec, Int64s] = {}
+    for position, spec in enumerate(specs):
+        column = by_spec.get(spec)
+        if column is None:
+            column = by_spec[spec] = _capacity_of(spec, index)
+        capacity[:, position] = column
+    return capacity
+
+
+def _capacity_of(spec: NodeSpec, index: ResourceRows) -> Int64s:
+    column = np.zeros(len(index), dtype=np.int64)
+    for name, amount in named_amounts(spec.capacity).items():
+        row = index.row.get(name)
+        if row is not None:
+            column[row] = amount
+    if not spec.capacity.slots:
+        column[rows.SLOTS] = DEFAULT_SLOTS
+    column[rows.SHARES] = rows.NODE_SHARES
+    column[rows.GPU_MILLI] = spec.gpus.count * WHOLE_GPU_MILLI
+    column[rows.GPU_IDLE] = spec.gpus.count
+    column[rows.GPU_BEST] = WHOLE_GPU_MILLI if spec.gpus.count else 0
+    for name, row in index.row.items():
+        if is_port(name):
+            column[row] = port_capacity(name)
+    return column
+
+
+def _per_mille(capacity: Int64s, load_milli: Sequence[int]) -> Floats:
+    scale = np.zeros(capacity.shape, dtype=np.float64)
+    np.divide(1000.0, capacity, out=scale, where=capacity > 0)
+    scale[rows.SLOTS] *= (1000.0 - np.minimum(np.asarray(load_milli, dtype=np.float64), 1000.0)) / 1000.0
+    return scale
+
+
+def _gpu_capacity(specs: Sequence[NodeSpec]) -> Int32s:
+    counts = np.fromiter((spec.gpus.count for spec in specs), np.int32, len(specs))
+    devices = int(counts.max(initial=0))
+    present = np.arange(devices, dtype=np.int32)[None, :] < counts[:, None]
+    return np.where(present, np.int32(WHOLE_GPU_MILLI), np.int32(0))
+
+
+def _label_columns(nodes: Sequence[Node]) -> dict[str, LabelColumn]:
+    values: dict[str, list[str | None]] = {}
+    for position, node in enumerate(nodes):
+        for key, value in node.spec.labels:
+            column = values.get(key)
+            if column is None:
+                column = values[key] = [None] * len(nodes)
+            column[position] = value
+    values["host"] = [node.name for node in nodes]
+    for key, stand_in in SHORT_KEYS.items():
+        if stand_in in values:
+            own = values.get(key) or [None] * len(nodes)
+            values[key] = [mine or other for mine, other in zip(own, values[stand_in], strict=True)]
+    return {key: _text_column(column) for key, column in values.items()}
+
+
+def _text_column(values: Sequence[str | None]) -> LabelColumn:
+    distinct = sorted({value for value in values if value is not None})
+    code = {value: number for number, value in enumerate(distinct)}
+    codes = np.fromiter((ABSENT if value is None else code[value] for value in values), np.int32, len(values))
+    return LabelColumn(codes, tuple(distinct))
+
+
+def _coded(values: Sequence[tuple[Taint, ...]]) -> tuple[list[tuple[Taint, ...]], Int32s]:
+    code: dict[tuple[Taint, ...], int] = {}
+    codes = np.fromiter((code.setdefault(value, len(code)) for value in values), np.int32, len(values))
+    return list(code), codes

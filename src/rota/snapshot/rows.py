@@ -1,0 +1,58 @@
+"""Which row of the resource columns holds what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rota.model.resources import HostPort
+
+CPU = 0
+MEMORY = 1
+SLOTS = 2
+SHARES = 3
+"""Shares of the node itself: every task takes one, an exclusive task all of them. So exclusive
+use is one more resource, and no other code has to know of it."""
+STORAGE = 4
+GPU_MILLI = 5
+"""Thousandths of devices that are free, over the whole node."""
+GPU_IDLE = 6
+"""Devices that nobody uses: what whole-device requests are compared with."""
+GPU_BEST = 7
+"""The most that is free on one device: what fractional requests are compared with."""
+
+PLAIN_ROWS = 5
+GPU_ROWS = 8
+
+NODE_SHARES = 1 << 20
+PORT_SHARES = 1 << 16
+"""A port on every address takes all shares of it, on one address a single one, plus the only
+share of that address: so the first conflicts with all others, the second with its own kind."""
+
+FIXED_NAMES = ("cpu", "memory", "slots", "shares", "storage", "gpu", "gpu-idle", "gpu-best")
+
+
+def port_amounts(port: HostPort) -> tuple[tuple[str, int], ...]:
+    """A host port as amounts of named resources that every node has."""
+    name = f"port:{port.protocol}/{port.port}"
+    if not port.address:
+        return ((name, PORT_SHARES),)
+    return ((name, 1), (f"{name}@{port.address}", 1))
+
+
+def is_port(name: str) -> bool:
+    return name.startswith("port:")
+
+
+def port_capacity(name: str) -> int:
+    return 1 if "@" in name else PORT_SHARES
+
+
+class ResourceRows:
+    """Row numbers by resource name: the fixed ones, then extended resources and ports by name."""
+
+    def __init__(self, extended: Iterable[str]) -> None:
+        self.names: tuple[str, ...] = FIXED_NAMES + tuple(sorted(set(extended) - set(FIXED_NAMES)))
+        self.row: dict[str, int] = {name: row for row, name in enumerate(self.names)}
+
+    def __len__(self) -> int:
+        return len(self.names)

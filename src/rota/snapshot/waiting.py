@@ -1,0 +1,138 @@
+"""Waiting jobs, in lanes of equal ones.
+
+Jobs that the engine can't tell apart share a lane, first come first. The engine merges the heads
+of the lanes, so one that can't start is judged once however many jobs wait behind it, and
+nothing it does depends on the number of jobs that wait.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from rota.model.ids import JobId
+from rota.model.job import Job, JobRecord, JobTemplate
+
+
+@dataclass(frozen=True)
+class LaneKey:
+    template: JobTemplate
+    retries: int
+    preempted_by: tuple[JobId, ...]
+    ranks: tuple[int, ...] | None
+    """Which tasks wait; None: all of them, in other words a job of which nothing runs."""
+    placed: int
+    """How many of its tasks run already: they count towards the gang's size."""
+
+    @property
+    def waiting_by_group(self) -> tuple[int, ...]:
+        if self.ranks is None:
+            return tuple(group.count for group in self.template.groups)
+        return tuple(len(ranks) for ranks in self.ranks_by_group())
+
+    def ranks_by_group(self) -> list[range | list[int]]:
+        """The ranks that wait, group by group."""
+        result: list[range | list[int]] = []
+        first = 0
+        for group in self.template.groups:
+            whole = range(first, first + group.count)
+            result.append(whole if self.ranks is None else [rank for rank in self.ranks if rank in whole])
+            first += group.count
+        return result
+
+    @property
+    def task_count(self) -> int:
+        return self.template.task_count if self.ranks is None else len(self.ranks)
+
+    @property
+    def needed(self) -> int:
+        """How many of the waiting tasks must start together, or none does."""
+        return max(1, min(self.template.min_count - self.placed, self.task_count))
+
+
+def _age(job: Job) -> tuple[int, str]:
+    return job.submitted_ms, job.id
+
+
+@dataclass(eq=False)
+class Lane:
+    key: LaneKey
+    number: int
+    _jobs: list[Job] = field(default_factory=list)
+    _head: int = 0
+
+    def __len__(self) -> int:
+        return len(self._jobs) - self._head
+
+    def add(self, job: Job) -> None:
+        """In constant time for a job younger than those that wait, as jobs that come in are."""
+        if not self._jobs or _age(self._jobs[-1]) < _age(job):
+            self._jobs.append(job)
+        else:
+            self._jobs.insert(bisect_left(self._jobs, _age(job), lo=self._head, key=_age), job)
+
+    def discard(self, job: Job) -> None:
+        """In constant time for the oldest, which is the one that starts; else by binary search."""
+        at = bisect_left(self._jobs, _age(job), lo=self._head, key=_age)
+        if at == self._head:
+            self._head += 1
+            if 2 * self._head > len(self._jobs) + 32:
+                del self._jobs[: self._head]
+                self._head = 0
+        else:
+            del self._jobs[at]
+
+    def view(self) -> list[Job]:
+        """The jobs, oldest first; `start()` is the index of the first."""
+        return self._jobs
+
+    def start(self) -> int:
+        return self._head
+
+    def __iter__(self) -> Iterator[Job]:
+        return (self._jobs[at] for at in range(self._head, len(self._jobs)))
+
+
+class WaitingJobs:
+    """Every operation is O(1) for jobs in order of age, O(log n) to find any other."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[LaneKey, Lane] = {}
+        self._count = 0
+        self._next_number = 0
+        self.task_count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def lanes(self) -> Iterator[Lane]:
+        return iter(self._lanes.values())
+
+    def add(self, record: JobRecord) -> LaneKey | None:
+        """Queues what waits of the job; None: nothing does."""
+        job = record.job
+        ranks: tuple[int, ...] | None = None
+        if record.placements or record.done:
+            ranks = tuple(record.waiting_ranks())
+            if not ranks:
+                return None
+        key = LaneKey(
+            job.template, job.retries, job.preempted_by, ranks, len(record.placements) + len(record.done)
+        )
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = Lane(key, self._next_number)
+            self._next_number += 1
+        lane.add(job)
+        self._count += 1
+        self.task_count += key.task_count
+        return lane.key
+
+    def discard(self, job: Job, key: LaneKey) -> None:
+        lane = self._lanes[key]
+        lane.discard(job)
+        self._count -= 1
+        self.task_count -= key.task_count
+        if not len(lane):
+            del self._lanes[key]
