@@ -252,22 +252,23 @@ class Cycle:
     def _place_singles(self, run: Run, signature: Signature) -> int:
         before = self.board.checkpoint()
         positions = place_equal(signature, self.board, run.length)
-        if not len(positions):
+        if not positions:
             return 0
-        jobs = run.jobs(len(positions))
         names = self.snapshot.nodes.names
+        if len(positions) == 1:
+            jobs = [run.head]
+        else:
+            jobs = run.jobs(len(positions))
         if signature.demand.uses_gpu:
             devices = self.board.devices_since(before)
             self._bindings += [
                 Binding(job.id, 0, names[at], got)
-                for job, at, got in zip(jobs, positions.tolist(), devices, strict=True)
+                for job, at, got in zip(jobs, positions, devices, strict=True)
             ]
         else:
-            self._bindings += [
-                Binding(job.id, 0, names[at]) for job, at in zip(jobs, positions.tolist(), strict=True)
-            ]
+            self._bindings += [Binding(job.id, 0, names[at]) for job, at in zip(jobs, positions, strict=True)]
         self._started.update(job.id for job in jobs)
-        self._charge(run.head.template, signature.demand.take * len(jobs))
+        self._charge(run.head.template, signature.demand.take, len(jobs))
         return len(jobs)
 
     def _place_one(self, run: Run, work: Work) -> bool:
@@ -313,10 +314,10 @@ class Cycle:
             self._charge(job.template, work.signatures[seat.group].demand.take)
         self._started.add(job.id)
 
-    def _charge(self, template: JobTemplate, amounts: Int64s) -> None:
-        self.shares.charge(template, amounts)
+    def _charge(self, template: JobTemplate, amounts: Int64s, count: int = 1) -> None:
+        self.shares.charge(template, amounts, count)
         if self.quotas.any:
-            self.quotas.charge(template, amounts)
+            self.quotas.charge(template, amounts, count)
 
     def _not_yet(self, job: Job) -> Reason | None:
         """What keeps the job back whatever room there is."""
@@ -554,7 +555,7 @@ class Cycle:
         running = self.victims.running
         for task in tasks:
             kind = int(running.spec[task])
-            self._charge(running.kinds[kind][0], sign * self.victims.demands[kind].take)
+            self._charge(running.kinds[kind][0], self.victims.demands[kind].take, sign)
 
     def _evict(self, tasks: Iterable[int], cause: EvictionCause, preemptor: JobId) -> None:
         """Puts evictions on record; the board has been told already."""

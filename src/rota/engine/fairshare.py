@@ -60,12 +60,15 @@ class Shares:
         self._held: dict[Path, Int64s] = {}
         self._past: dict[Path, Floats] = {}
         self._share: dict[Path, float] = {}
+        self._noted: list[tuple[JobTemplate, Int64s, int]] = []
         self.epoch = 0
         """Grows whenever a share has fallen, after which orders built on shares are stale."""
         self._remember(snapshot, policy, now_ms)
         self._count_running(snapshot)
 
     def of(self, path: Path) -> float:
+        if self._noted:
+            self._settle()
         share = self._share.get(path)
         if share is None:
             held: Floats = np.zeros(len(self._rows))
@@ -77,15 +80,21 @@ class Shares:
             share = self._share[path] = largest / self._weight.get(path, 1)
         return share
 
-    def charge(self, template: JobTemplate, amounts: Int64s) -> None:
-        """`amounts` over all rows; negative when something is taken from the tenant again."""
-        taken = amounts[self._rows]
-        for path in _paths(template):
-            held = self._held.get(path)
-            self._held[path] = taken.copy() if held is None else held + taken
-            self._share.pop(path, None)
-        if (taken < 0).any():
+    def charge(self, template: JobTemplate, amounts: Int64s, count: int) -> None:
+        """`count` tasks of `amounts` (over all rows) are given, or if negative taken away again.
+        Only noted: most queues never ask for shares."""
+        self._noted.append((template, amounts, count))
+        if count < 0:
             self.epoch += 1
+
+    def _settle(self) -> None:
+        for template, amounts, count in self._noted:
+            taken = amounts[self._rows] * count
+            for path in _paths(template):
+                held = self._held.get(path)
+                self._held[path] = taken if held is None else held + taken
+                self._share.pop(path, None)
+        self._noted.clear()
 
     def _remember(self, snapshot: Snapshot, policy: FairShare, now_ms: int) -> None:
         row = {name: at for at, name in enumerate(snapshot.nodes.index.names)}
@@ -107,7 +116,7 @@ class Shares:
         running = snapshot.running
         counts = np.bincount(running.spec, minlength=len(running.kinds))
         for (template, group), count in zip(running.kinds, counts.tolist(), strict=True):
-            self.charge(template, snapshot.demand(template.groups[group].spec).take * count)
+            self.charge(template, snapshot.demand(template.groups[group].spec).take, count)
 
 
 def _paths(template: JobTemplate) -> set[Path]:

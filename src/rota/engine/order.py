@@ -59,13 +59,20 @@ class Cursor:
     promotion: Promotion
     by_priority: bool
 
+    def __post_init__(self) -> None:
+        key = self.lane.key
+        self._settled: int | None = None
+        if self.promotion.every_ms is None:
+            # Without aging all jobs of a lane have the same priority.
+            self._settled = effective_priority(key.template, key.retries, 0, self.promotion)
+
     def key(self, at: int) -> Key:
         job = self.jobs[at]
-        if not self.by_priority:
-            return 0, job.submitted_ms, job.id
-        return -self.priority(at), job.submitted_ms, job.id
+        return -self.priority(at) if self.by_priority else 0, job.submitted_ms, job.id
 
     def priority(self, at: int) -> int:
+        if self._settled is not None:
+            return self._settled
         job = self.jobs[at]
         return effective_priority(job.template, job.retries, self.now_ms - job.submitted_ms, self.promotion)
 
@@ -82,7 +89,7 @@ class Cursor:
         return bisect_left(range(len(self.jobs)), rival, lo=self.at, key=self.key) - self.at
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False, slots=True)
 class Run:
     """Equal jobs that are next, one after another. `served` says how many were dealt with."""
 

@@ -57,30 +57,19 @@ def place(work: Work, board: Board) -> list[Seat] | None:
     return None
 
 
-def place_equal(signature: Signature, board: Board, count: int, within: Bools | None = None) -> Int64s:
+_MANY = 64
+"""From so many equal tasks on it pays to rank all nodes at once."""
+
+
+def place_equal(signature: Signature, board: Board, count: int, within: Bools | None = None) -> list[int]:
     """Puts up to `count` equal tasks on the board and gives their positions, in the order in which
     one by one they would have been placed."""
-    if signature.needs_turns:
+    if signature.needs_turns or count < _MANY:
         return _in_turns(signature, board, count, within, ())
-    if count == 1:
-        at = best(signature.local_scores(), within)
-        if at < 0:
-            return np.empty(0, dtype=np.int64)
-        board.put(at, signature.demand, signature.footprint)
-        return np.array((at,), dtype=np.int64)
     positions = _climb(signature, count, within)
     board.put_many(positions, signature.demand, signature.footprint)
-    return positions
-
-
-def best(scores: Int64s, within: Bools | None) -> int:
-    """The first position with the highest score, -1 where every node is refused."""
-    if within is not None:
-        scores = np.where(within, scores, -1)
-    if not len(scores):
-        return -1
-    at = int(scores.argmax())
-    return at if scores[at] >= 0 else -1
+    picked: list[int] = positions.tolist()
+    return picked
 
 
 def _climb(signature: Signature, count: int, within: Bools | None) -> Int64s:
@@ -90,11 +79,7 @@ def _climb(signature: Signature, count: int, within: Bools | None) -> Int64s:
     each node has a ladder of scores (for its first, second, … such task), and the highest step that
     is next on any ladder is taken. Exact for every strategy, monotone or not.
     """
-    scores = signature.local_scores()
-    feasible = scores >= 0
-    if within is not None:
-        feasible &= within
-    positions = np.flatnonzero(feasible)
+    positions = np.flatnonzero(signature.feasible_scores(within) >= 0)
     if not len(positions):
         return np.empty(0, dtype=np.int64)
     room = signature.capacity(positions).tolist()
@@ -129,21 +114,21 @@ def _in_turns(
     count: int,
     within: Bools | None,
     apart: Sequence[_Apart],
-) -> Int64s:
+) -> list[int]:
     """One after another, each seeing what the one before it changed."""
     positions: list[int] = []
     for _ in range(count):
         mask = within
         for rule in apart:
             mask = rule.free if mask is None else mask & rule.free
-        at = best(signature.turn_scores(mask), None)
+        at = signature.best(mask)
         if at < 0:
             break
         board.put(at, signature.demand, signature.footprint)
         positions.append(at)
         for rule in apart:
             rule.use(at)
-    return np.array(positions, dtype=np.int64)
+    return positions
 
 
 @dataclass(eq=False)
@@ -190,7 +175,7 @@ def _place_groups(
             positions = _in_turns(signature, board, count, within, apart)
         else:
             positions = place_equal(signature, board, count, within)
-        seats += [(group, position) for position in positions.tolist()]
+        seats += [(group, position) for position in positions]
     if len(seats) < work.needed:
         return None
     devices = board.devices_since(first_move)
@@ -209,8 +194,8 @@ def _place_seed(
     for group in order:
         if left[group]:
             found = _in_turns(work.signatures[group], board, 1, mask, apart)
-            if len(found):
-                seats.append((group, int(found[0])))
+            if found:
+                seats.append((group, found[0]))
                 left[group] -= 1
                 return True
     return False
@@ -252,11 +237,8 @@ def _domain_choices(
     room = np.zeros(domains, dtype=np.int64)
     top = np.full(domains, -1, dtype=np.int64)
     for signature in work.signatures:
-        scores = signature.local_scores()
-        usable = (scores >= 0) & (codes >= 0)
-        if within is not None:
-            usable &= within
-        at = np.flatnonzero(usable)
+        scores = signature.feasible_scores(within)
+        at = np.flatnonzero((scores >= 0) & (codes >= 0))
         np.add.at(room, codes[at], signature.capacity(at))
         np.maximum.at(top, codes[at], scores[at])
     held = sorted({int(codes[position]) for position in work.placed_at} - {-1})

@@ -237,7 +237,7 @@ def _cheapest_steps(work: Work, board: Board, victims: Victims, eligible: Bools)
     room = _room_after(board, demand, victims, candidates, node, starts, lengths)
     before = signature.capacity(node[starts])
     # Room that is there without any victim counts as a step of its own that costs nothing.
-    free_room = int(signature.capacity(np.flatnonzero(signature.local_scores() >= 0)).sum())
+    free_room = int(signature.capacity(np.flatnonzero(signature.feasible_scores() >= 0)).sum())
     wanted = work.total - free_room
     least = work.needed - free_room
     if len(work.counts) > 1:

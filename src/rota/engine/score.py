@@ -1,8 +1,9 @@
 """How good a node is for a task: the criteria, and their weighted sum.
 
-Every criterion gives whole numbers from 0 to 1000. Fractions are products of two doubles, cut off
-to whole numbers one by one before they are added: each step is exactly defined by IEEE 754, so
-every machine gets the same scores.
+A criterion gives 0 to FULL (a million). Utilisation and load are made of free shares (see
+`board.ShareColumn`), so that for most strategies a score is a sum: what the node has free, less
+what the task takes of it, plus what never changes. SCALE makes means of up to three resources
+whole numbers.
 """
 
 from __future__ import annotations
@@ -12,47 +13,50 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.model.policy import Strategy
+from rota.model.policy import Strategy, Weights
 from rota.model.task import CostGoal, TaskSpec
 from rota.snapshot import rows
 from rota.snapshot.demand import Demand
 from rota.snapshot.nodes import NodeColumns
 
-Floats = NDArray[np.float64]
 Int64s = NDArray[np.int64]
 
-FULL = 1000
-
+FULL = 1_000_000
+SCALE = 6
+LEVEL = 1 << 20
+"""Added to every score so that rounding can't make one negative: below 0 means refused."""
+REFUSED = -(1 << 60)
 OPENED_BONUS = 1 << 40
 """A node that runs is taken before one that would have to be started first."""
 PRICE_STEP = 1 << 44
 """For a job that asks for the cheapest node, a lower price outweighs all else."""
 
-
-def scored_rows(demand: Demand) -> tuple[int, ...]:
-    """The resources by which a node's utilisation is judged for this task: those it asks for."""
-    asked = tuple(row for row in (rows.CPU, rows.MEMORY, rows.GPU_MILLI) if demand.take[row] > 0)
-    return asked or (rows.SLOTS,)
+_SLOTS = rows.SHARED.index(rows.SLOTS)
 
 
-def free_share(after: Int64s, per_mille: Floats) -> Int64s:
-    """What will be free, in thousandths of the node."""
-    return (after * per_mille).astype(np.int64)
+def judged_shares(demand: Demand) -> tuple[int, ...]:
+    """By which of rows.SHARED a node's utilisation is judged for this task: those it asks for."""
+    asked = tuple(at for at, _ in demand.shared if at != _SLOTS)
+    return asked or (_SLOTS,)
 
 
-def utilisation(strategy: Strategy, shares: Sequence[Int64s]) -> Int64s:
-    """`shares`: of each scored resource, the free thousandths after the placement."""
+def share_weights(strategy: Strategy, weights: Weights, judged: tuple[int, ...]) -> tuple[int, ...]:
+    """How much each free share counts in the score, for the criteria that are sums of them."""
+    result = [0] * len(rows.SHARED)
+    result[_SLOTS] = SCALE * weights.load
+    sign = {Strategy.LEAST_LOADED: 1, Strategy.BIN_PACKING: -1}.get(strategy, 0)
+    for at in judged:
+        result[at] += sign * weights.utilisation * SCALE // len(judged)
+    return tuple(result)
+
+
+def utilisation(strategy: Strategy, after: Sequence[Int64s]) -> Int64s:
+    """The criterion from the free shares after the placement, of each judged resource."""
+    stacked = np.stack(after)
     if strategy is Strategy.BALANCED:
-        if len(shares) == 1:
-            return np.full_like(shares[0], FULL)
-        stacked = np.stack(shares)
-        unevenness: Int64s = stacked.max(axis=0) - stacked.min(axis=0)
-        return FULL - unevenness
-    mean = shares[0]
-    if len(shares) > 1:
-        for share in shares[1:]:
-            mean = mean + share
-        mean = mean // len(shares)
+        evenness: Int64s = FULL - (stacked.max(axis=0) - stacked.min(axis=0))
+        return evenness
+    mean: Int64s = stacked.sum(axis=0) // len(after)
     return FULL - mean if strategy is Strategy.BIN_PACKING else mean
 
 
@@ -62,8 +66,8 @@ def task_price_micro(demand: Demand, nodes: NodeColumns) -> Int64s:
     share = np.zeros(len(nodes), dtype=np.float64)
     for row in (rows.CPU, rows.MEMORY, rows.STORAGE, rows.GPU_MILLI, rows.SHARES):
         if demand.take[row] > 0:
-            np.maximum(share, demand.take[row] * nodes.per_mille[row], out=share)
-    shared = np.ceil(nodes.price_micro * np.minimum(share, 1000.0) / 1000.0).astype(np.int64)
+            np.maximum(share, demand.take[row] * nodes.ppm[row], out=share)
+    shared = np.ceil(nodes.price_micro * np.minimum(share, FULL) / FULL).astype(np.int64)
     return np.where(nodes.exists, shared, nodes.price_micro)
 
 
@@ -71,13 +75,14 @@ def cheapness(demand: Demand, nodes: NodeColumns) -> Int64s:
     """FULL for a node that costs nothing, 0 for the dearest."""
     price = task_price_micro(demand, nodes)
     dearest = int(price.max(initial=0))
-    return FULL - price * FULL // dearest if dearest else np.full(len(nodes), FULL, dtype=np.int64)
+    if not dearest:
+        return np.full(len(nodes), FULL, dtype=np.int64)
+    return FULL - (price * (FULL / dearest)).astype(np.int64)
 
 
 def price_rank(spec: TaskSpec, demand: Demand, nodes: NodeColumns) -> Int64s | None:
     """For a job that asks for the cheapest: a bonus that orders the nodes by price alone."""
     if spec.cost_goal is not CostGoal.CHEAPEST:
         return None
-    price = task_price_micro(demand, nodes)
-    distinct, rank = np.unique(price, return_inverse=True)
+    distinct, rank = np.unique(task_price_micro(demand, nodes), return_inverse=True)
     return (len(distinct) - 1 - rank.astype(np.int64)) * PRICE_STEP

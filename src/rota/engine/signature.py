@@ -1,7 +1,8 @@
-"""A kind of task, compiled for one cycle: what fits, and how good each node is, kept up to date.
+"""A kind of task, compiled for one cycle: which nodes will do, and how good each is.
 
-Tasks that ask for the same share a signature. Its scores over all nodes are computed once; after
-that only the nodes that the board's log names are computed again.
+Tasks that ask for the same share a signature. What never changes in a cycle is computed once
+(`_static`). What changes is a column that all signatures with the same weights share. Nodes found
+to be too full are struck from `_live` and come back only when the board says that they got room.
 """
 
 from __future__ import annotations
@@ -9,20 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.plugin import Plugin, Plugins, StateView, TaskView
+from rota.engine.plugin import FULL_SCORE, Plugin, Plugins, StateView, TaskView
 from rota.engine.score import (
     FULL,
+    LEVEL,
     OPENED_BONUS,
+    REFUSED,
+    SCALE,
     cheapness,
-    free_share,
+    judged_shares,
     price_rank,
-    scored_rows,
+    share_weights,
     utilisation,
 )
 from rota.engine.topology import (
@@ -44,11 +47,6 @@ from rota.snapshot import rows
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
-N = TypeVar("N", bound=np.generic)
-
-REFUSED = -1
-"""Score of a node that the task can't run on. All others are 0 or more."""
-
 Ask = Callable[[str, str, Callable[[], object]], object | None]
 """Calls a plugin under guard; None, and a fault on record, if it fails."""
 
@@ -62,8 +60,6 @@ class ActivePlugin:
 
 
 class Signature:
-    """Scores are weighted sums of criteria; see `criteria` for each of them by itself."""
-
     def __init__(
         self,
         task: TaskView,
@@ -79,94 +75,202 @@ class Signature:
         self._board = board
         self._policy = scheduler
         self._plugins = plugins
-        self._active = active
         self._ask = ask
+        self._active = [one for one in active if one.plugin.filters or one.plugin.scores]
         self._strategy = scheduler.selection.strategy
-        self._scored = scored_rows(task.demand)
-        self._row_count = rows.GPU_ROWS if task.demand.uses_gpu else rows.PLAIN_ROWS
-        self._need = task.demand.need[: self._row_count, None]
-        self._extended = [
-            (row, int(task.demand.need[row]))
-            for row in range(rows.GPU_ROWS, len(board.nodes.index))
-            if task.demand.take[row] > 0
-        ]
-        self._prefers_opened = not bool(board.nodes.exists.all()) and (
-            task.spec.cost_goal is not CostGoal.CHEAPEST
-        )
+        self._judged = judged_shares(task.demand)
+        weights = share_weights(self._strategy, scheduler.weights, self._judged)
+        prefers_opened = board.has_offers and task.spec.cost_goal is not CostGoal.CHEAPEST
+        self._column = board.column(weights, OPENED_BONUS if prefers_opened else 0)
+        self._taken = board.task_shares(task.demand)
+        self._step = np.tensordot(np.array(weights, dtype=np.int64), self._taken, axes=1)
+        """What one more such task takes from the node's score."""
         self.static_mask = self._static_mask()
         self.footprint = topology.footprint(task.template.namespace, task.spec)
         self.domain_rules = self._compile_rules(topology)
         self._fixed = self._fixed_criteria()
-        self._base = self._base_scores()
-        self._scores = np.empty(len(board.nodes), dtype=np.int64)
-        self._seen = -1
-
-    @property
-    def needs_turns(self) -> bool:
+        self._static = self._static_scores()
+        self._live = self._static.copy()
+        self._freed_seen = board.freed.length
+        self._buffer = np.empty_like(self._live)
+        self._plugin_scores_now: Int64s | None = None
+        self._changed_seen = 0
+        self.needs_turns = (
+            self.domain_rules.any or self._strategy is Strategy.ROUND_ROBIN or bool(self._active)
+        )
         """Whether each placement changes the scores of other nodes, so that equal tasks have to be
         placed one by one."""
-        return (
-            self.domain_rules.any
-            or self._strategy is Strategy.ROUND_ROBIN
-            or any(one.plugin.filters or one.plugin.scores for one in self._active)
+        self._is_sum = not (
+            self.domain_rules.opens
+            or self._strategy in (Strategy.BALANCED, Strategy.ROUND_ROBIN)
+            or self._active
         )
+        """Whether column and live scores are all there is to it."""
 
-    # -- node-local scores
+    # -- the best node
 
-    def local_scores(self) -> Int64s:
-        """Score of each node as the board is now, without the rules over domains. To be read only."""
-        length = self._board.log_length
-        if self._seen < 0:
-            self._scores = self._compute(None)
-        elif self._seen < length:
-            changed = self._board.changed_since(self._seen)
-            if len(changed) > len(self._scores):
-                changed = np.unique(changed)
-            self._scores[changed] = self._compute(changed)
-        self._seen = length
-        return self._scores
+    def best(self, within: Bools | None = None) -> int:
+        """The node with the highest score, the first of equals; -1 where every one is refused.
 
-    def _compute(self, positions: Int64s | None) -> Int64s:
-        """Scores of these nodes (None: of all) after one more task of this kind."""
-        board, nodes, count = self._board, self._board.nodes, self._row_count
-        if positions is None:
-            after = board.free[:count] - self._need
-            base = self._base
-        else:
-            after = board.free[:count].take(positions, axis=1)
-            after -= self._need
-            base = self._base.take(positions)
-        fits = after.min(axis=0) >= 0
-        fits &= base >= 0
-        for row, need in self._extended:
-            fits &= _pick(board.free[row], positions) >= need
-        score = base
-        weights = self._policy.weights
-        if weights.load:
-            load = free_share(after[rows.SLOTS], _pick(nodes.per_mille[rows.SLOTS], positions))
-            load *= weights.load
-            score = score + load
-        if weights.utilisation and self._strategy not in (Strategy.ROUND_ROBIN, Strategy.CUSTOM):
-            shares = [free_share(after[row], _pick(nodes.per_mille[row], positions)) for row in self._scored]
-            used = utilisation(self._strategy, shares)
-            score = score + used * weights.utilisation
-        if self._prefers_opened:
-            score = score + np.where(_pick(board.opened, positions), OPENED_BONUS, 0)
+        Nodes are ranked first and then looked at: the best is seldom too full, and if it is, it is
+        struck off. After a second miss all that are too full are struck off at once.
+        """
+        scores = self._scores(within)
+        if not len(scores):
+            return -1
+        misses = 0
+        while True:
+            at = int(scores.argmax())
+            if scores.item(at) < 0:
+                return -1
+            if not self._board.fits(at, self.demand):
+                misses += 1
+                full = np.array((at,)) if misses == 1 else np.flatnonzero(~self._fitting())
+                self._live[full] = REFUSED
+                scores[full] = REFUSED
+                continue
+            domain = self.domain_rules.closed_domain(at) if self.domain_rules.away else None
+            if domain is None:
+                return at
+            self._live[domain] = REFUSED
+            scores[domain] = REFUSED
+
+    def _scores(self, within: Bools | None) -> Int64s:
+        """Scores as the board is now, of nodes that may turn out too full; a buffer to write on."""
+        self._take_back_freed()
+        scores = np.add(self._column.values, self._live, out=self._buffer)
+        if self._is_sum and within is None:
+            return scores
+        if self._strategy is Strategy.BALANCED:
+            scores += SCALE * self._policy.weights.utilisation * self._evenness()
+        elif self._strategy is Strategy.ROUND_ROBIN:
+            scores += SCALE * self._policy.weights.utilisation * self._turns()
+        if self.domain_rules.wish_weight:
+            scores += SCALE * self._policy.weights.affinity * self._wishes()
         if self._active:
-            score, fits = self._with_plugins(positions, score, fits)
-        return np.where(fits, score, REFUSED)
+            scores += self._plugin_part()
+        allowed = self.domain_rules.allowed()
+        if within is not None:
+            allowed = within if allowed is None else allowed & within
+        if allowed is not None:
+            scores[~allowed] = REFUSED
+        return scores
 
-    def _with_plugins(self, positions: Int64s | None, score: Int64s, fits: Bools) -> tuple[Int64s, Bools]:
-        at = np.arange(len(self._board.nodes)) if positions is None else positions
+    def _take_back_freed(self) -> None:
+        freed = self._board.freed
+        if self._freed_seen == freed.length:
+            return
+        if self.domain_rules.any:
+            np.copyto(self._live, self._static)
+        else:
+            positions = freed.since(self._freed_seen)
+            self._live[positions] = self._static[positions]
+        self._freed_seen = freed.length
+
+    def _fitting(self) -> Bools:
+        free = self._board.free
+        mask = np.ones(free.shape[1], dtype=np.bool_)
+        for row, need in self.demand.asked:
+            mask &= free[row] >= need
+        return mask
+
+    def feasible_scores(self, within: Bools | None = None) -> Int64s:
+        """Scores of all nodes, REFUSED where the task can't go: for ranking many at once."""
+        scores = self._scores(within).copy()
+        scores[~self._fitting()] = REFUSED
+        for rule in self.domain_rules.away:
+            scores[~rule.allowed()] = REFUSED
+        return scores
+
+    # -- many equal tasks at once
+
+    def capacity(self, positions: Int64s) -> Int64s:
+        """How many tasks of this kind fit on each of these nodes, by resources alone."""
+        board, demand = self._board, self.demand
+        room = np.full(len(positions), rows.NODE_SHARES, dtype=np.int64)
+        for row, _ in demand.asked:
+            if row not in (rows.GPU_MILLI, rows.GPU_IDLE, rows.GPU_BEST):
+                np.minimum(room, board.free[row].take(positions) // demand.take[row], out=room)
+        if demand.gpu.is_fraction:
+            devices = board.gpu_free.take(positions, axis=0) // demand.gpu.share_milli
+            np.minimum(room, devices.sum(axis=1), out=room)
+        elif demand.uses_gpu:
+            np.minimum(room, board.free[rows.GPU_IDLE].take(positions) // demand.gpu.count, out=room)
+        return np.maximum(room, 0)
+
+    def score_ladder(self, positions: Int64s, first: int, depth: int) -> Int64s:
+        """[node, step] the score of each node when it gets its `first`-th, next, … such task (from
+        0). Steps beyond a node's capacity are meaningless."""
+        board = self._board
+        steps = np.arange(first, first + depth, dtype=np.int64)[None, :]
+        score = (self._column.values + self._static).take(positions)[:, None] - (
+            steps * self._step.take(positions)[:, None]
+        )
+        if self._strategy is Strategy.BALANCED:
+            after = [
+                board.shares[at].take(positions)[:, None] - (steps + 1) * self._taken[at, positions][:, None]
+                for at in self._judged
+            ]
+            score += SCALE * self._policy.weights.utilisation * utilisation(self._strategy, after)
+        if self._column.opened_bonus:
+            opens = ~board.opened.take(positions)[:, None] & (steps > 0)
+            score += np.where(opens, OPENED_BONUS, 0)
+        return score
+
+    def largest_share(self) -> float:
+        """The task's largest share of everything there is, to compare sizes by."""
+        total = self._board.nodes.capacity.sum(axis=1)
+        asked = self.demand.take > 0
+        return float((self.demand.take[asked] * 1e9 / np.maximum(total[asked], 1)).max(initial=0.0))
+
+    # -- parts of the score that change
+
+    def _evenness(self) -> Int64s:
+        after = [self._board.shares[at] - self._taken[at] for at in self._judged]
+        return utilisation(Strategy.BALANCED, after)
+
+    def _turns(self) -> Int64s:
+        """FULL for the node after the one that was served last, and less the later its turn is."""
+        count = len(self._board.nodes)
+        distance = (np.arange(count, dtype=np.int64) - self._board.cursor - 1) % count
+        return FULL - distance * FULL // count
+
+    def _wishes(self) -> Int64s:
+        """How far wishes about other jobs are fulfilled, as part of the affinity criterion."""
+        satisfied = self.domain_rules.wish_score()
+        return satisfied * (FULL // FULL_SCORE) // self._all_wishes
+
+    @property
+    def _all_wishes(self) -> int:
+        """Weight of all wishes, about nodes and about other jobs: they share the criterion."""
+        own = sum(preferred.weight for preferred in self.task.spec.preferred_nodes)
+        return own + self.domain_rules.wish_weight
+
+    # -- plugins from outside
+
+    def _plugin_part(self) -> Int64s:
+        """What plugins add to the score (REFUSED where one refuses), asked anew for changed nodes."""
+        changed = self._board.changed
+        if self._plugin_scores_now is None:
+            self._plugin_scores_now = self._ask_plugins(np.arange(len(self._board.nodes)))
+        elif self._changed_seen < changed.length:
+            positions = np.unique(changed.since(self._changed_seen))
+            self._plugin_scores_now[positions] = self._ask_plugins(positions)
+        self._changed_seen = changed.length
+        return self._plugin_scores_now
+
+    def _ask_plugins(self, at: Int64s) -> Int64s:
+        score = np.zeros(len(at), dtype=np.int64)
+        refused = np.zeros(len(at), dtype=np.bool_)
         for one in self._active:
             passed = self._plugin_mask(one, at)
             if passed is not None:
-                fits = fits & passed
-            rated = self._plugin_scores(one, at)
+                refused |= ~passed
+            rated = self._plugin_rating(one, at)
             if rated is not None:
                 weight = self._policy.weights.utilisation if one.is_selection else one.config.weight
-                score = score + weight * rated
-        return score, fits
+                score += SCALE * weight * rated * (FULL // FULL_SCORE)
+        return np.where(refused, REFUSED, score)
 
     def _state(self) -> StateView:
         return StateView(self._board.nodes, self._board.free, self._board.gpu_free)
@@ -185,7 +289,7 @@ class Signature:
         answer = self._ask(one.config.name, "filter", call)
         return answer if isinstance(answer, np.ndarray) else None
 
-    def _plugin_scores(self, one: ActivePlugin, at: Int64s) -> Int64s | None:
+    def _plugin_rating(self, one: ActivePlugin, at: Int64s) -> Int64s | None:
         if not one.plugin.scores or not (one.config.weight or one.is_selection):
             return None
         state = self._state()
@@ -194,55 +298,29 @@ class Signature:
             scores = np.asarray(one.plugin.score_rows(self.task, state, at))
             if scores.dtype.kind not in "iu" or scores.shape != at.shape:
                 raise ValueError("score_rows must give one whole number a node")
-            if len(scores) and (scores.min() < 0 or scores.max() > 1000):
-                raise ValueError("scores must lie between 0 and 1000")
+            if len(scores) and (scores.min() < 0 or scores.max() > FULL_SCORE):
+                raise ValueError(f"scores must lie between 0 and {FULL_SCORE}")
             return scores.astype(np.int64)
 
         answer = self._ask(one.config.name, "score", call)
         return answer if isinstance(answer, np.ndarray) else None
 
-    def largest_share(self) -> float:
-        """The task's largest share of everything there is, to compare sizes by."""
-        total = self._board.nodes.capacity.sum(axis=1)
-        asked = self.demand.take > 0
-        return float((self.demand.take[asked] * 1e9 / np.maximum(total[asked], 1)).max(initial=0.0))
-
-    # -- many equal tasks at once
-
-    def capacity(self, positions: Int64s) -> Int64s:
-        """How many tasks of this kind fit on each of these nodes, by resources alone."""
-        board, demand = self._board, self.demand
-        room = np.full(len(positions), rows.NODE_SHARES, dtype=np.int64)
-        for row in np.flatnonzero(demand.take > 0).tolist():
-            if row not in (rows.GPU_MILLI, rows.GPU_IDLE, rows.GPU_BEST):
-                np.minimum(room, board.free[row].take(positions) // demand.take[row], out=room)
-        if demand.gpu.is_fraction:
-            devices = board.gpu_free.take(positions, axis=0) // demand.gpu.share_milli
-            np.minimum(room, devices.sum(axis=1), out=room)
-        elif demand.uses_gpu:
-            np.minimum(room, board.free[rows.GPU_IDLE].take(positions) // demand.gpu.count, out=room)
-        return np.maximum(room, 0)
-
-    def score_ladder(self, positions: Int64s, first: int, depth: int) -> Int64s:
-        """[node, step] the score of each node when it gets its `first`-th, next, … such task.
-        Steps beyond a node's capacity are meaningless."""
-        board, nodes = self._board, self._board.nodes
-        weights = self._policy.weights
-        steps = np.arange(first + 1, first + depth + 1, dtype=np.int64)[None, :]
-
-        def shares(row: int) -> Int64s:
-            after = board.free[row].take(positions)[:, None] - steps * self.demand.take[row]
-            return free_share(after, nodes.per_mille[row].take(positions)[:, None])
-
-        score = np.repeat(self._base.take(positions)[:, None], depth, axis=1)
-        if weights.load:
-            score += weights.load * shares(rows.SLOTS)
-        if weights.utilisation:
-            score += weights.utilisation * utilisation(self._strategy, [shares(row) for row in self._scored])
-        if self._prefers_opened:
-            opened = board.opened.take(positions)[:, None] | (steps > 1)
-            score += np.where(opened, OPENED_BONUS, 0)
-        return score
+    def plugin_refusals(self) -> Iterator[tuple[Reason, Bools]]:
+        """What plugins from outside say against nodes, in their own words."""
+        state = self._state()
+        everywhere = np.arange(len(self._board.nodes))
+        for one in self._active:
+            passed = self._plugin_mask(one, everywhere)
+            if passed is None or passed.all():
+                continue
+            words: dict[str, Bools] = {}
+            for at in np.flatnonzero(~passed).tolist():
+                call = partial(one.plugin.filter, self.task, state.node(at))
+                text = self._ask(one.config.name, "filter", call)
+                mask = words.setdefault(str(text or ""), np.zeros(len(passed), dtype=np.bool_))
+                mask[at] = True
+            for text, refused in sorted(words.items(), key=lambda item: item[0]):
+                yield Reason(Code.PLUGIN, one.config.name, detail=text), refused
 
     # -- what doesn't change within a cycle
 
@@ -256,27 +334,28 @@ class Signature:
         return mask
 
     def _fixed_criteria(self) -> dict[str, Int64s]:
-        """Criteria by node properties, before their weights."""
+        """Criteria by node properties, 0 to FULL, before their weights."""
         nodes = self._board.nodes
         found: dict[str, Int64s] = {}
         for one in self._plugins.scores:
             rated = one.rate(self.task, nodes)
             if rated is not None:
-                found[one.criterion] = rated
+                found[one.criterion] = rated * (FULL // FULL_SCORE)
         if self.domain_rules.wish_weight and "affinity" in found:
-            # Wishes about nodes and about other jobs share the criterion by their weights.
-            own = sum(preferred.weight for preferred in self.task.spec.preferred_nodes)
-            found["affinity"] = found["affinity"] * own // (own + self.domain_rules.wish_weight)
+            own = self._all_wishes - self.domain_rules.wish_weight
+            found["affinity"] = found["affinity"] * own // self._all_wishes
         if self._policy.weights.cost:
             found["cost"] = cheapness(self.demand, nodes)
         return found
 
-    def _base_scores(self) -> Int64s:
+    def _static_scores(self) -> Int64s:
         weights = self._policy.weights
         weight = {"affinity": weights.affinity, "proximity": weights.proximity, "cost": weights.cost}
-        base = np.zeros(len(self._board.nodes), dtype=np.int64)
+        base = LEVEL - self._step
+        if self._strategy is Strategy.BIN_PACKING:
+            base += SCALE * weights.utilisation * FULL
         for criterion, rated in self._fixed.items():
-            base += weight[criterion] * rated
+            base += SCALE * weight[criterion] * rated
         rank = price_rank(self.task.spec, self.demand, self._board.nodes)
         if rank is not None:
             base += rank
@@ -311,9 +390,8 @@ class Signature:
                     np.unique(domains).astype(np.int64),
                 )
             )
-        wish_weight = sum(wish.weight for wish in wishes) + SPREAD_WISH_WEIGHT * sum(
-            not rule.required for rule in even
-        )
+        soft = sum(not rule.required for rule in even)
+        wish_weight = sum(wish.weight for wish in wishes) + SPREAD_WISH_WEIGHT * soft
         return DomainRules(tuple(near), tuple(away), tuple(even), tuple(wishes), wish_weight)
 
     def _spread_nodes(self) -> Bools:
@@ -328,87 +406,41 @@ class Signature:
                     mask &= passes
         return mask
 
-    # -- what other nodes have a part in
-
-    def turn_scores(self, within: Bools | None) -> Int64s:
-        """Scores as the board is now, with everything that one placement changes for many nodes."""
-        scores = self.local_scores()
-        mask = scores >= 0
-        if within is not None:
-            mask &= within
-        allowed = self.domain_rules.allowed()
-        if allowed is not None:
-            mask &= allowed
-        wishes = self.wish_scores()
-        if wishes is not None:
-            scores = scores + wishes
-        if self._strategy is Strategy.ROUND_ROBIN:
-            scores = scores + self._policy.weights.utilisation * self._turns()
-        return np.where(mask, scores, REFUSED)
-
-    def _turns(self) -> Int64s:
-        """FULL for the node after the one that was served last, and less the later its turn is."""
-        count = len(self._board.nodes)
-        distance = (np.arange(count, dtype=np.int64) - self._board.cursor - 1) % count
-        return FULL - distance * FULL // count
-
-    def wish_scores(self) -> Int64s | None:
-        """The weighted part of the affinity criterion that other jobs decide."""
-        satisfied = self.domain_rules.wish_score()
-        if satisfied is None:
-            return None
-        own = sum(preferred.weight for preferred in self.task.spec.preferred_nodes)
-        total = own + self.domain_rules.wish_weight
-        return self._policy.weights.affinity * (satisfied // total) if total else None
-
     # -- to be shown
 
-    def plugin_refusals(self) -> Iterator[tuple[Reason, Bools]]:
-        """What plugins from outside say against nodes, in their own words."""
-        state = self._state()
-        everywhere = np.arange(len(self._board.nodes))
-        for one in self._active:
-            passed = self._plugin_mask(one, everywhere)
-            if passed is None or passed.all():
-                continue
-            words: dict[str, Bools] = {}
-            for at in np.flatnonzero(~passed).tolist():
-                text = self._ask(
-                    one.config.name, "filter", partial(one.plugin.filter, self.task, state.node(at))
-                )
-                mask = words.setdefault(str(text or ""), np.zeros(len(passed), dtype=np.bool_))
-                mask[at] = True
-            for text, refused in sorted(words.items(), key=lambda item: item[0]):
-                yield Reason(Code.PLUGIN, one.config.name, detail=text), refused
-
     def criteria(self, position: int) -> dict[str, int]:
-        """Each criterion of one node by itself, unweighted; for explanations, not for speed."""
-        board, nodes = self._board, self._board.nodes
-        at = np.array([position])
-        after = board.free[:, at] - self.demand.take[:, None]
-
-        def share(row: int) -> Int64s:
-            return free_share(after[row], nodes.per_mille[row, at])
-
-        found = {"utilisation": 0, "load": int(share(rows.SLOTS)[0]), "affinity": 0, "proximity": 0}
-        if self._strategy not in (Strategy.ROUND_ROBIN, Strategy.CUSTOM):
-            shares = [share(row) for row in self._scored]
-            found["utilisation"] = int(utilisation(self._strategy, shares)[0])
-        elif self._strategy is Strategy.ROUND_ROBIN:
+        """Each criterion of one node by itself, 0 to FULL, unweighted."""
+        after = self._board.shares[:, position] - self._taken[:, position]
+        found = {"utilisation": 0, "load": int(after[rows.SHARED.index(rows.SLOTS)])}
+        found |= {"affinity": 0, "proximity": 0}
+        if self._strategy is Strategy.ROUND_ROBIN:
             found["utilisation"] = int(self._turns()[position])
+        elif self._strategy is not Strategy.CUSTOM:
+            judged = [after[at : at + 1] for at in self._judged]
+            found["utilisation"] = int(utilisation(self._strategy, judged)[0])
         for criterion, rated in self._fixed.items():
             found[criterion] = int(rated[position])
-        satisfied = self.domain_rules.wish_score()
-        if satisfied is not None and self.wish_scores() is not None:
-            own = sum(preferred.weight for preferred in self.task.spec.preferred_nodes)
-            found["affinity"] += int(satisfied[position] // (own + self.domain_rules.wish_weight))
+        if self.domain_rules.wish_weight:
+            found["affinity"] += int(self._wishes()[position])
         for one in self._active:
-            score = self._plugin_scores(one, at)
-            if score is not None:
+            rating = self._plugin_rating(one, np.array([position]))
+            if rating is not None:
                 name = "utilisation" if one.is_selection else one.config.name
-                found[name] = int(score[0])
+                found[name] = int(rating[0]) * (FULL // FULL_SCORE)
         return found
 
-
-def _pick(column: NDArray[N], positions: Int64s | None) -> NDArray[N]:
-    return column if positions is None else column.take(positions)
+    def weights(self) -> dict[str, int]:
+        """The weight of each criterion that `criteria` names."""
+        weights = self._policy.weights
+        found = {
+            "utilisation": weights.utilisation,
+            "load": weights.load,
+            "affinity": weights.affinity,
+            "proximity": weights.proximity,
+        }
+        if weights.cost:
+            found["cost"] = weights.cost
+        for one in self._active:
+            if one.plugin.scores and one.config.weight and not one.is_selection:
+                found[one.config.name] = one.config.weight
+        return found

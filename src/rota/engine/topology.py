@@ -31,27 +31,24 @@ class Counter:
     """Tasks by domain. The last place collects the nodes that lack the key, and is never read as
     a domain."""
 
-    domain: Int32s
-    """[node] index of its domain, -1 (the last place) where the node lacks the key"""
+    domain: Int64s
+    """[node] index of its domain; where the node lacks the key, that of the last place"""
     count: Int64s
     has_key: Bools
     total: int = 0
     """Over all domains; kept because the first-of-its-kind rule asks for it each time."""
 
     def add(self, position: int, amount: int) -> None:
-        domain = self.domain[position]
-        if domain >= 0:
+        domain = self.domain.item(position)
+        if domain < len(self.count) - 1:
             self.count[domain] += amount
             self.total += amount
 
     def add_many(self, positions: Int64s, amount: int) -> None:
         domains = self.domain[positions]
-        domains = domains[domains >= 0]
+        domains = domains[domains < len(self.count) - 1]
         np.add.at(self.count, domains, amount)
         self.total += amount * len(domains)
-
-    def by_node(self) -> Int64s:
-        return self.count.take(self.domain, mode="wrap")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +142,7 @@ class Topology:
             return
         column = self._nodes.label(key)
         counter = Counter(
-            domain=column.codes,
+            domain=np.where(column.codes < 0, len(column.values), column.codes).astype(np.int64),
             count=np.zeros(len(column.values) + 1, dtype=np.int64),
             has_key=column.codes >= 0,
         )
@@ -190,6 +187,12 @@ class Away:
     term: JobAffinity | None
     counter: Counter
 
+    def allowed(self) -> Bools:
+        clear = self.counter.count == 0
+        clear[-1] = True
+        allowed: Bools = clear.take(self.counter.domain, mode="clip")
+        return allowed
+
 
 @dataclass(frozen=True, eq=False)
 class Even:
@@ -225,10 +228,14 @@ class DomainRules:
     def any(self) -> bool:
         return bool(self.near or self.away or self.even or self.wishes)
 
+    @property
+    def opens(self) -> bool:
+        """Whether a placement can make other nodes better or allowed, not only close some."""
+        return bool(self.near or self.even or self.wishes)
+
     def allowed(self) -> Bools | None:
-        """Which nodes the required rules allow; None: all."""
+        """Which nodes the rules allow that a placement can open as well as close; None: all."""
         masks = [near_allowed(rule) for rule in self.near]
-        masks += [away_allowed(rule) for rule in self.away]
         masks += [even_allowed(rule) for rule in self.even if rule.required]
         if not masks:
             return None
@@ -237,18 +244,27 @@ class DomainRules:
             result = result & mask
         return result
 
-    def wish_score(self) -> Int64s | None:
-        """The sum of weight × satisfaction in thousandths; None: no wishes."""
-        total: Int64s | None = None
-        for wish in self.wishes:
-            score = wish.weight * _satisfaction(wish)
-            part = score.take(wish.counter.domain, mode="wrap")
-            total = part if total is None else total + part
-        for rule in self.even:
-            if not rule.required:
-                part = SPREAD_WISH_WEIGHT * _evenness(rule).take(rule.counter.domain, mode="wrap")
-                total = part if total is None else total + part
-        return total
+    def closed_domain(self, position: int) -> Bools | None:
+        """The nodes of a domain that the task must keep away from, if this node is in one."""
+        for rule in self.away:
+            counter = rule.counter
+            domain = counter.domain.item(position)
+            if counter.count.item(domain) and counter.has_key.item(position):
+                inside: Bools = counter.domain == domain
+                return inside
+        return None
+
+    def wish_score(self) -> Int64s:
+        """The sum of weight × satisfaction in thousandths."""
+        parts = [
+            (wish.weight * _satisfaction(wish)).take(wish.counter.domain, mode="clip") for wish in self.wishes
+        ]
+        parts += [
+            (SPREAD_WISH_WEIGHT * _evenness(rule)).take(rule.counter.domain, mode="clip")
+            for rule in self.even
+            if not rule.required
+        ]
+        return sum(parts[1:], start=parts[0])
 
 
 SPREAD_WISH_WEIGHT = 100
@@ -260,13 +276,7 @@ def near_allowed(rule: Near) -> Bools:
         return rule.counter.has_key
     held = rule.counter.count > 0
     held[-1] = False
-    return held.take(rule.counter.domain, mode="wrap")
-
-
-def away_allowed(rule: Away) -> Bools:
-    clear = rule.counter.count == 0
-    clear[-1] = True
-    return clear.take(rule.counter.domain, mode="wrap")
+    return held.take(rule.counter.domain, mode="clip")
 
 
 def even_allowed(rule: Even) -> Bools:
@@ -276,7 +286,7 @@ def even_allowed(rule: Even) -> Bools:
     least = int(eligible.min()) if len(eligible) and enough else 0
     fair: Bools = count + int(rule.counts_itself) - least <= rule.max_skew
     fair[-1] = False
-    allowed: Bools = fair.take(rule.counter.domain, mode="wrap")
+    allowed: Bools = fair.take(rule.counter.domain, mode="clip")
     return allowed
 
 

@@ -12,7 +12,7 @@ from rota.engine.board import Board
 from rota.engine.place import Work
 from rota.engine.plugin import NodeFilter
 from rota.engine.signature import Signature
-from rota.engine.topology import DomainRules, away_allowed, even_allowed, near_allowed
+from rota.engine.topology import DomainRules, even_allowed, near_allowed
 from rota.model.task import JobAffinity
 from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
 from rota.snapshot import rows
@@ -201,9 +201,9 @@ def _domain_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
         yield Reason(Code.JOB_AFFINITY, term_text(near.term)), ~near_allowed(near)
     for away in rules.away:
         if away.term is not None:
-            yield Reason(Code.JOB_ANTI_AFFINITY, term_text(away.term)), ~away_allowed(away)
+            yield Reason(Code.JOB_ANTI_AFFINITY, term_text(away.term)), ~away.allowed()
         else:
-            yield Reason(Code.RUNNING_ANTI_AFFINITY), ~away_allowed(away)
+            yield Reason(Code.RUNNING_ANTI_AFFINITY), ~away.allowed()
     for even in rules.even:
         if even.required:
             yield Reason(Code.TOPOLOGY_LABEL_MISSING, even.key), ~even.counter.has_key

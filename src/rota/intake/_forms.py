@@ -10,7 +10,7 @@ from rota.model.selectors import Operator
 from rota.model.taints import Effect
 
 
-class Form(Struct, frozen=True, forbid_unknown_fields=True):
+class Form(Struct, forbid_unknown_fields=True):
     """Fields and their kinds; what the values must be like is checked where they are read."""
 
 

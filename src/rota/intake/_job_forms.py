@@ -52,14 +52,14 @@ class TaskForm(Form):
     runtime: str = ""
     labels: LabelsForm = field(default_factory=dict)
     node_selector: LabelsForm = field(default_factory=dict)
-    node_affinity: NodeAffinityForm = NodeAffinityForm()
+    node_affinity: NodeAffinityForm = field(default_factory=NodeAffinityForm)
     affinity: tuple[JobAffinityForm, ...] = ()
     spread: tuple[SpreadForm, ...] = ()
     tolerations: tuple[str | TolerationForm, ...] = ()
     pools: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
     near: LabelsForm = field(default_factory=dict)
-    cost: CostForm = CostForm()
+    cost: CostForm = field(default_factory=CostForm)
 
 
 class GroupForm(TaskForm):

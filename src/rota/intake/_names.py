@@ -49,11 +49,10 @@ class UniqueNames:
         self._places: dict[str, Field | None] = {}
 
     def claim(self, name: str, at: Field | None) -> None:
-        """None: it comes from a Kubernetes manifest, whose reader has its own positions."""
-        if name not in self._places:
+        """None: it comes from Kubernetes manifests, whose reader has compared them with each other."""
+        if at is None or name not in self._places:
             self._places[name] = at
             return
-        assert at is not None, "names of one cluster's manifests are unique"
         other = self._places[name]
         if other is None:
             where = "stands in the Kubernetes manifests"

@@ -48,9 +48,9 @@ class SchedulerForm(Form):
     namespaces: tuple[str, ...] = ()
     strategy: Strategy = Strategy.LEAST_LOADED
     plugin: str = ""
-    weights: WeightsForm = WeightsForm()
+    weights: WeightsForm = field(default_factory=WeightsForm)
     queues: tuple[QueueForm, ...] | UnsetType = UNSET
-    preemption: PreemptionForm = PreemptionForm()
+    preemption: PreemptionForm = field(default_factory=PreemptionForm)
     promotion: PromotionForm | UnsetType = UNSET
     plugins: tuple[PluginForm, ...] = ()
 
@@ -86,6 +86,6 @@ class PolicyForm(SchedulerForm):
 
     schedulers: tuple[SchedulerForm, ...] | UnsetType = UNSET
     tenants: dict[str, ProjectForm] = field(default_factory=dict)
-    fair_share: FairShareForm = FairShareForm()
+    fair_share: FairShareForm = field(default_factory=FairShareForm)
     platforms: dict[str, PlatformForm] = field(default_factory=dict)
     runtimes: dict[str, AmountsForm] = field(default_factory=dict)

@@ -1,10 +1,11 @@
 """Where a job's tasks run already, checked against the nodes that there are."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from rota.intake._fields import Field
+from rota.intake._fields import Amount, Field
 from rota.intake._job_forms import JobForm, RunningForm
 from rota.intake._wording import nearest, quoted
 from rota.model.ids import NodeName
@@ -13,8 +14,13 @@ from rota.model.node import Node
 from rota.model.quantities import parse_timestamp_ms
 from rota.model.task import TaskSpec
 
-_Entry = tuple[int, str, RunningForm | None, Field]
-"""Rank, node, and what else is said of the task, where."""
+
+class _Entry(NamedTuple):
+    rank: int
+    node: str
+    details: RunningForm | None
+    """Where more is said of the task than its node."""
+    at: Field
 
 
 def read_placements(
@@ -24,21 +30,31 @@ def read_placements(
         if form.started is not UNSET:
             raise at.at("started").error("says since when the job runs, but not where", "add running_on")
         return ()
-    started_ms = 0
-    if form.started is not UNSET:
-        started_ms = at.at("started").read(parse_timestamp_ms, form.started)
+    started_ms = _started_ms(form.started, 0, at)
     placements: dict[int, Placement] = {}
-    for rank, node_name, details, entry_at in _entries(form, template, at.at("running_on")):
-        if rank in placements:
-            raise entry_at.at("rank").error(f"the task of rank {rank} stands there already", "remove one")
-        node = _node(node_name, nodes, entry_at if details is None else entry_at.at("node"))
-        own_started_ms, devices = started_ms, ()
-        if details is not None:
-            if details.started is not UNSET:
-                own_started_ms = entry_at.at("started").read(parse_timestamp_ms, details.started)
-            devices = _devices(details.gpus, _spec_of(template, rank), node, entry_at.at("gpus"))
-        placements[rank] = Placement(rank, node.name, own_started_ms, devices)
+    for entry in _entries(form.running_on, template, at.at("running_on")):
+        if entry.rank in placements:
+            raise entry.at.at("rank").error(f"the task of rank {entry.rank} is there already", "remove one")
+        placements[entry.rank] = _placement(entry, template, nodes, started_ms)
     return tuple(placements[rank] for rank in sorted(placements))
+
+
+def _started_ms(value: Amount | UnsetType, default_ms: int, at: Field) -> int:
+    return default_ms if value is UNSET else at.at("started").read(parse_timestamp_ms, value)
+
+
+def _placement(
+    entry: _Entry, template: JobTemplate, nodes: Mapping[NodeName, Node], started_ms: int
+) -> Placement:
+    if entry.details is None:
+        return Placement(entry.rank, _node(entry.node, nodes, entry.at).name, started_ms)
+    node = _node(entry.node, nodes, entry.at.at("node"))
+    return Placement(
+        rank=entry.rank,
+        node=node.name,
+        started_ms=_started_ms(entry.details.started, started_ms, entry.at),
+        gpu_devices=_devices(entry.details.gpus, _spec_of(template, entry.rank), node, entry.at.at("gpus")),
+    )
 
 
 def read_done(
@@ -55,23 +71,33 @@ def read_done(
     return tuple(sorted(set(form.done)))
 
 
-def _entries(form: JobForm, template: JobTemplate, at: Field) -> Iterator[_Entry]:
-    given = [form.running_on] if isinstance(form.running_on, str) else form.running_on or ()
-    by_rank = [entry for entry in given if isinstance(entry, RunningForm)]
-    if by_rank and len(by_rank) < len(given):
+def _entries(
+    running_on: str | Sequence[str | RunningForm | None], template: JobTemplate, at: Field
+) -> Iterator[_Entry]:
+    """Of a list, entry by entry; a single node stands for a list of one."""
+    if isinstance(running_on, str):
+        _check_one_node_a_task(1, template, at)
+        yield _Entry(0, running_on, None, at)
+        return
+    by_rank = sum(isinstance(entry, RunningForm) for entry in running_on)
+    if not by_rank:
+        _check_one_node_a_task(len(running_on), template, at)
+    elif by_rank < len(running_on):
         raise at.error("mixes two forms", "give one node a task in order, or {rank, node} for every entry")
-    if not by_rank and len(given) != template.task_count:
+    for index, entry in enumerate(running_on):
+        if isinstance(entry, RunningForm):
+            _check_rank(entry.rank, template, at.at(index, "rank"))
+            yield _Entry(entry.rank, entry.node, entry, at.at(index))
+        elif entry is not None:
+            yield _Entry(index, entry, None, at.at(index))
+
+
+def _check_one_node_a_task(count: int, template: JobTemplate, at: Field) -> None:
+    if count != template.task_count:
         raise at.error(
-            f"{len(given)} nodes for {template.task_count} tasks",
+            f"{count} nodes for {template.task_count} tasks",
             "give one node a task, null for one that waits, or entries like {rank: 0, node: n1}",
         )
-    for index, entry in enumerate(given):
-        entry_at = at if isinstance(form.running_on, str) else at.at(index)
-        if isinstance(entry, RunningForm):
-            _check_rank(entry.rank, template, entry_at.at("rank"))
-            yield entry.rank, entry.node, entry, entry_at
-        elif entry is not None:
-            yield index, entry, None, entry_at
 
 
 def _check_rank(rank: int, template: JobTemplate, at: Field) -> None:

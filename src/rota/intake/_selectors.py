@@ -17,6 +17,7 @@ from rota.intake._forms import (
     SpreadForm,
 )
 from rota.intake._names import read_name
+from rota.intake._wording import describe_value
 from rota.model.ids import Labels
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector, whole_number
 from rota.model.task import JobAffinity, Spread
@@ -64,7 +65,9 @@ def _values(form: RequirementForm, at: Field) -> tuple[str, ...]:
                 raise at.error(f"the operator {operator.value} needs values", "add at least one")
             for index, value in enumerate(form.values):
                 if isinstance(value, int):
-                    raise at.at(index).error(f"expected text, got the number {value}", "put it in quotes")
+                    raise at.at(index).error(
+                        f"expected text, got {describe_value(value)}", "put it in quotes"
+                    )
             return _distinct(map(str, form.values))
 
 

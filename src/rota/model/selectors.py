@@ -44,11 +44,18 @@ class Requirement(Struct, frozen=True, cache_hash=True):
                 return number is not None and number < int(self.values[0])
 
 
+_LONGEST_NUMBER = len(str(-(2**63)))
+
+
 def whole_number(text: str | None) -> int | None:
-    """The label value as a number, or None where it is none: Gt and Lt then don't hold."""
-    if text is None or not text.removeprefix("-").isdecimal():
+    """The label value as a number, or None where it is none: Gt and Lt then don't hold.
+
+    As in Kubernetes, a number is what fits in 64 bits.
+    """
+    if text is None or len(text) > _LONGEST_NUMBER or not text.removeprefix("-").isdecimal():
         return None
-    return int(text)
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
 
 
 class Selector(Struct, frozen=True, cache_hash=True):

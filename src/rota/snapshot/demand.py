@@ -25,6 +25,10 @@ class Demand:
     need: Int64s
     """What each row must hold for the task to fit; NOT_ASKED where it doesn't matter."""
     gpu: GpuRequest
+    asked: tuple[tuple[int, int], ...]
+    """(row, threshold) of the rows that matter."""
+    shared: tuple[tuple[int, int], ...]
+    """(index into rows.SHARED, amount) of those rows it takes from."""
 
     @property
     def uses_gpu(self) -> bool:
@@ -65,4 +69,6 @@ def demand_of(spec: TaskSpec, index: ResourceRows) -> Demand:
             need[rows.GPU_BEST] = spec.gpu.share_milli
         else:
             need[rows.GPU_IDLE] = spec.gpu.count
-    return Demand(take, need, spec.gpu)
+    asked = tuple((int(row), int(need[row])) for row in np.flatnonzero(need > 0))
+    shared = tuple((at, int(take[row])) for at, row in enumerate(rows.SHARED) if take[row])
+    return Demand(take, need, spec.gpu, asked, shared)

@@ -66,8 +66,9 @@ class NodeColumns:
     index: ResourceRows
     capacity: Int64s
     """[row, node]"""
-    per_mille: Floats
-    """[row, node] 1000 / capacity, 0 where there is none. The slots row shrinks with measured load."""
+    ppm: Floats
+    """[row, node] a million / capacity, 0 where there is none: turns an amount into the node's share
+    of it. The slots row shrinks with measured load."""
     gpu_capacity: Int32s
     """[node, device] thousandths; 0 where there is no such device"""
     labels: dict[str, LabelColumn]
@@ -115,7 +116,7 @@ def build_columns(
         specs=specs,
         index=index,
         capacity=capacity,
-        per_mille=_per_mille(capacity, [node.load_milli for node in every]),
+        ppm=_ppm(capacity, [node.load_milli for node in every]),
         gpu_capacity=_gpu_capacity(specs),
         labels=_label_columns(every),
         taint_sets=tuple(taint_sets),
@@ -162,9 +163,9 @@ def _capacity_of(spec: NodeSpec, index: ResourceRows) -> Int64s:
     return column
 
 
-def _per_mille(capacity: Int64s, load_milli: Sequence[int]) -> Floats:
+def _ppm(capacity: Int64s, load_milli: Sequence[int]) -> Floats:
     scale = np.zeros(capacity.shape, dtype=np.float64)
-    np.divide(1000.0, capacity, out=scale, where=capacity > 0)
+    np.divide(1e6, capacity, out=scale, where=capacity > 0)
     scale[rows.SLOTS] *= (1000.0 - np.minimum(np.asarray(load_milli, dtype=np.float64), 1000.0)) / 1000.0
     return scale
 

@@ -20,8 +20,11 @@ GPU_IDLE = 6
 GPU_BEST = 7
 """The most that is free on one device: what fractional requests are compared with."""
 
-PLAIN_ROWS = 5
 GPU_ROWS = 8
+"""Rows from here on are extended resources and ports."""
+
+SHARED = (CPU, MEMORY, GPU_MILLI, SLOTS)
+"""Rows of which the engine keeps shares of each node, because scores are made of them."""
 
 NODE_SHARES = 1 << 20
 PORT_SHARES = 1 << 16

@@ -5,7 +5,7 @@ but what Kubernetes itself requires may be missing or null, as its API has it.
 """
 
 from datetime import datetime
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
@@ -37,7 +37,7 @@ class Metadata(KubeStruct):
     namespace: str | None = None
     uid: str | None = None
     labels: dict[str, str] | None = None
-    annotations: dict[str, object] | None = None
+    annotations: dict[str, Any] | None = None
     creation_timestamp: Timestamp | None = None
     deletion_timestamp: Timestamp | None = None
     owner_references: list[OwnerReference] | None = None

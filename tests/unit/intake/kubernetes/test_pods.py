@@ -1,0 +1,388 @@
+"""Pods as jobs of one task: what they need, how urgent they are, and whether they run."""
+
+import pytest
+
+from rota.model.job import Placement
+from rota.model.resources import HostPort
+from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
+from rota.model.taints import Effect, Toleration
+from tests.unit.intake.kubernetes.reading import jobs, node, pod, read, refusal, task_spec
+
+
+class TestIdentity:
+    def test_job_and_task_are_known_by_namespace_and_name(self) -> None:
+        job = jobs(pod("web-7f", namespace="shop"))["shop/web-7f"].job
+        assert job.task_name(0) == "shop/web-7f"
+        assert (job.template.namespace, job.template.project, job.template.user) == ("shop", "shop", "default")
+
+    def test_without_a_namespace_it_is_in_the_default_one(self) -> None:
+        assert list(jobs("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {}}")) == ["default/a"]
+
+    def test_labels_are_those_that_selectors_of_other_pods_see(self) -> None:
+        assert task_spec(metadata="labels: {tier: front, app: web}").labels == (
+            ("app", "web"),
+            ("tier", "front"),
+        )
+
+    def test_it_is_submitted_when_it_was_created(self) -> None:
+        record = jobs(pod(metadata='creationTimestamp: "2024-05-01T12:00:00Z"'))["shop/web"]
+        assert record.job.submitted_ms == 1_714_564_800_000
+
+    @pytest.mark.parametrize(
+        ("scheduler", "name"),
+        [("default-scheduler", ""), ("batch-scheduler", "batch-scheduler"), ("null", "")],
+    )
+    def test_scheduler(self, scheduler: str, name: str) -> None:
+        template = jobs(pod(spec=f"schedulerName: {scheduler}"))["shop/web"].job.template
+        assert template.scheduler == name
+
+    def test_a_deadline_is_a_time_limit(self) -> None:
+        template = jobs(pod(spec="activeDeadlineSeconds: 90"))["shop/web"].job.template
+        assert template.time_limit_ms == 90_000
+
+    def test_equal_pods_share_one_spec_and_one_template(self) -> None:
+        """Though a cluster gives each its own token volume, node and times."""
+        read_jobs = jobs(
+            node("n1"),
+            pod("a", "nodeName: n1\nvolumes: [{name: kube-api-access-x1, projected: {}}]"),
+            pod("b", "volumes: [{name: kube-api-access-y2, projected: {}}]"),
+        )
+        assert read_jobs["shop/a"].job.template is read_jobs["shop/b"].job.template
+
+
+class TestState:
+    @pytest.mark.parametrize(
+        ("spec", "metadata", "phase", "outcome"),
+        [
+            ("", "", "", "waits"),
+            ("", "", "Pending", "waits"),
+            ("nodeName: n1", "", "Running", "runs"),
+            ("nodeName: n1", "", "Pending", "runs"),
+            ("nodeName: n1", "", "Unknown", "runs"),
+            ("nodeName: n1", 'deletionTimestamp: "2024-05-01T12:00:00Z"', "Running", "runs"),
+            ("", 'deletionTimestamp: "2024-05-01T12:00:00Z"', "Pending", "is left out"),
+            ("nodeName: n1", "", "Succeeded", "is left out"),
+            ("nodeName: n1", "", "Failed", "is left out"),
+            ("schedulingGates: [{name: example.com/quota}]", "", "Pending", "is left out"),
+            ("schedulingGates: []", "", "Pending", "waits"),
+            ("nodeName: elsewhere", "", "Running", "is left out"),
+        ],
+    )
+    def test_a_pod(self, spec: str, metadata: str, phase: str, outcome: str) -> None:
+        record = jobs(node("n1"), pod("web", spec, metadata=metadata, status=f"phase: '{phase}'")).get("shop/web")
+        if outcome == "is left out":
+            assert record is None
+        else:
+            assert record is not None
+            assert bool(record.placements) is (outcome == "runs")
+
+    @pytest.mark.parametrize(
+        ("status", "started_ms"),
+        [('startTime: "1970-01-01T00:02:00Z"', 120_000), ("phase: Pending", 60_000)],
+    )
+    def test_it_runs_since_it_was_started_or_at_least_created(self, status: str, started_ms: int) -> None:
+        created = 'creationTimestamp: "1970-01-01T00:01:00Z"'
+        record = jobs(node("n1"), pod("web", "nodeName: n1", metadata=created, status=status))["shop/web"]
+        assert record.placements == (Placement(0, record.placements[0].node, started_ms),)
+        assert record.placements[0].node == "n1"
+
+    def test_notes_say_what_was_left_out(self) -> None:
+        reading = read(
+            pod("far", "nodeName: elsewhere"),
+            pod("gated", "schedulingGates: [{name: example.com/quota}]"),
+        )
+        assert [str(note) for note in reading.notes] == [
+            "cluster.yaml: on a node that is not in these files, so left out: shop/far",
+            "cluster.yaml: has scheduling gates, so it is left out: shop/gated",
+        ]
+
+
+@pytest.mark.covers("kube-3")
+class TestPorts:
+    @pytest.mark.parametrize(
+        ("spec", "ports"),
+        [
+            ("containers:\n- {name: a, ports: [{containerPort: 80}]}", ()),
+            ("containers:\n- {name: a, ports: [{containerPort: 80, hostPort: 8080}]}", (HostPort(8080),)),
+            (
+                "hostNetwork: true\ncontainers:\n- {name: a, ports: [{containerPort: 80}]}",
+                (HostPort(80),),
+            ),
+            (
+                "containers:\n- {name: a, ports: [{containerPort: 53, hostPort: 53, protocol: UDP,"
+                " hostIP: 10.0.0.1}]}",
+                (HostPort(53, "UDP", "10.0.0.1"),),
+            ),
+            (
+                "containers:\n- {name: a, ports: [{containerPort: 80, hostPort: 80, hostIP: 0.0.0.0}]}",
+                (HostPort(80),),
+            ),
+            (
+                "containers:\n- {name: a, ports: [{containerPort: 9, hostPort: 9}]}\n"
+                "- {name: b, ports: [{containerPort: 8, hostPort: 8}]}",
+                (HostPort(8), HostPort(9)),
+            ),
+            (
+                "initContainers:\n- {name: s, restartPolicy: Always, ports: [{containerPort: 1, hostPort: 1}]}\n"
+                "- {name: i, ports: [{containerPort: 2, hostPort: 2}]}",
+                (HostPort(1),),
+            ),
+        ],
+        ids=[
+            "a port of the container alone is none of the host",
+            "a host port",
+            "on the host's network every port is the host's",
+            "with protocol and address",
+            "every address",
+            "of all containers",
+            "of sidecars, not of what has ended when they start",
+        ],
+    )
+    def test_host_ports(self, spec: str, ports: tuple[HostPort, ...]) -> None:
+        assert task_spec(spec).ports == ports
+
+
+@pytest.mark.covers("kube-3")
+class TestNodeSelection:
+    def test_node_selector(self) -> None:
+        assert task_spec("nodeSelector: {disk: ssd, arch: arm64}").node_selector == (
+            ("arch", "arm64"),
+            ("disk", "ssd"),
+        )
+
+    def test_required_affinity_has_alternatives_of_conditions(self) -> None:
+        spec = task_spec("""
+            affinity:
+              nodeAffinity:
+                requiredDuringSchedulingIgnoredDuringExecution:
+                  nodeSelectorTerms:
+                  - matchExpressions:
+                    - {key: zone, operator: NotIn, values: [c, b]}
+                    - {key: cores, operator: Gt, values: ["8"]}
+                  - matchExpressions:
+                    - {key: gpu, operator: Exists}
+                    matchFields:
+                    - {key: metadata.name, operator: In, values: [n1]}
+        """)
+        assert spec.node_affinity == (
+            NodeTerm(
+                Selector(
+                    (
+                        Requirement("cores", Operator.GT, ("8",)),
+                        Requirement("zone", Operator.NOT_IN, ("b", "c")),
+                    )
+                )
+            ),
+            NodeTerm(
+                Selector((Requirement("gpu", Operator.EXISTS),)),
+                (Requirement("metadata.name", Operator.IN, ("n1",)),),
+            ),
+        )
+
+    @pytest.mark.parametrize("terms", ["[]", "null", "[{}]", "[{matchExpressions: [], matchFields: null}]"])
+    def test_terms_without_conditions_match_no_node(self, terms: str) -> None:
+        [term] = task_spec(
+            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution:"
+            f" {{nodeSelectorTerms: {terms}}}}}}}"
+        ).node_affinity
+        assert not term.names[0].admits("n1")
+
+    def test_an_empty_term_beside_others_adds_no_alternative(self) -> None:
+        spec = task_spec(
+            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
+            " [{}, {matchExpressions: [{key: a, operator: Exists}]}]}}}"
+        )
+        assert spec.node_affinity == (NodeTerm(Selector((Requirement("a", Operator.EXISTS),))),)
+
+    def test_preferred_affinity_has_weights_and_ignores_empty_terms(self) -> None:
+        spec = task_spec("""
+            affinity:
+              nodeAffinity:
+                preferredDuringSchedulingIgnoredDuringExecution:
+                - {weight: 80, preference: {matchExpressions: [{key: disk, operator: In, values: [ssd]}]}}
+                - {weight: 1, preference: {}}
+        """)
+        term = NodeTerm(Selector((Requirement("disk", Operator.IN, ("ssd",)),)))
+        assert spec.preferred_nodes == (PreferredNodeTerm(80, term),)
+
+
+VOLUME = """
+    apiVersion: v1
+    kind: PersistentVolume
+    metadata: {name: pv-1}
+    spec:
+      local: {path: /mnt/disks/ssd1}
+      nodeAffinity:
+        required:
+          nodeSelectorTerms:
+          - matchExpressions: [{key: host, operator: In, values: [n1]}]
+          - matchExpressions: [{key: host, operator: In, values: [n2]}]
+"""
+
+
+def claim(name: str, volume: str = "pv-1", namespace: str = "shop") -> str:
+    return (
+        "{apiVersion: v1, kind: PersistentVolumeClaim,"
+        f" metadata: {{name: {name}, namespace: {namespace}}}, spec: {{volumeName: {volume}}}}}"
+    )
+
+
+def on(host: str, *more: Requirement) -> NodeTerm:
+    return NodeTerm(Selector((*more, Requirement("host", Operator.IN, (host,)))))
+
+
+@pytest.mark.covers("kube-3")
+class TestVolumes:
+    def test_a_pod_goes_where_its_bound_volume_is(self) -> None:
+        spec = task_spec(
+            "volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]", VOLUME, claim("data")
+        )
+        assert spec.node_affinity == (on("n1"), on("n2"))
+
+    def test_and_where_its_own_affinity_allows_it(self) -> None:
+        spec = task_spec(
+            """
+            volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
+            affinity:
+              nodeAffinity:
+                requiredDuringSchedulingIgnoredDuringExecution:
+                  nodeSelectorTerms:
+                  - matchExpressions: [{key: a, operator: Exists}]
+            """,
+            VOLUME,
+            claim("data"),
+        )
+        has_a = Requirement("a", Operator.EXISTS)
+        assert spec.node_affinity == (on("n1", has_a), on("n2", has_a))
+
+    def test_an_ephemeral_volume_has_a_claim_by_the_name_of_pod_and_volume(self) -> None:
+        spec = task_spec(
+            "volumes: [{name: scratch, ephemeral: {volumeClaimTemplate: {}}}]", VOLUME, claim("web-scratch")
+        )
+        assert spec.node_affinity == (on("n1"), on("n2"))
+
+    @pytest.mark.parametrize(
+        "other",
+        [claim("data", namespace="elsewhere"), claim("data", volume="unknown"), claim("data", volume="''")],
+        ids=["of another namespace", "bound to a volume that is not there", "not bound"],
+    )
+    def test_other_claims_bind_to_no_node(self, other: str) -> None:
+        spec = task_spec("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]", VOLUME, other)
+        assert spec.node_affinity == ()
+
+
+@pytest.mark.covers("kube-3")
+@pytest.mark.parametrize(
+    ("toleration", "meaning"),
+    [
+        (
+            "{key: dedicated, value: gpu, effect: NoSchedule}",
+            Toleration("dedicated", value="gpu", effect=Effect.NO_SCHEDULE),
+        ),
+        ("{key: dedicated, operator: Equal, value: gpu}", Toleration("dedicated", value="gpu")),
+        ("{key: dedicated, operator: Exists}", Toleration("dedicated", exists=True)),
+        ("{operator: Exists}", Toleration(exists=True)),
+        ("{operator: Exists, effect: ''}", Toleration(exists=True)),
+        (
+            "{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}",
+            Toleration(
+                "node.kubernetes.io/not-ready", exists=True, effect=Effect.NO_EXECUTE, seconds=300
+            ),
+        ),
+    ],
+)
+def test_tolerations(toleration: str, meaning: Toleration) -> None:
+    assert task_spec(f"tolerations: [{toleration}]").tolerations == (meaning,)
+
+
+CLASSES = (
+    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 5000}",
+    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: polite}, value: 70,"
+    " preemptionPolicy: Never}",
+    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 7,"
+    " globalDefault: true}",
+    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: rival}, value: 9,"
+    " globalDefault: true}",
+)
+
+
+class TestPriority:
+    @pytest.mark.parametrize(
+        ("spec", "priority", "may_preempt"),
+        [
+            ("", 7, True),
+            ("priority: -5", -5, True),
+            ("{priority: 10, priorityClassName: urgent}", 10, True),
+            ("priorityClassName: urgent", 5000, True),
+            ("priorityClassName: polite", 70, False),
+            ("{priorityClassName: polite, preemptionPolicy: PreemptLowerPriority}", 70, True),
+            ("{priority: 10, preemptionPolicy: Never}", 10, False),
+            ("priorityClassName: system-cluster-critical", 2_000_000_000, True),
+            ("priorityClassName: system-node-critical", 2_000_001_000, True),
+            ("priorityClassName: unheard-of", 7, True),
+        ],
+    )
+    def test_of_a_pod(self, spec: str, priority: int, may_preempt: bool) -> None:
+        template = jobs(
+            f"{{apiVersion: v1, kind: Pod, metadata: {{name: web, namespace: shop}}, spec: {as_flow(spec)}}}",
+            *CLASSES,
+        )["shop/web"].job.template
+        assert (template.priority, template.may_preempt) == (priority, may_preempt)
+
+    def test_without_classes_it_is_zero(self) -> None:
+        template = jobs(pod())["shop/web"].job.template
+        assert (template.priority, template.may_preempt) == (0, True)
+
+    def test_an_unknown_class_is_noted(self) -> None:
+        [note] = read(pod(spec="priorityClassName: unheard-of")).notes
+        assert note.subjects == ("shop/web",)
+        assert "unheard-of" in note.reason
+
+
+def as_flow(spec: str) -> str:
+    return spec if spec.startswith("{") else f"{{{spec}}}"
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ("tolerations: [{key: a, operator: Exist}]", "spec.tolerations[0].operator"),
+        ("tolerations: [{value: a}]", "spec.tolerations[0]"),
+        ("tolerations: [{key: a, operator: Exists, value: b}]", "spec.tolerations[0]"),
+        ("tolerations: [{key: a, effect: NoSchedule, tolerationSeconds: 3}]", "spec.tolerations[0]"),
+        ("tolerations: [{key: a, effect: Evict}]", "spec.tolerations[0].effect"),
+        ("containers:\n- {name: a, ports: [{containerPort: 80, hostPort: 70000}]}", "spec.containers[0].ports[0].hostPort"),
+        ("nodeSelector: {disk: 5}", "spec.nodeSelector.disk"),
+        ("priority: high", "spec.priority"),
+        ("priority: 99999999999", "spec.priority"),
+        ("preemptionPolicy: Sometimes", "spec.preemptionPolicy"),
+        ("nodeName: [n1]", "spec.nodeName"),
+        (
+            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
+            " [{matchExpressions: [{key: a, operator: Near, values: [b]}]}]}}}",
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+            ".nodeSelectorTerms[0].matchExpressions[0].operator",
+        ),
+        (
+            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
+            " [{matchExpressions: [{key: a, operator: Gt, values: [much]}]}]}}}",
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+            ".nodeSelectorTerms[0].matchExpressions[0]",
+        ),
+        (
+            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
+            " [{matchFields: [{key: metadata.uid, operator: In, values: [b]}]}]}}}",
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+            ".nodeSelectorTerms[0].matchFields[0].key",
+        ),
+        (
+            "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution:"
+            " [{weight: 101, preference: {}}]}}",
+            "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight",
+        ),
+    ],
+)
+def test_errors_name_the_field(spec: str, field: str) -> None:
+    error = refusal(pod(spec=spec))
+    assert error.field == field
+    assert error.line is not None
