@@ -30,7 +30,7 @@ from rota.engine.quota import Quotas
 from rota.engine.signature import ActivePlugin, Signature
 from rota.engine.topology import Footprint, Topology
 from rota.engine.verdicts import NodeRefusal, verdict_of
-from rota.model.ids import JobId
+from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.plan import Binding, Eviction, EvictionCause, Plan, PluginFault, Waiting
 from rota.model.policy import (
@@ -46,7 +46,7 @@ from rota.model.taints import Effect, bears_until_ms
 from rota.model.task import TaskSpec
 from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.state import Snapshot
-from rota.snapshot.waiting import Lane
+from rota.snapshot.waiting import Lane, LaneKey, replace_template
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
@@ -71,6 +71,14 @@ class Refused:
     nodes: list[NodeRefusal]
     placed_before: int
     evicted_before: int
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Where a job would go, and who would have to go for it."""
+
+    nodes: tuple[NodeName, ...]
+    evicts: tuple[JobId, ...]
 
 
 class Watch(Protocol):
@@ -109,7 +117,7 @@ class Cycle:
         self._tenant_pools = {tenant.path: tenant.pools for tenant in policy.fair_share.tenants}
         self._active: tuple[ActivePlugin, ...] = ()
         self._silenced: set[str] = set()
-        self._scheduler = policy.schedulers[0]
+        self._scheduler = SchedulerPolicy(name="")
         self._queue = QueuePolicy()
         self._current: JobId = JobId("")
         self._bindings: list[Binding] = []
@@ -135,14 +143,20 @@ class Cycle:
     def run(self) -> None:
         self._evict_by_taints()
         for scheduler, queues in self._lanes_by_queue():
-            self._scheduler = scheduler
-            self._active = self._activate(scheduler)
-            self._signatures.clear()
             for queue, lanes in queues:
-                self._queue = queue
+                self._enter(scheduler, queue)
                 self._serve(lanes)
                 while again := self._unblocked(lanes):
                     self._serve(again)
+
+    def _enter(self, scheduler: SchedulerPolicy, queue: QueuePolicy) -> None:
+        """What is decided from here on is decided for this queue of this scheduler."""
+        if scheduler is not self._scheduler:
+            self._signatures.clear()
+            self._works.clear()
+            self._active = self._activate(scheduler)
+            self._scheduler = scheduler
+        self._queue = queue
 
     def plan(self) -> Plan:
         self._tell_plugins()
@@ -175,11 +189,8 @@ class Cycle:
                 sorted_out[scheduler.name].setdefault(queue, []).append(lane)
         result = []
         for scheduler in schedulers:
-            known = {queue.name: queue for queue in scheduler.queues}
-            plain = known.get("default", QueuePolicy())
             queues = [
-                (known.get(name) or replace(plain, name=name, pools=()), lanes)
-                for name, lanes in sorted_out[scheduler.name].items()
+                (queue_named(name, scheduler), lanes) for name, lanes in sorted_out[scheduler.name].items()
             ]
             queues.sort(key=lambda entry: (entry[0].order, entry[0].name))
             result.append((scheduler, queues))
@@ -333,6 +344,42 @@ class Cycle:
         runs = record is not None and bool(record.placements) and job_id not in self._lost
         return runs or job_id in self._started
 
+    # -- what if
+
+    def trial(self, refused: Refused, job: Job, template: JobTemplate) -> Trial | None:
+        """Whether a waiting job could start if it were like this, as the plan leaves the board.
+        Nothing is changed by asking."""
+        scheduler = scheduler_for(template, self.policy.schedulers)
+        if scheduler is None:
+            return None
+        self._enter(scheduler, queue_named(template.queue, scheduler))
+        key = replace_template(refused.cursor.lane.key, template)
+        work = self._within_quota(template, self._compile(key, job))
+        if work is None:
+            return None
+        checkpoint = self.board.checkpoint()
+        seats, victims = place(work, self.board), []
+        priority = effective_priority(
+            template, job.retries, self.now_ms - job.submitted_ms, scheduler.promotion
+        )
+        if seats is None and scheduler.preemption.enabled and may_preempt(template, priority):
+            done = preempt(work, self.board, self.victims, self._eligible(job, priority))
+            if done is not None:
+                seats, victims = done.seats, done.victims
+        self.board.rollback(checkpoint)
+        if seats is None:
+            return None
+        names, tasks = self.snapshot.nodes.names, self.snapshot.running.tasks
+        evicted = {tasks[task].job.id for unit in victims for task in unit.tasks}
+        return Trial(tuple(names[seat.position] for seat in seats), tuple(sorted(evicted)))
+
+    def empty_board(self) -> None:
+        """Takes everything away, as if nothing ran: for asking whether a job could ever start."""
+        self.board.rollback(0)
+        self.victims.alive[:] = True
+        self.victims.lift(range(len(self.snapshot.running)))
+        self.victims.alive[:] = False
+
     # -- compiling
 
     def _work(self, lane: Lane, job: Job) -> Work:
@@ -340,7 +387,12 @@ class Cycle:
         work = self._works.get(lane.number)
         if work is not None:
             return work
-        key = lane.key
+        work = self._compile(lane.key, job)
+        if not work.placed_at and len(self._works) < _SIGNATURES_KEPT:
+            self._works[lane.number] = work
+        return work
+
+    def _compile(self, key: LaneKey, job: Job) -> Work:
         template = key.template
         signatures = tuple(self.signature(template, group.spec) for group in template.groups)
         counts = key.waiting_by_group
@@ -349,10 +401,7 @@ class Cycle:
             placements = self.snapshot.jobs[job.id].placements
             position = self.snapshot.nodes.position
             placed_at = tuple(position[p.node] for p in placements if p.node in position)
-        work = Work(signatures, counts, key.needed, template.topology, placed_at)
-        if not placed_at and len(self._works) < _SIGNATURES_KEPT:
-            self._works[lane.number] = work
-        return work
+        return Work(signatures, counts, key.needed, template.topology, placed_at)
 
     def signature(self, template: JobTemplate, spec: TaskSpec) -> Signature:
         spec = self._effective(template, spec)
@@ -642,6 +691,12 @@ class Cycle:
                     "on_job_scheduled",
                     partial(one.plugin.on_job_scheduled, job, bindings),
                 )
+
+
+def queue_named(name: str, scheduler: SchedulerPolicy) -> QueuePolicy:
+    """A queue that the policy doesn't name works like the default one."""
+    known = {queue.name: queue for queue in scheduler.queues}
+    return known.get(name) or replace(known.get("default", QueuePolicy()), name=name, pools=())
 
 
 def may_preempt(template: JobTemplate, priority: int) -> bool:

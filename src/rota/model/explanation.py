@@ -7,6 +7,7 @@ from enum import Enum
 from msgspec import Struct
 
 from rota.model.ids import JobId, NodeName
+from rota.model.plan import PluginFault
 from rota.model.verdict import Reason, Verdict
 
 
@@ -55,12 +56,15 @@ class Change(Enum):
     """Don't insist on having nodes to itself."""
     PRICE = "price"
     """Pay up to `amount` an hour for a task (it allowed `asked`)."""
+    TOPOLOGY = "topology"
+    """Don't insist on the topology rule over `subject`."""
     PRIORITY = "priority"
     """Have the priority `amount` (it has `asked`): it could then preempt."""
 
 
 class Remedy(Struct, frozen=True, omit_defaults=True):
-    """One change with which the job would start now; found by deciding again with it."""
+    """One change with which the job would start now (or, where it never could, could start once
+    there is room); found by deciding again with it."""
 
     change: Change
     subject: str = ""
@@ -84,4 +88,5 @@ class Explanation(Struct, frozen=True):
     """The chosen node first, then the next best."""
     weights: tuple[tuple[str, int], ...] = ()
     remedies: tuple[Remedy, ...] = ()
-    """The smallest changes first."""
+    """The smallest changes first. To a verdict of never: what would make it possible at all."""
+    faults: tuple[PluginFault, ...] = ()

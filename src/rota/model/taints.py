@@ -21,6 +21,12 @@ class Taint(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """When it was put on the node; tolerations with a time count from here."""
 
     @property
+    def notation(self) -> str:
+        """As people write it: key=value:Effect."""
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}:{self.effect.value}"
+
+    @property
     def is_passing(self) -> bool:
         """Put there by Kubernetes for a condition of the node that is expected to pass."""
         return self.key.startswith("node.kubernetes.io/")

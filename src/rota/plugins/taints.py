@@ -22,7 +22,7 @@ class TaintFilter:
             taint = _first_untolerated(task, taints)
             if taint is not None:
                 code = Code.PASSING_TAINT if taint.is_passing else Code.TAINT
-                yield Reason(code, taint_text(taint)), nodes.taint_set == number
+                yield Reason(code, taint.notation), nodes.taint_set == number
 
 
 def _first_untolerated(task: TaskView, taints: tuple[Taint, ...]) -> Taint | None:
@@ -33,8 +33,3 @@ def _first_untolerated(task: TaskView, taints: tuple[Taint, ...]) -> Taint | Non
         if taint.effect is not Effect.PREFER_NO_SCHEDULE and not tolerated(taint, task.spec.tolerations)
     ]
     return min(untolerated, key=lambda taint: taint.is_passing, default=None)
-
-
-def taint_text(taint: Taint) -> str:
-    value = f"={taint.value}" if taint.value else ""
-    return f"{taint.key}{value}:{taint.effect.value}"

@@ -51,6 +51,10 @@ class LaneKey:
         return max(1, min(self.template.min_count - self.placed, self.task_count))
 
 
+def replace_template(key: LaneKey, template: JobTemplate) -> LaneKey:
+    return LaneKey(template, key.retries, key.preempted_by, key.ranks, key.placed)
+
+
 def _age(job: Job) -> tuple[int, str]:
     return job.submitted_ms, job.id
 

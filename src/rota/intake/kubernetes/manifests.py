@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from rota.intake._fields import Field
-from rota.intake._wording import quoted
+from rota.intake._wording import describe_value, quoted
 from rota.intake.convert import convert
 from rota.intake.document import Document
 from rota.intake.kubernetes import objects
@@ -100,28 +100,35 @@ def _objects(place: Field, listed: _Kind) -> Iterator[tuple[Field, _Kind]]:
     """The object at this place, or those of the list there; in a list of one kind they needn't state it."""
     data = place.data
     if not isinstance(data, dict):
-        raise place.error("expected a Kubernetes object", "give a mapping with apiVersion and kind")
+        raise place.error(
+            f"expected a Kubernetes object, got {describe_value(data)}",
+            "give a mapping with apiVersion and kind",
+        )
     kind = _kind(data, place, listed)
     if not kind.name.endswith("List") or "items" not in data:
         yield place, kind
         return
     items = data["items"]
     if not isinstance(items, list | None):
-        raise place.at("items").error("expected a list", "give a list of objects")
+        raise place.at("items").error(f"expected a list of objects, got {describe_value(items)}")
     member = _Kind(kind.group, kind.name.removesuffix("List"))
     for index in range(len(items or ())):
         yield from _objects(place.at("items", index), member)
 
 
 def _kind(data: Mapping[str, object], place: Field, listed: _Kind) -> _Kind:
-    kind, version = data.get("kind"), data.get("apiVersion")
-    if kind is None and listed.name:
+    if data.get("kind") is None and listed.name:
         return listed
-    if not isinstance(kind, str):
-        raise place.at("kind").error("an object's kind must be text", 'give one, as in "kind: Pod"')
-    if not isinstance(version, str):
-        raise place.at("apiVersion").error("an object's API must be text", 'give it, as in "apiVersion: v1"')
+    kind = _text(data, "kind", place, 'give it, as in "kind: Pod"')
+    version = _text(data, "apiVersion", place, 'give it, as in "apiVersion: v1"')
     return _Kind(version.rpartition("/")[0], kind)
+
+
+def _text(data: Mapping[str, object], key: str, place: Field, remedy: str) -> str:
+    value = data.get(key)
+    if not isinstance(value, str):
+        raise place.at(key).error(f"expected text, got {describe_value(value)}", remedy)
+    return value
 
 
 def _name_for_note(data: object) -> str:

@@ -38,7 +38,8 @@ def pod(
     status: str = "",
 ) -> str:
     """A pod with one container that asks for nothing, unless the spec says which it has."""
-    containers = "" if "containers:" in dedent(spec).splitlines() else "containers: [{name: main}]"
+    has_containers = any(line.startswith("containers:") for line in dedent(spec).splitlines())
+    containers = "" if has_containers else "containers: [{name: main}]"
     return "\n".join(
         [
             "apiVersion: v1",
@@ -48,7 +49,7 @@ def pod(
             f"  namespace: {namespace}",
             indent(dedent(metadata).strip("\n"), "  "),
             "spec:",
-            indent(dedent(f"{containers}").strip("\n"), "  "),
+            f"  {containers}",
             indent(dedent(spec).strip("\n"), "  "),
             *(["status:", indent(dedent(status).strip("\n"), "  ")] if status else []),
         ]
@@ -70,7 +71,11 @@ def node(name: str = "n1", status: str = "", spec: str = "") -> str:
 
 def task_spec(spec: str = "", *others: str, metadata: str = "", status: str = "") -> TaskSpec:
     """Of a pod with this spec, in a cluster that has these other objects too."""
-    return jobs(pod(spec=spec, metadata=metadata, status=status), *others)["shop/web"].job.template.groups[0].spec
+    return (
+        jobs(pod(spec=spec, metadata=metadata, status=status), *others)["shop/web"]
+        .job.template.groups[0]
+        .spec
+    )
 
 
 def only_node(status: str = "", spec: str = "") -> Node:

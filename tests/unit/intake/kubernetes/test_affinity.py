@@ -10,6 +10,8 @@ pytestmark = pytest.mark.covers("kube-3")
 
 HOST = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 def is_in(key: str, *values: str) -> Requirement:
@@ -19,7 +21,7 @@ def is_in(key: str, *values: str) -> Requirement:
 def affinity(term: str, *others: str, kind: str = "podAffinity", metadata: str = "") -> JobAffinity:
     """The meaning of one required term of a pod in the namespace shop."""
     [found] = task_spec(
-        f"affinity: {{{kind}: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}",
+        f"affinity: {{{kind}: {{{REQUIRED}: [{term}]}}}}",
         *others,
         metadata=metadata,
     ).job_affinity
@@ -77,7 +79,7 @@ class TestSelectors:
 
     def test_label_keys_are_those_of_the_pod_itself(self) -> None:
         found = affinity(
-            "{topologyKey: z, labelSelector: {}, matchLabelKeys: [hash, missing], mismatchLabelKeys: [tenant]}",
+            "{topologyKey: z, labelSelector: {}, matchLabelKeys: [hash, none], mismatchLabelKeys: [tenant]}",
             metadata="labels: {hash: f00, tenant: blue}",
         )
         assert found.selector.requirements == (
@@ -140,7 +142,7 @@ class TestNamespaces:
 
     def test_labels_are_not_and_that_is_noted(self) -> None:
         term = "{topologyKey: z, labelSelector: {}, namespaceSelector: {matchLabels: {team: a}}}"
-        spec = f"affinity: {{podAntiAffinity: {{requiredDuringSchedulingIgnoredDuringExecution: [{term}]}}}}"
+        spec = f"affinity: {{podAntiAffinity: {{{REQUIRED}: [{term}]}}}}"
         [note] = read(pod("a", spec), pod("b", spec), BLUE).notes
         assert note.subjects == ("shop",)
         assert "namespaceSelector" in note.reason
@@ -189,57 +191,59 @@ class TestSeveralRequiredTerms:
 
 class TestSpread:
     @pytest.mark.parametrize(
-        ("constraint", "meaning"),
+        ("fields", "meaning"),
         [
+            ("labelSelector: {matchLabels: {app: web}}", Spread("zone", 2, Selector((is_in("app", "web"),)))),
+            ("labelSelector: {}, minDomains: 3", Spread("zone", 2, Selector(), min_domains=3)),
             (
-                "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule,"
-                " labelSelector: {matchLabels: {app: web}}}",
-                Spread("zone", 1, Selector((is_in("app", "web"),))),
+                "labelSelector: {}, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor",
+                Spread("zone", 2, Selector(), honor_affinity=False, honor_taints=True),
             ),
             (
-                "{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}",
-                Spread("zone", 2, Selector(), required=False),
+                "labelSelector: {}, nodeAffinityPolicy: Honor, nodeTaintsPolicy: Ignore",
+                Spread("zone", 2, Selector(), honor_affinity=True, honor_taints=False),
             ),
             (
-                "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {},"
-                " minDomains: 3, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor}",
-                Spread("zone", 1, Selector(), min_domains=3, honor_affinity=False, honor_taints=True),
-            ),
-            (
-                "{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {},"
-                " matchLabelKeys: [hash]}",
-                Spread("zone", 1, Selector((is_in("hash", "f00"),))),
+                "labelSelector: {}, matchLabelKeys: [hash]",
+                Spread("zone", 2, Selector((is_in("hash", "f00"),))),
             ),
         ],
     )
-    def test_constraints(self, constraint: str, meaning: Spread) -> None:
+    def test_constraints(self, fields: str, meaning: Spread) -> None:
+        constraint = f"{{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {fields}}}"
         spec = task_spec(f"topologySpreadConstraints: [{constraint}]", metadata="labels: {hash: f00}")
         assert spec.spread == (meaning,)
+
+    def test_some_are_mere_wishes(self) -> None:
+        [spread] = task_spec("""
+            topologySpreadConstraints:
+            - {maxSkew: 1, topologyKey: zone, whenUnsatisfiable: ScheduleAnyway, labelSelector: {}}
+        """).spread
+        assert not spread.required
+
+
+def near(terms: str) -> str:
+    return f"affinity: {{podAffinity: {{{REQUIRED}: {terms}}}}}"
+
+
+NEAR = f"spec.affinity.podAffinity.{REQUIRED}[0]"
 
 
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
+        (near("[{labelSelector: {}}]"), f"{NEAR}.topologyKey"),
         (
-            "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {}}]}}",
-            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0].topologyKey",
+            near("[{topologyKey: z, labelSelector: {matchExpressions: [{key: a, operator: Gt}]}}]"),
+            f"{NEAR}.labelSelector.matchExpressions[0].operator",
         ),
         (
-            "affinity: {podAntiAffinity: {preferredDuringSchedulingIgnoredDuringExecution:"
-            " [{weight: 0, podAffinityTerm: {topologyKey: z}}]}}",
-            "spec.affinity.podAntiAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight",
+            near("[{topologyKey: z, labelSelector: {matchExpressions: [{key: a, operator: In}]}}]"),
+            f"{NEAR}.labelSelector.matchExpressions[0]",
         ),
         (
-            "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z,"
-            " labelSelector: {matchExpressions: [{key: a, operator: Gt, values: ['1']}]}}]}}",
-            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
-            ".labelSelector.matchExpressions[0].operator",
-        ),
-        (
-            "affinity: {podAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: z,"
-            " labelSelector: {matchExpressions: [{key: a, operator: In}]}}]}}",
-            "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution[0]"
-            ".labelSelector.matchExpressions[0]",
+            f"affinity: {{podAntiAffinity: {{{PREFERRED}: [{{weight: 0, podAffinityTerm: {{topologyKey: z}}}}]}}}}",
+            f"spec.affinity.podAntiAffinity.{PREFERRED}[0].weight",
         ),
         (
             "topologySpreadConstraints: [{maxSkew: 0, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]",

@@ -13,7 +13,11 @@ class TestIdentity:
     def test_job_and_task_are_known_by_namespace_and_name(self) -> None:
         job = jobs(pod("web-7f", namespace="shop"))["shop/web-7f"].job
         assert job.task_name(0) == "shop/web-7f"
-        assert (job.template.namespace, job.template.project, job.template.user) == ("shop", "shop", "default")
+        assert (job.template.namespace, job.template.project, job.template.user) == (
+            "shop",
+            "shop",
+            "default",
+        )
 
     def test_without_a_namespace_it_is_in_the_default_one(self) -> None:
         assert list(jobs("{apiVersion: v1, kind: Pod, metadata: {name: a}, spec: {}}")) == ["default/a"]
@@ -69,7 +73,9 @@ class TestState:
         ],
     )
     def test_a_pod(self, spec: str, metadata: str, phase: str, outcome: str) -> None:
-        record = jobs(node("n1"), pod("web", spec, metadata=metadata, status=f"phase: '{phase}'")).get("shop/web")
+        record = jobs(node("n1"), pod("web", spec, metadata=metadata, status=f"phase: '{phase}'")).get(
+            "shop/web"
+        )
         if outcome == "is left out":
             assert record is None
         else:
@@ -100,46 +106,55 @@ class TestState:
 @pytest.mark.covers("kube-3")
 class TestPorts:
     @pytest.mark.parametrize(
-        ("spec", "ports"),
+        ("containers", "ports"),
         [
-            ("containers:\n- {name: a, ports: [{containerPort: 80}]}", ()),
-            ("containers:\n- {name: a, ports: [{containerPort: 80, hostPort: 8080}]}", (HostPort(8080),)),
+            ("[{ports: [{containerPort: 80}]}]", ()),
+            ("[{ports: [{containerPort: 80, hostPort: 8080}]}]", (HostPort(8080),)),
             (
-                "hostNetwork: true\ncontainers:\n- {name: a, ports: [{containerPort: 80}]}",
-                (HostPort(80),),
-            ),
-            (
-                "containers:\n- {name: a, ports: [{containerPort: 53, hostPort: 53, protocol: UDP,"
-                " hostIP: 10.0.0.1}]}",
+                "[{ports: [{containerPort: 53, hostPort: 53, protocol: UDP, hostIP: 10.0.0.1}]}]",
                 (HostPort(53, "UDP", "10.0.0.1"),),
             ),
+            ("[{ports: [{containerPort: 80, hostPort: 80, hostIP: 0.0.0.0}]}]", (HostPort(80),)),
             (
-                "containers:\n- {name: a, ports: [{containerPort: 80, hostPort: 80, hostIP: 0.0.0.0}]}",
-                (HostPort(80),),
-            ),
-            (
-                "containers:\n- {name: a, ports: [{containerPort: 9, hostPort: 9}]}\n"
-                "- {name: b, ports: [{containerPort: 8, hostPort: 8}]}",
+                "[{ports: [{containerPort: 9, hostPort: 9}]}, {ports: [{containerPort: 8, hostPort: 8}]}]",
                 (HostPort(8), HostPort(9)),
-            ),
-            (
-                "initContainers:\n- {name: s, restartPolicy: Always, ports: [{containerPort: 1, hostPort: 1}]}\n"
-                "- {name: i, ports: [{containerPort: 2, hostPort: 2}]}",
-                (HostPort(1),),
             ),
         ],
         ids=[
             "a port of the container alone is none of the host",
             "a host port",
-            "on the host's network every port is the host's",
             "with protocol and address",
             "every address",
             "of all containers",
-            "of sidecars, not of what has ended when they start",
         ],
     )
-    def test_host_ports(self, spec: str, ports: tuple[HostPort, ...]) -> None:
-        assert task_spec(spec).ports == ports
+    def test_of_containers(self, containers: str, ports: tuple[HostPort, ...]) -> None:
+        assert task_spec(f"containers: {containers}").ports == ports
+
+    def test_on_the_network_of_the_host_every_port_is_one_of_the_host(self) -> None:
+        spec = task_spec("""
+            hostNetwork: true
+            containers:
+            - ports: [{containerPort: 80}]
+        """)
+        assert spec.ports == (HostPort(80),)
+
+    def test_of_sidecars_but_not_of_what_has_ended_when_containers_start(self) -> None:
+        spec = task_spec("""
+            initContainers:
+            - restartPolicy: Always
+              ports: [{containerPort: 1, hostPort: 1}]
+            - ports: [{containerPort: 2, hostPort: 2}]
+        """)
+        assert spec.ports == (HostPort(1),)
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+def required_nodes(terms: str) -> str:
+    return f"affinity: {{nodeAffinity: {{{REQUIRED}: {{nodeSelectorTerms: {terms}}}}}}}"
 
 
 @pytest.mark.covers("kube-3")
@@ -181,17 +196,11 @@ class TestNodeSelection:
 
     @pytest.mark.parametrize("terms", ["[]", "null", "[{}]", "[{matchExpressions: [], matchFields: null}]"])
     def test_terms_without_conditions_match_no_node(self, terms: str) -> None:
-        [term] = task_spec(
-            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution:"
-            f" {{nodeSelectorTerms: {terms}}}}}}}"
-        ).node_affinity
+        [term] = task_spec(required_nodes(terms)).node_affinity
         assert not term.names[0].admits("n1")
 
     def test_an_empty_term_beside_others_adds_no_alternative(self) -> None:
-        spec = task_spec(
-            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
-            " [{}, {matchExpressions: [{key: a, operator: Exists}]}]}}}"
-        )
+        spec = task_spec(required_nodes("[{}, {matchExpressions: [{key: a, operator: Exists}]}]"))
         assert spec.node_affinity == (NodeTerm(Selector((Requirement("a", Operator.EXISTS),))),)
 
     def test_preferred_affinity_has_weights_and_ignores_empty_terms(self) -> None:
@@ -221,10 +230,12 @@ VOLUME = """
 
 
 def claim(name: str, volume: str = "pv-1", namespace: str = "shop") -> str:
-    return (
-        "{apiVersion: v1, kind: PersistentVolumeClaim,"
-        f" metadata: {{name: {name}, namespace: {namespace}}}, spec: {{volumeName: {volume}}}}}"
-    )
+    return f"""
+        apiVersion: v1
+        kind: PersistentVolumeClaim
+        metadata: {{name: {name}, namespace: {namespace}}}
+        spec: {{volumeName: {volume}}}
+    """
 
 
 def on(host: str, *more: Requirement) -> NodeTerm:
@@ -285,9 +296,7 @@ class TestVolumes:
         ("{operator: Exists, effect: ''}", Toleration(exists=True)),
         (
             "{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}",
-            Toleration(
-                "node.kubernetes.io/not-ready", exists=True, effect=Effect.NO_EXECUTE, seconds=300
-            ),
+            Toleration("node.kubernetes.io/not-ready", exists=True, effect=Effect.NO_EXECUTE, seconds=300),
         ),
     ],
 )
@@ -295,15 +304,15 @@ def test_tolerations(toleration: str, meaning: Toleration) -> None:
     assert task_spec(f"tolerations: [{toleration}]").tolerations == (meaning,)
 
 
-CLASSES = (
-    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 5000}",
-    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: polite}, value: 70,"
-    " preemptionPolicy: Never}",
-    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: usual}, value: 7,"
-    " globalDefault: true}",
-    "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: rival}, value: 9,"
-    " globalDefault: true}",
-)
+CLASSES = """
+    apiVersion: scheduling.k8s.io/v1
+    kind: PriorityClassList
+    items:
+    - {metadata: {name: urgent}, value: 5000}
+    - {metadata: {name: polite}, value: 70, preemptionPolicy: Never}
+    - {metadata: {name: usual}, value: 7, globalDefault: true}
+    - {metadata: {name: rival}, value: 9, globalDefault: true}
+"""
 
 
 class TestPriority:
@@ -312,21 +321,18 @@ class TestPriority:
         [
             ("", 7, True),
             ("priority: -5", -5, True),
-            ("{priority: 10, priorityClassName: urgent}", 10, True),
+            ("priority: 10\npriorityClassName: urgent", 10, True),
             ("priorityClassName: urgent", 5000, True),
             ("priorityClassName: polite", 70, False),
-            ("{priorityClassName: polite, preemptionPolicy: PreemptLowerPriority}", 70, True),
-            ("{priority: 10, preemptionPolicy: Never}", 10, False),
+            ("priorityClassName: polite\npreemptionPolicy: PreemptLowerPriority", 70, True),
+            ("priority: 10\npreemptionPolicy: Never", 10, False),
             ("priorityClassName: system-cluster-critical", 2_000_000_000, True),
             ("priorityClassName: system-node-critical", 2_000_001_000, True),
             ("priorityClassName: unheard-of", 7, True),
         ],
     )
     def test_of_a_pod(self, spec: str, priority: int, may_preempt: bool) -> None:
-        template = jobs(
-            f"{{apiVersion: v1, kind: Pod, metadata: {{name: web, namespace: shop}}, spec: {as_flow(spec)}}}",
-            *CLASSES,
-        )["shop/web"].job.template
+        template = jobs(pod(spec=spec), CLASSES)["shop/web"].job.template
         assert (template.priority, template.may_preempt) == (priority, may_preempt)
 
     def test_without_classes_it_is_zero(self) -> None:
@@ -339,8 +345,7 @@ class TestPriority:
         assert "unheard-of" in note.reason
 
 
-def as_flow(spec: str) -> str:
-    return spec if spec.startswith("{") else f"{{{spec}}}"
+REQUIRED_TERM = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0]"
 
 
 @pytest.mark.parametrize(
@@ -351,34 +356,30 @@ def as_flow(spec: str) -> str:
         ("tolerations: [{key: a, operator: Exists, value: b}]", "spec.tolerations[0]"),
         ("tolerations: [{key: a, effect: NoSchedule, tolerationSeconds: 3}]", "spec.tolerations[0]"),
         ("tolerations: [{key: a, effect: Evict}]", "spec.tolerations[0].effect"),
-        ("containers:\n- {name: a, ports: [{containerPort: 80, hostPort: 70000}]}", "spec.containers[0].ports[0].hostPort"),
+        (
+            "containers: [{ports: [{containerPort: 1, hostPort: 70000}]}]",
+            "spec.containers[0].ports[0].hostPort",
+        ),
         ("nodeSelector: {disk: 5}", "spec.nodeSelector.disk"),
         ("priority: high", "spec.priority"),
         ("priority: 99999999999", "spec.priority"),
         ("preemptionPolicy: Sometimes", "spec.preemptionPolicy"),
         ("nodeName: [n1]", "spec.nodeName"),
         (
-            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
-            " [{matchExpressions: [{key: a, operator: Near, values: [b]}]}]}}}",
-            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-            ".nodeSelectorTerms[0].matchExpressions[0].operator",
+            required_nodes("[{matchExpressions: [{key: a, operator: Near, values: [b]}]}]"),
+            f"{REQUIRED_TERM}.matchExpressions[0].operator",
         ),
         (
-            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
-            " [{matchExpressions: [{key: a, operator: Gt, values: [much]}]}]}}}",
-            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-            ".nodeSelectorTerms[0].matchExpressions[0]",
+            required_nodes("[{matchExpressions: [{key: a, operator: Gt, values: [much]}]}]"),
+            f"{REQUIRED_TERM}.matchExpressions[0]",
         ),
         (
-            "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms:"
-            " [{matchFields: [{key: metadata.uid, operator: In, values: [b]}]}]}}}",
-            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-            ".nodeSelectorTerms[0].matchFields[0].key",
+            required_nodes("[{matchFields: [{key: metadata.uid, operator: In, values: [b]}]}]"),
+            f"{REQUIRED_TERM}.matchFields[0].key",
         ),
         (
-            "affinity: {nodeAffinity: {preferredDuringSchedulingIgnoredDuringExecution:"
-            " [{weight: 101, preference: {}}]}}",
-            "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution[0].weight",
+            f"affinity: {{nodeAffinity: {{{PREFERRED}: [{{weight: 101, preference: {{}}}}]}}}}",
+            f"spec.affinity.nodeAffinity.{PREFERRED}[0].weight",
         ),
     ],
 )

@@ -26,27 +26,16 @@ def test_pods_take_one_slot_which_nobody_writes_down() -> None:
 
 
 @pytest.mark.parametrize(
-    ("init_containers", "cpu_milli"),
+    ("before", "cpu_milli"),
     [
-        ("", 1000),
-        ("[{name: a, resources: {requests: {cpu: 900m}}}]", 1000),
-        ("[{name: a, resources: {requests: {cpu: 3}}}, {name: b, resources: {requests: {cpu: 2}}}]", 3000),
-        ("[{name: s, restartPolicy: Always, resources: {requests: {cpu: 500m}}}]", 1500),
-        (
-            "[{name: a, resources: {requests: {cpu: 2}}},"
-            " {name: s, restartPolicy: Always, resources: {requests: {cpu: 500m}}}]",
-            2000,
-        ),
-        (
-            "[{name: s, restartPolicy: Always, resources: {requests: {cpu: 500m}}},"
-            " {name: a, resources: {requests: {cpu: 2}}}]",
-            2500,
-        ),
-        (
-            "[{name: s, restartPolicy: Always, resources: {requests: {cpu: 2}}},"
-            " {name: t, restartPolicy: Always, resources: {requests: {cpu: 3}}}]",
-            6000,
-        ),
+        ([], 1000),
+        (["init 900m"], 1000),
+        (["init 3", "init 2"], 3000),
+        (["sidecar 500m"], 1500),
+        (["init 2", "sidecar 500m"], 2000),
+        (["sidecar 500m", "init 2"], 2500),
+        (["sidecar 500m", "init 900m"], 1500),
+        (["sidecar 2", "sidecar 3"], 6000),
     ],
     ids=[
         "without init containers",
@@ -54,17 +43,22 @@ def test_pods_take_one_slot_which_nobody_writes_down() -> None:
         "one after the other, so the largest counts",
         "a sidecar runs beside the containers",
         "before the sidecar starts",
-        "beside the sidecar",
+        "beside the sidecar, more than the containers",
+        "beside the sidecar, less than the containers",
         "several sidecars",
     ],
 )
-def test_init_containers_and_sidecars(init_containers: str, cpu_milli: int) -> None:
-    requests = task_spec(f"""
+def test_what_starts_before_a_container_of_one_core(before: list[str], cpu_milli: int) -> None:
+    restart = {"init": "", "sidecar": "restartPolicy: Always, "}
+    init_containers = ", ".join(
+        f"{{{restart[kind]}resources: {{requests: {{cpu: {cpu}}}}}}}" for kind, cpu in map(str.split, before)
+    )
+    spec = task_spec(f"""
         containers:
-        - {{name: app, resources: {{requests: {{cpu: 1}}}}}}
-        initContainers: {init_containers}
-    """).requests
-    assert requests.cpu_milli == cpu_milli
+        - resources: {{requests: {{cpu: 1}}}}
+        initContainers: [{init_containers}]
+    """)
+    assert spec.requests.cpu_milli == cpu_milli
 
 
 def test_each_resource_has_a_height_of_its_own() -> None:
@@ -161,26 +155,14 @@ class TestResizingInPlace:
     """A pod holds the largest of what it has, what it was granted and what it wants."""
 
     @pytest.mark.parametrize(
-        ("status", "cpu_milli"),
+        ("container", "resize", "cpu_milli"),
         [
-            ("containerStatuses: [{name: app, ready: true}]", 2000),
-            ("containerStatuses: [{name: app, resources: {requests: {cpu: 3}}}]", 3000),
-            ("containerStatuses: [{name: app, resources: {requests: {cpu: 1}}}]", 2000),
-            (
-                "containerStatuses:"
-                " [{name: app, allocatedResources: {cpu: 4}, resources: {requests: {cpu: 3}}}]",
-                4000,
-            ),
-            (
-                "{containerStatuses: [{name: app, allocatedResources: {cpu: 1}}],"
-                " conditions: [{type: PodResizePending, reason: Deferred}]}",
-                2000,
-            ),
-            (
-                "{containerStatuses: [{name: app, allocatedResources: {cpu: 1}}],"
-                " conditions: [{type: PodResizePending, reason: Infeasible}]}",
-                1000,
-            ),
+            ("ready: true", "", 2000),
+            ("resources: {requests: {cpu: 3}}", "", 3000),
+            ("resources: {requests: {cpu: 1}}", "", 2000),
+            ("resources: {requests: {cpu: 3}}, allocatedResources: {cpu: 4}", "", 4000),
+            ("allocatedResources: {cpu: 1}", "Deferred", 2000),
+            ("allocatedResources: {cpu: 1}", "Infeasible", 1000),
         ],
         ids=[
             "no resize under way",
@@ -191,7 +173,7 @@ class TestResizingInPlace:
             "what it wants can't be had",
         ],
     )
-    def test_requests(self, status: str, cpu_milli: int) -> None:
+    def test_of_a_container_that_wants_two_cores(self, container: str, resize: str, cpu_milli: int) -> None:
         spec = task_spec(
             """
             nodeName: n1
@@ -199,7 +181,10 @@ class TestResizingInPlace:
             - {name: app, resources: {requests: {cpu: 2}}}
             """,
             node(),
-            status=status,
+            status=f"""
+            containerStatuses: [{{name: app, {container}}}]
+            conditions: [{{type: PodResizePending, status: "True", reason: "{resize}"}}]
+            """,
         )
         assert spec.requests.cpu_milli == cpu_milli
 
@@ -230,8 +215,7 @@ class TestResizingInPlace:
             "expected text or a whole number or a number, got a list",
         ),
         (
-            "containers:\n- {name: a, resources: {requests: {cpu: 1e15}}}\n"
-            "- {name: b, resources: {requests: {cpu: 1e15}}}",
+            "containers: [{resources: {requests: {cpu: 1e15}}}, {resources: {requests: {cpu: 1e15}}}]",
             "spec.containers",
             "cpu adds up to an absurd amount",
         ),

@@ -1,0 +1,95 @@
+"""Calls that may hang, at the price of the time limit at most."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import NamedTuple
+
+
+class Escaped(Exception):
+    """The call raised what would have ended the process, such as SystemExit."""
+
+
+class TimeLimit:
+    """Runs calls one at a time in a thread of its own, kept from call to call. A call that takes
+    too long raises TimeoutError, and its thread is stopped if it can be, and left behind if not.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._worker: _Worker | None = None
+
+    def __call__(self, call: Callable[[], object]) -> object:
+        if self._worker is None:
+            self._worker = _Worker()
+            self._worker.start()
+        outcome = self._worker.ask(call, self._seconds)
+        if outcome is None:
+            self._worker.interrupt()
+            self._worker = None
+            raise TimeoutError(f"took longer than {self._seconds:g} s")
+        if outcome.error is None:
+            return outcome.value
+        if isinstance(outcome.error, Exception):
+            raise outcome.error
+        raise Escaped(f"raised {type(outcome.error).__name__}: {outcome.error}") from outcome.error
+
+    def __enter__(self) -> TimeLimit:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._worker is not None:
+            self._worker.dismiss()
+            self._worker = None
+
+
+class _Outcome(NamedTuple):
+    value: object
+    error: BaseException | None
+
+
+class _Interrupt(BaseException):
+    """No Exception: code that handles those must not outlive its time by it."""
+
+
+class _Worker(Thread):
+    def __init__(self) -> None:
+        super().__init__(name="rota-time-limit", daemon=True)
+        self._calls: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
+        self._outcomes: SimpleQueue[_Outcome] = SimpleQueue()
+
+    def run(self) -> None:
+        with suppress(_Interrupt):
+            while (call := self._calls.get()) is not None:
+                self._outcomes.put(_outcome_of(call))
+
+    def ask(self, call: Callable[[], object], seconds: float) -> _Outcome | None:
+        self._calls.put(call)
+        try:
+            return self._outcomes.get(timeout=seconds)
+        except Empty:
+            return None
+
+    def interrupt(self) -> None:
+        """Ends a loop of Python code. One that waits inside C code goes on waiting, at no cost."""
+        assert self.ident is not None
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(_Interrupt))
+        # In this order: the thread can't end before the interrupt has reached it.
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        self._calls.put(None)
+
+
+def _outcome_of(call: Callable[[], object]) -> _Outcome:
+    try:
+        return _Outcome(call(), None)
+    except BaseException as error:
+        return _Outcome(None, error)
