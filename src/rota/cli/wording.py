@@ -231,18 +231,26 @@ def _smaller_gang(remedy: Remedy) -> str:
     return f"start with {count_text(remedy.amount, 'task')} (needs {remedy.asked})"
 
 
+def _less_affinity(remedy: Remedy) -> str:
+    if remedy.subject.startswith("spread"):
+        return f"drop the {remedy.subject}"
+    key, conditions = _affinity_parts(remedy.subject)
+    return f"drop the affinity over {key} with {conditions}"
+
+
 _REMEDIES: dict[Change, Callable[[Remedy], str]] = {
     Change.RESOURCE: _less,
     Change.GANG_SIZE: _smaller_gang,
     Change.TOLERATION: lambda r: f"tolerate {r.subject}",
     Change.NODE_SELECTOR: lambda r: f"drop the node selector {r.subject}",
     Change.NODE_LABEL: lambda r: f"give node {r.node} the label {r.subject}",
-    Change.NODE_AFFINITY: lambda r: f"drop the node affinity {_conditions(r.subject)}",
+    Change.NODE_AFFINITY: lambda r: f"drop the node affinity {_conditions(r.subject)}".rstrip(),
     Change.POOL: lambda r: f"allow the pool {r.subject}",
     Change.GPU_MODEL: lambda r: f"allow the GPU model {r.subject}",
-    Change.JOB_AFFINITY: lambda r: f"drop the affinity or spread {_conditions(r.subject)}",
+    Change.JOB_AFFINITY: _less_affinity,
     Change.EXCLUSIVE: lambda r: "share nodes: drop exclusive",
     Change.PRICE: lambda r: f"pay up to {price_text(r.amount)} a task (allows {price_text(r.asked)})",
+    Change.TOPOLOGY: lambda r: f"drop the topology rule over {r.subject}",
     Change.PRIORITY: lambda r: (
         f"raise the priority to {priority_text(r.amount)} (is {priority_text(r.asked)})"
     ),

@@ -128,7 +128,10 @@ class Cycle:
         self._lost: dict[JobId, Verdict] = {}
         """Jobs evicted in this cycle, and why."""
         self._started: set[JobId] = set()
-        """Jobs that got something in this cycle: nobody evicts them in the same breath."""
+        """Jobs that got something in this cycle."""
+        self._grown: set[JobId] = set()
+        """Those of them that ran before: nobody evicts them in the same breath."""
+        self._job_number: dict[JobId, int] | None = None
 
     def _kinds(self) -> set[tuple[str, TaskSpec]]:
         kinds = {
@@ -324,6 +327,8 @@ class Cycle:
             )
             self._charge(job.template, work.signatures[seat.group].demand.take)
         self._started.add(job.id)
+        if key.ranks is not None:
+            self._grown.add(job.id)
 
     def _charge(self, template: JobTemplate, amounts: Int64s, count: int = 1) -> None:
         self.shares.charge(template, amounts, count)
@@ -513,19 +518,16 @@ class Cycle:
         enough, and not of a job that had evicted it before."""
         victims = self.victims
         running = victims.running
-        spared = np.fromiter(
-            (
-                not other.template.preemptible
-                or other.id in job.preempted_by
-                or other.id in self._started
-                or other.id == job.id
-                for other in running.jobs
-            ),
-            np.bool_,
-            len(running.jobs),
-        )
+        kept = {*job.preempted_by, *self._grown, job.id}
+        if self._job_number is None:
+            self._job_number = {other.id: number for number, other in enumerate(running.jobs)}
+        kept_jobs = [self._job_number[other] for other in kept if other in self._job_number]
+        preemptible = np.array([template.preemptible for template, _ in running.kinds], dtype=np.bool_)
+        spared = ~preemptible[running.spec]
+        if kept_jobs:
+            spared |= np.isin(running.job, kept_jobs)
         ran = self.now_ms - running.started_ms >= self._scheduler.preemption.min_run_ms
-        return victims.alive & (victims.priorities < priority) & ran & ~spared[running.job]
+        return victims.alive & (victims.priorities < priority) & ran & ~spared
 
     def _preempt_for(self, run: Run, work: Work) -> bool:
         if not self._scheduler.preemption.enabled or not len(self.snapshot.running):
@@ -558,8 +560,9 @@ class Cycle:
         checkpoint = self.board.checkpoint()
         victims = self.victims
         taken: list[Unit] = []
-        units = victims.units_of(np.flatnonzero(eligible).tolist(), eligible)
-        queue = sorted({id(unit): unit for unit in units.values()}.values(), key=Unit.value, reverse=True)
+        candidates, together = victims.candidates(eligible)
+        units = victims.units(candidates.tolist(), together.tolist())
+        queue = sorted(units, key=Unit.value, reverse=True)
         for unit in queue:
             if self._within_quota(job.template, work) is not None:
                 break

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from rota.engine.board import Board
 from rota.engine.place import Seat, Work, place
+from rota.engine.signature import Signature
 from rota.engine.topology import Footprint
 from rota.snapshot import rows
 from rota.snapshot.demand import Demand
@@ -62,33 +63,47 @@ class Victims:
             snapshot.demand(template.groups[group].spec) for template, group in self.running.kinds
         ]
         self._footprint = footprint
-        self._tasks_of: dict[int, list[int]] | None = None
+        kinds = self.running.kinds
+        min_count = np.fromiter((template.min_count for template, _ in kinds), np.int64, len(kinds))
+        # Tasks are ordered by job: each job is a stretch that begins where the number changes.
+        self._first = np.flatnonzero(np.diff(self.running.job, prepend=-1))
+        self._min_count = min_count[self.running.spec[self._first]]
 
     def tasks_of(self, job: int) -> list[int]:
         """Alive tasks of a job, by its number."""
-        if self._tasks_of is None:
-            self._tasks_of = {}
-            for task, number in enumerate(self.running.job.tolist()):
-                self._tasks_of.setdefault(number, []).append(task)
-        return [task for task in self._tasks_of.get(job, ()) if self.alive[task]]
+        end = self._first[job + 1] if job + 1 < len(self._first) else len(self.alive)
+        stretch = self.alive[self._first[job] : end]
+        tasks: list[int] = (np.flatnonzero(stretch) + self._first[job]).tolist()
+        return tasks
 
-    def units_of(self, tasks: Iterable[int], eligible: Bools) -> dict[int, Unit]:
-        """For each of these tasks the unit that has to go with it; none where the rest of its
-        gang isn't eligible."""
-        units: dict[int, Unit] = {}
-        for job in sorted({int(self.running.job[task]) for task in tasks}):
-            members = self.tasks_of(job)
-            spare = len(members) - self.running.jobs[job].template.min_count
-            # The last ranks go first; what a gang can't spare goes as a whole.
-            spared = members[len(members) - spare :] if spare > 0 else []
-            for task in spared:
-                if eligible[task]:
-                    units[task] = self._unit((task,))
-            core = members[: len(members) - len(spared)]
-            if core and all(eligible[task] for task in members):
-                unit = self._unit(tuple(members))
-                units.update((task, unit) for task in core)
-        return units
+    def candidates(self, eligible: Bools) -> tuple[Int64s, Int64s]:
+        """Tasks that can be evicted, and how many go with each: it alone where its gang can spare
+        it (the last ranks first), else all of its gang, if all of it is eligible."""
+        if not len(self.alive):
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        alive = np.add.reduceat(self.alive.astype(np.int64), self._first)
+        open_to = np.add.reduceat((eligible & self.alive).astype(np.int64), self._first)
+        spare = np.maximum(alive - self._min_count, 0)
+        job = self.running.job
+        before = np.cumsum(self.alive) - self.alive
+        number = before - before[self._first][job]
+        alone = number >= (alive - spare)[job]
+        with_all = (open_to == alive)[job]
+        together = np.where(alone, 1, alive[job])
+        able = np.flatnonzero(eligible & self.alive & (alone | with_all))
+        return able, together[able]
+
+    def units(self, tasks: Iterable[int], together: Iterable[int]) -> list[Unit]:
+        """The units of these candidates, each once."""
+        found: dict[tuple[bool, int], Unit] = {}
+        for task, count in zip(tasks, together, strict=True):
+            job = int(self.running.job[task])
+            alone = count == 1
+            key = (alone, task if alone else job)
+            if key not in found:
+                found[key] = self._unit((task,) if alone else tuple(self.tasks_of(job)))
+        gone = {task for (alone, _), unit in found.items() if not alone for task in unit.tasks}
+        return [unit for (alone, task), unit in found.items() if not (alone and task in gone)]
 
     def _unit(self, tasks: tuple[int, ...]) -> Unit:
         first = self.running.tasks[tasks[0]]
@@ -158,7 +173,8 @@ def preempt(work: Work, board: Board, victims: Victims, eligible: Bools) -> Pree
             return _spare_by_trial(work, board, victims, chosen)
         board.rollback(checkpoint)
     # Rules over domains, or devices, can ask for more than amounts tell: try it with all gone.
-    everyone = _distinct(victims.units_of(np.flatnonzero(eligible).tolist(), eligible).values())
+    candidates, together = victims.candidates(eligible)
+    everyone = victims.units(candidates.tolist(), together.tolist())
     victims.lift(task for unit in everyone for task in unit.tasks)
     seats = place(work, board)
     board.rollback(checkpoint)
@@ -174,11 +190,6 @@ def _is_local(work: Work) -> bool:
     return not work.topology and not any(
         signature.needs_turns or signature.footprint.counters for signature in work.signatures
     )
-
-
-def _distinct(units: Iterable[Unit]) -> list[Unit]:
-    by_id = {id(unit): unit for unit in units}
-    return list(by_id.values())
 
 
 def _spare(chosen: list[Unit], victims: Victims) -> list[Unit]:
@@ -217,83 +228,107 @@ def _spare_by_trial(work: Work, board: Board, victims: Victims, chosen: list[Uni
 def _cheapest_steps(work: Work, board: Board, victims: Victims, eligible: Bools) -> list[Unit] | None:
     """The units to evict for the largest group, by amounts alone; None: there aren't enough.
 
-    For every node its eligible tasks are put in order (few with them, large, low class, young), and
-    the room after each is summed up. A step is what it takes to gain room for one more task.
+    For every node its candidates are put in order (few with them, large, low class, young), and the
+    room after each is summed up. A step is what it takes to gain room for one more task.
     """
     group = max(range(len(work.counts)), key=lambda g: (work.signatures[g].largest_share(), -g))
     signature = work.signatures[group]
-    demand = signature.demand
-    running = victims.running
-    candidates = np.flatnonzero(eligible & signature.static_mask[running.node])
-    units = victims.units_of(candidates.tolist(), eligible)
-    candidates = np.array([task for task in candidates.tolist() if task in units], dtype=np.int64)
+    candidates, together = victims.candidates(eligible)
+    there = signature.static_mask[victims.running.node[candidates]]
+    candidates, together = candidates[there], together[there]
     if not len(candidates):
         return None
-    node = running.node[candidates].astype(np.int64)
-    order = _victim_order(candidates, node, victims, units, demand)
-    candidates, node = candidates[order], node[order]
-    starts = np.flatnonzero(np.r_[True, node[1:] != node[:-1]])
-    lengths = np.diff(np.r_[starts, len(node)])
-    room = _room_after(board, demand, victims, candidates, node, starts, lengths)
-    before = signature.capacity(node[starts])
-    # Room that is there without any victim counts as a step of its own that costs nothing.
     free_room = int(signature.capacity(np.flatnonzero(signature.feasible_scores() >= 0)).sum())
-    wanted = work.total - free_room
-    least = work.needed - free_room
+    wanted, least = work.total - free_room, work.needed - free_room
     if len(work.counts) > 1:
         wanted, least = work.counts[group] - free_room, 1
-    steps = _steps(room, before, starts, lengths)
-    scores = signature.score_ladder(node[starts], 0, 1)[:, 0]
-    chosen: dict[int, Unit] = {}
-    weight = np.fromiter((len(units[task].tasks) for task in candidates.tolist()), np.int64, len(node))
-    cost = np.r_[0, np.cumsum(weight)]
-    heap = [_entry(steps, at, 0, cost, scores) for at in range(len(starts)) if steps[at]]
-    heapq.heapify(heap)
+    order = _victim_order(candidates, together, victims, signature.demand)
+    candidates, together = candidates[order], together[order]
+    steps = _Steps(board, victims, signature, candidates, together)
+    picked: list[int] = []
     gained = 0
-    while heap and gained < wanted:
-        *_, at, step = heap[0]
-        first, last, gain = steps[at][step]
-        for task in candidates[first:last].tolist():
-            chosen.setdefault(id(units[task]), units[task])
+    while gained < wanted and (step := steps.cheapest()) is not None:
+        first, last, gain = step
+        picked += range(first, last)
         gained += gain
-        if step + 1 < len(steps[at]):
-            heapq.heapreplace(heap, _entry(steps, at, step + 1, cost, scores))
-        else:
-            heapq.heappop(heap)
-    if gained < least or not chosen:
+    if gained < least or not picked:
         return None
-    return list(chosen.values())
+    return victims.units(candidates[picked].tolist(), together[picked].tolist())
 
 
-def _entry(
-    steps: list[list[tuple[int, int, int]]], at: int, step: int, cost: Int64s, scores: Int64s
-) -> tuple[float, int, int, int]:
-    first, last, gain = steps[at][step]
-    return float(cost[last] - cost[first]) / gain, -int(scores[at]), at, step
+class _Steps:
+    """Steps of all nodes; within a node they come in order, between nodes the cheapest first."""
+
+    def __init__(
+        self, board: Board, victims: Victims, signature: Signature, candidates: Int64s, together: Int64s
+    ) -> None:
+        node = victims.running.node[candidates].astype(np.int64)
+        starts = np.flatnonzero(np.diff(node, prepend=-1))
+        owner = np.repeat(np.arange(len(starts)), np.diff(np.r_[starts, len(node)]))
+        room = _room_after(board, signature.demand, victims, candidates, node, starts, owner)
+        before = np.r_[0, room[:-1]]
+        before[starts] = signature.capacity(node[starts])
+        ends = np.flatnonzero(room > before)
+        begins = np.r_[0, ends[:-1] + 1] if len(ends) else ends
+        begins = np.maximum(begins, starts[owner[ends]])
+        cost = np.r_[0, np.cumsum(together)]
+        self._ends = (ends + 1).tolist()
+        self._begins = begins.tolist()
+        self._gains = (room - before)[ends].tolist()
+        self._costs = (cost[ends + 1] - cost[begins]).tolist()
+        self._owner = owner[ends].tolist()
+        self._scores = (-signature.score_ladder(node[starts], 0, 1)[:, 0]).tolist()
+        bounds = np.c_[begins, ends + 1].ravel()
+        priority = np.r_[victims.priorities[candidates], 0]
+        started = np.r_[victims.running.started_ms[candidates], 0]
+        self._highest = np.maximum.reduceat(priority, bounds)[::2].tolist() if len(ends) else []
+        self._oldest = np.minimum.reduceat(started, bounds)[::2].tolist() if len(ends) else []
+        first_of_node = np.flatnonzero(np.diff(owner[ends], prepend=-1)).tolist()
+        self._heap = [self._entry(step) for step in first_of_node]
+        heapq.heapify(self._heap)
+
+    def _entry(self, step: int) -> tuple[float, int, int, int, int]:
+        """Fewest victims a task gained, then the lowest class, then the least work lost."""
+        return (
+            self._costs[step] / self._gains[step],
+            self._highest[step],
+            -self._oldest[step],
+            self._scores[self._owner[step]],
+            step,
+        )
+
+    def cheapest(self) -> tuple[int, int, int] | None:
+        """(first candidate, one past the last, tasks gained) of the next step; None: no more."""
+        if not self._heap:
+            return None
+        step = self._heap[0][-1]
+        following = step + 1
+        if following < len(self._ends) and self._owner[following] == self._owner[step]:
+            heapq.heapreplace(self._heap, self._entry(following))
+        else:
+            heapq.heappop(self._heap)
+        return self._begins[step], self._ends[step], self._gains[step]
 
 
-def _victim_order(
-    candidates: Int64s, node: Int64s, victims: Victims, units: dict[int, Unit], demand: Demand
-) -> Int64s:
+def _victim_order(candidates: Int64s, together: Int64s, victims: Victims, demand: Demand) -> Int64s:
+    """By node, and on each node those first that it costs least to lose."""
     running = victims.running
     asked = np.flatnonzero(demand.take[: rows.GPU_ROWS] > 0)
-    useful = np.stack(
-        [np.minimum(other.take[asked] * 1000 // demand.take[asked], 1000) for other in victims.demands]
-    ).sum(axis=1)
-    kind = running.spec[candidates]
-    together = np.fromiter(
-        (len(units[task].tasks) for task in candidates.tolist()), np.int64, len(candidates)
+    useful = np.array(
+        [
+            int(np.minimum(other.take[asked] * 1000 // demand.take[asked], 1000).sum())
+            for other in victims.demands
+        ]
     )
-    return np.lexsort(
-        (
-            candidates,
-            -running.started_ms[candidates],
-            victims.priorities[candidates],
-            -useful[kind],
-            together,
-            node,
-        )
+    keys = (
+        -running.started_ms[candidates],
+        victims.priorities[candidates],
+        -useful[running.spec[candidates]],
+        together,
+        running.node[candidates],
     )
+    # Sorting is stable and candidates are in the order of job and rank: that breaks the last ties.
+    return np.lexsort([key for key in keys if (key != key[0]).any()] or [keys[-1]])
 
 
 def _room_after(
@@ -303,31 +338,15 @@ def _room_after(
     candidates: Int64s,
     node: Int64s,
     starts: Int64s,
-    lengths: Int64s,
+    owner: Int64s,
 ) -> Int64s:
     """How many tasks fit on the node once this candidate and those before it are gone."""
     room = np.full(len(node), rows.NODE_SHARES, dtype=np.int64)
     kind = victims.running.spec[candidates]
     for row in np.flatnonzero(demand.take > 0).tolist():
-        by_kind = np.fromiter((other.take[row] for other in victims.demands), np.int64)
+        by_kind = np.array([other.take[row] for other in victims.demands], dtype=np.int64)
         freed = np.cumsum(by_kind[kind])
-        earlier = np.repeat(np.r_[0, freed][starts], lengths)
+        earlier = np.r_[0, freed][starts][owner]
         free = board.free[row].take(node) + freed - earlier
         np.minimum(room, free // demand.take[row], out=room)
     return np.maximum(room, 0)
-
-
-def _steps(room: Int64s, before: Int64s, starts: Int64s, lengths: Int64s) -> list[list[tuple[int, int, int]]]:
-    """For each node: (first candidate, one past the last, tasks gained) of each step."""
-    result = []
-    rooms = room.tolist()
-    for start, length, have in zip(starts.tolist(), lengths.tolist(), before.tolist(), strict=True):
-        steps = []
-        first = start
-        for at in range(start, start + length):
-            if rooms[at] > have:
-                steps.append((first, at + 1, rooms[at] - have))
-                have = rooms[at]
-                first = at + 1
-        result.append(steps)
-    return result

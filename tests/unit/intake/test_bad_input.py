@@ -1,7 +1,7 @@
 """What is wrong in a file is said with its line, its field and what to do: a table of mistakes.
 
-Each file has one mistake. The comment `#! field: words … words` stands on the line that the error must name,
-with the field and words of the error.
+Each file has one mistake. A comment `#! field: words … words` stands on the line that the error must name,
+and says which field and which words must be in it.
 """
 
 import re
@@ -31,7 +31,9 @@ nodes:
 
 ## all together absurd
 nodes:
-- {name: a, count: 9, resources: {memory: 1Ei}}  #! nodes[0].resources: memory of all nodes … beyond counting
+- name: a
+  count: 9
+  resources: {memory: 1Ei}  #! nodes[0].resources: memory of all nodes … beyond counting
 
 ## amount that is none
 nodes:
@@ -56,7 +58,7 @@ nodes:
 ## resource misspelt
 nodes:
 - name: a
-  resources: {memroy: 4Gi}  #! nodes[0].resources.memroy: unknown resource … did you mean "memory" … example.com
+  resources: {memroy: 4Gi}  #! nodes[0].resources.memroy: did you mean "memory" … example.com
 
 ## GPUs as a resource
 nodes:
@@ -432,32 +434,45 @@ jobs:
 jobs:
 - name: j
   node_affinity:
-    required: [{labels: [{key: k, operator: in, values: [a]}]}]  #! jobs[0].node_affinity.required[0].labels[0].operator: did you mean "In"
+    required:
+    - labels:
+      - key: k
+        operator: in  #! jobs[0].node_affinity.required[0].labels[0].operator: did you mean "In"
 
 ## In without values
 jobs:
 - name: j
-  node_affinity: {required: [{labels: [{key: k, operator: In}]}]}  #! jobs[0].node_affinity.required[0].labels[0].values: needs values
+  affinity:
+  - within: zone
+    to: [{key: k, operator: In}]  #! jobs[0].affinity[0].to[0].values: needs values
 
 ## In with a number
 jobs:
 - name: j
-  node_affinity: {required: [{labels: [{key: k, operator: In, values: [7]}]}]}  #! jobs[0].node_affinity.required[0].labels[0].values[0]: quotes
+  affinity:
+  - within: zone
+    to: [{key: k, operator: In, values: [7]}]  #! jobs[0].affinity[0].to[0].values[0]: quotes
 
 ## Exists with values
 jobs:
 - name: j
-  node_affinity: {required: [{labels: [{key: k, operator: Exists, values: [a]}]}]}  #! jobs[0].node_affinity.required[0].labels[0].values: takes no values
+  affinity:
+  - within: zone
+    to: [{key: k, operator: Exists, values: [a]}]  #! jobs[0].affinity[0].to[0].values: takes no values
 
 ## Gt with two numbers
 jobs:
 - name: j
-  node_affinity: {required: [{labels: [{key: k, operator: Gt, values: [1, 2]}]}]}  #! jobs[0].node_affinity.required[0].labels[0].values: one whole number
+  affinity:
+  - within: zone
+    to: [{key: k, operator: Gt, values: [1, 2]}]  #! jobs[0].affinity[0].to[0].values: one whole number
 
 ## Lt with a word
 jobs:
 - name: j
-  node_affinity: {required: [{labels: [{key: k, operator: Lt, values: [few]}]}]}  #! jobs[0].node_affinity.required[0].labels[0].values: one whole number
+  affinity:
+  - within: zone
+    to: [{key: k, operator: Lt, values: [few]}]  #! jobs[0].affinity[0].to[0].values: one whole number
 
 ## empty alternative
 jobs:
@@ -477,7 +492,7 @@ jobs:
 ## weight that is not finite
 jobs:
 - name: j
-  affinity: [{to: {a: b}, within: zone, weight: .nan}]  #! jobs[0].affinity[0].weight: nan
+  affinity: [{to: {a: b}, within: zone, weight: .nan}]  #! jobs[0].affinity[0].weight: whole number
 
 ## near to everything
 jobs:
@@ -512,7 +527,10 @@ jobs:
 ## wish for domains
 jobs:
 - name: j
-  spread: [{over: zone, of: {a: b}, required: false, min_domains: 2}]  #! jobs[0].spread[0].min_domains: required: true
+  spread:
+  - over: zone
+    required: false
+    min_domains: 2  #! jobs[0].spread[0].min_domains: required: true
 
 ## unknown topology
 jobs:
@@ -715,11 +733,11 @@ plugins:
 
 ## NaN weight
 weights:
-  load: .nan  #! weights.load: nan
+  load: .nan  #! weights.load: whole number
 
 ## infinite weight
 weights:
-  load: .inf  #! weights.load: inf
+  load: .inf  #! weights.load: whole number
 
 ## negative weight
 weights: {load: -1}  #! weights.load: out of range … at least 0

@@ -3,6 +3,7 @@
 from rota.intake.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.model.cluster import ClusterRecords, TenantUsage
+from rota.model.ids import NodeName
 from rota.model.node import Gpus, Node, NodeSpec, Offer
 from rota.model.resources import Resources
 from rota.model.taints import Effect, Taint
@@ -33,7 +34,7 @@ def test_node_with_every_field() -> None:
           cordoned: true
     """).nodes
     assert node == Node(
-        name="a100-1",
+        name=NodeName("a100-1"),
         spec=NodeSpec(
             capacity=Resources(64_000, 512 * GIB, 1024 * GIB, 20, (("example.com/fpga", 2),)),
             gpus=Gpus(8, "A100"),
@@ -54,7 +55,7 @@ def test_node_with_every_field() -> None:
 
 def test_node_that_says_little_has_defaults() -> None:
     [node] = read("nodes: [{name: n, resources: {cpu: 250m}, gpus: 2}]").nodes
-    assert node == Node("n", NodeSpec(Resources(cpu_milli=250), gpus=Gpus(2)))
+    assert node == Node(NodeName("n"), NodeSpec(Resources(cpu_milli=250), gpus=Gpus(2)))
 
 
 def test_count_makes_numbered_nodes_of_one_spec() -> None:

@@ -25,6 +25,12 @@ kind: Node
 metadata: {name: k1}
 status: {allocatable: {cpu: "8", pods: "10"}}
 """
+KUBE_POD = """
+apiVersion: v1
+kind: Pod
+metadata: {name: waits}
+spec: {containers: [{name: c}]}
+"""
 KUBE_PODS = """
 apiVersion: v1
 kind: List
@@ -68,13 +74,13 @@ def names(records: ClusterRecords) -> tuple[list[str], list[str]]:
     [
         (NATIVE_CLUSTER, NATIVE_JOBS, (["n1"], ["j"])),
         (KUBE_NODES, NATIVE_JOBS, (["k1"], ["j"])),
-        (NATIVE_CLUSTER, KUBE_PODS.replace("nodeName: k1, ", ""), (["n1"], ["default/waits", "default/runs"])),
+        (NATIVE_CLUSTER, KUBE_POD, (["n1"], ["default/waits"])),
         (KUBE_NODES, KUBE_PODS, (["k1"], ["default/waits", "default/runs"])),
         (f"{KUBE_NODES}---\n{KUBE_PODS}", NATIVE_JOBS, (["k1"], ["default/waits", "default/runs", "j"])),
         (f"{KUBE_NODES}---\n{NATIVE_CLUSTER}", NATIVE_JOBS, (["k1", "n1"], ["j"])),
         (NATIVE_CLUSTER, f"{NATIVE_JOBS}\n---\njobs: [{{name: k}}]", (["n1"], ["j", "k"])),
     ],
-)  # fmt: skip
+)
 def test_each_file_may_be_of_either_form(
     files: Files, cluster: str, jobs: str, wanted: tuple[list[str], list[str]]
 ) -> None:

@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from rota.intake.document import parse_documents
 from rota.intake.files import records_from_documents
+from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import (
     Job,
     JobRecord,
@@ -26,6 +27,8 @@ from rota.model.task import CostGoal, JobAffinity, Spread, TaskSpec
 GIB = 2**30
 EIGHT_MS = 1_767_254_400_000
 NINE_MS = 1_767_258_000_000
+
+N1, N2 = NodeName("n1"), NodeName("n2")
 
 CLUSTER = """
 nodes:
@@ -60,7 +63,7 @@ def label_is(key: str, *values: str) -> Selector:
 
 def test_job_that_says_little_has_defaults() -> None:
     [record] = read("jobs: [{name: j}]")
-    assert record == JobRecord(Job("j", JobTemplate(groups=(TaskGroup(TaskSpec()),))))
+    assert record == JobRecord(Job(JobId("j"), JobTemplate(groups=(TaskGroup(TaskSpec()),))))
 
 
 def test_job_with_every_field() -> None:
@@ -89,14 +92,14 @@ def test_job_with_every_field() -> None:
     """)
     task = TaskSpec(labels=(("app", "web"),), cost_goal=CostGoal.CHEAPEST, max_price_micro_per_hour=3_500_000)
     assert record.job == Job(
-        id="train",
+        id=JobId("train"),
         template=JobTemplate(
             groups=(TaskGroup(task, 4),),
             min_available=Percent(75),
             namespace="research",
             project="vision",
             user="ada",
-            queue="nightly",
+            queue=QueueName("nightly"),
             scheduler="rota",
             labels=(("app", "web"),),
             priority=Priority.HIGH,
@@ -112,7 +115,7 @@ def test_job_with_every_field() -> None:
         ),
         submitted_ms=EIGHT_MS,
         retries=2,
-        preempted_by=("a", "z"),
+        preempted_by=(JobId("a"), JobId("z")),
     )
 
 
@@ -144,13 +147,12 @@ def test_job_with_every_field() -> None:
         ("pools: [gpu, big], backends: [aws]", TaskSpec(pools=("big", "gpu"), backends=("aws",))),
         ("near: {region: eu}", TaskSpec(near=(("region", "eu"),))),
         (
-            "affinity: [{to: {app: db}, within: zone}, {to: {app: j}, within: host, anti: true, namespaces: ['*']}]",
-            TaskSpec(
-                job_affinity=(
-                    JobAffinity("zone", label_is("app", "db")),
-                    JobAffinity("host", label_is("app", "j"), ("*",), anti=True),
-                )
-            ),
+            "affinity: [{to: {app: db}, within: zone}]",
+            TaskSpec(job_affinity=(JobAffinity("zone", label_is("app", "db")),)),
+        ),
+        (
+            "affinity: [{to: {app: db}, within: host, anti: true, namespaces: ['*']}]",
+            TaskSpec(job_affinity=(JobAffinity("host", label_is("app", "db"), ("*",), anti=True),)),
         ),
         (
             "affinity: [{to: {app: [web, db]}, within: zone, weight: 50}]",
@@ -168,7 +170,7 @@ def test_job_with_every_field() -> None:
             ),
         ),
     ],
-)  # fmt: skip
+)
 def test_what_a_task_asks_for(fields: str, wanted: TaskSpec) -> None:
     assert spec(fields) == wanted
 
@@ -260,12 +262,12 @@ class TestGroups:
 class TestRunning:
     def test_one_node_a_task(self) -> None:
         found = job("tasks: 4, running_on: [n1, null, n2, null], started: 2026-01-01T09:00:00Z, done: [3, 3]")
-        assert found.placements == (Placement(0, "n1", NINE_MS), Placement(2, "n2", NINE_MS))
+        assert found.placements == (Placement(0, N1, NINE_MS), Placement(2, N2, NINE_MS))
         assert found.done == (3,)
         assert list(found.waiting_ranks()) == [1]
 
     def test_one_node(self) -> None:
-        assert job("running_on: n2").placements == (Placement(0, "n2"),)
+        assert job("running_on: n2").placements == (Placement(0, N2),)
 
     def test_nothing_runs_of_a_list_of_nulls(self) -> None:
         assert job("tasks: 2, running_on: [null, null]").placements == ()
@@ -276,13 +278,13 @@ class TestRunning:
             running_on: [{rank: 2, node: n1, started: 5, gpus: [3, 0]}, {rank: 0, node: n1}]
         """)
         assert found.placements == (
-            Placement(0, "n1", NINE_MS),
-            Placement(2, "n1", 5000, gpu_devices=(0, 3)),
+            Placement(0, N1, NINE_MS),
+            Placement(2, N1, 5000, gpu_devices=(0, 3)),
         )
 
     def test_tasks_of_groups_are_ranked_group_by_group(self) -> None:
         found = job("groups: [{tasks: 2}, {gpus: 1}], running_on: [{rank: 2, node: n1, gpus: [3]}]")
-        assert found.placements == (Placement(2, "n1", gpu_devices=(3,)),)
+        assert found.placements == (Placement(2, N1, gpu_devices=(3,)),)
 
 
 def test_jobs_without_a_time_are_in_the_order_of_the_files() -> None:

@@ -242,8 +242,8 @@ NEAR = f"spec.affinity.podAffinity.{REQUIRED}[0]"
             f"{NEAR}.labelSelector.matchExpressions[0]",
         ),
         (
-            f"affinity: {{podAntiAffinity: {{{PREFERRED}: [{{weight: 0, podAffinityTerm: {{topologyKey: z}}}}]}}}}",
-            f"spec.affinity.podAntiAffinity.{PREFERRED}[0].weight",
+            f"affinity: {{podAffinity: {{{PREFERRED}: [{{weight: 0, podAffinityTerm: {{}}}}]}}}}",
+            f"spec.affinity.podAffinity.{PREFERRED}[0].weight",
         ),
         (
             "topologySpreadConstraints: [{maxSkew: 0, topologyKey: z, whenUnsatisfiable: DoNotSchedule}]",

@@ -295,8 +295,8 @@ class TestVolumes:
         ("{operator: Exists}", Toleration(exists=True)),
         ("{operator: Exists, effect: ''}", Toleration(exists=True)),
         (
-            "{key: node.kubernetes.io/not-ready, operator: Exists, effect: NoExecute, tolerationSeconds: 300}",
-            Toleration("node.kubernetes.io/not-ready", exists=True, effect=Effect.NO_EXECUTE, seconds=300),
+            "{key: example.com/slow, operator: Exists, effect: NoExecute, tolerationSeconds: 300}",
+            Toleration("example.com/slow", exists=True, effect=Effect.NO_EXECUTE, seconds=300),
         ),
     ],
 )

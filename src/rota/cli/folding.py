@@ -1,0 +1,56 @@
+"""Lists of names, made short: `node-[0-3,7]` as Slurm's users know it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+_NUMBERED = re.compile(r"(.*?)(0|[1-9][0-9]*)", re.DOTALL)
+"""Leading zeros belong to the name: `n01` and `n1` are two nodes."""
+_FEWEST = 3
+"""Two names are as easily read one by one."""
+
+
+def fold_names(names: Iterable[str]) -> str:
+    """Each name once, in order; numbered ones that differ in the number alone as one."""
+    return ", ".join(_folded(names))
+
+
+def fold_counted(names: Iterable[str]) -> str:
+    """The same, with how often each occurs: `n-[0-2] ×4, n-3`."""
+    by_count: dict[int, list[str]] = {}
+    for name, count in Counter(names).items():
+        by_count.setdefault(count, []).append(name)
+    parts = []
+    for count in sorted(by_count, reverse=True):
+        times = f" ×{count}" if count > 1 else ""
+        parts += [f"{folded}{times}" for folded in _folded(by_count[count])]
+    return ", ".join(parts)
+
+
+def _folded(names: Iterable[str]) -> list[str]:
+    numbers: dict[str, list[int]] = {}
+    parts: dict[str, str] = {}
+    for name in set(names):
+        match = _NUMBERED.fullmatch(name)
+        if match and not match[1][-1:].isdigit():
+            numbers.setdefault(match[1], []).append(int(match[2]))
+        else:
+            parts[name] = name
+    for stem, found in numbers.items():
+        if len(found) < _FEWEST:
+            parts |= {f"{stem}{number}": f"{stem}{number}" for number in found}
+        else:
+            parts[stem] = f"{stem}[{_ranges(sorted(found))}]"
+    return [parts[key] for key in sorted(parts)]
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)

@@ -1,0 +1,73 @@
+"""A plan seen job by job, under the names that users know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rota.loop.once import Decision
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job
+from rota.model.node import NodeSpec
+from rota.model.plan import Binding, Eviction, Plan
+
+
+class PlanView:
+    def __init__(self, decision: Decision) -> None:
+        self.plan: Plan = decision.plan
+        self._snapshot = decision.snapshot
+        self.bindings: dict[JobId, list[Binding]] = {}
+        self.evictions: dict[JobId, list[Eviction]] = {}
+        for binding in sorted(self.plan.bindings, key=lambda one: (one.job, one.rank)):
+            self.bindings.setdefault(binding.job, []).append(binding)
+        for eviction in sorted(self.plan.evictions, key=lambda one: (one.job, one.rank)):
+            self.evictions.setdefault(eviction.job, []).append(eviction)
+
+    # -- names
+
+    def job(self, job_id: JobId) -> Job:
+        return self._snapshot.jobs[job_id].job
+
+    def job_name(self, job_id: JobId, rank: int) -> str:
+        """Of the job that the task belongs to. A pod of a gang is a job to those who made it."""
+        job = self.job(job_id)
+        return job.task_name(rank) if job.tasks_are_jobs else job_id
+
+    def preemptor_name(self, eviction: Eviction) -> str | None:
+        """Of a gang of pods, the first that takes the freed place, or else the first at all."""
+        if not eviction.preemptor:
+            return None
+        bound = self.bindings.get(eviction.preemptor, [])
+        here = [binding.rank for binding in bound if binding.node == eviction.node]
+        rank = next(iter(here or [binding.rank for binding in bound]), 0)
+        return self.job_name(eviction.preemptor, rank)
+
+    # -- what waits
+
+    def waiting_ranks(self, job_id: JobId) -> list[int]:
+        """Tasks that neither run nor start when the plan is carried out."""
+        evicted = (eviction.rank for eviction in self.evictions.get(job_id, ()))
+        bound = {binding.rank for binding in self.bindings.get(job_id, ())}
+        return sorted({*self._snapshot.jobs[job_id].waiting_ranks(), *evicted} - bound)
+
+    def waiting_names(self, job_id: JobId) -> list[str]:
+        if self.job(job_id).tasks_are_jobs:
+            return [self.job_name(job_id, rank) for rank in self.waiting_ranks(job_id)]
+        return [job_id]
+
+    def asked_count(self) -> int:
+        """How many tasks waited before the plan."""
+        return self._snapshot.waiting.task_count
+
+    # -- nodes
+
+    def node_spec(self, node: NodeName) -> NodeSpec:
+        nodes = self._snapshot.nodes
+        return nodes.specs[nodes.position[node]]
+
+    def is_started(self, node: NodeName) -> bool:
+        """Whether the node is yet to be started, from an offer."""
+        nodes = self._snapshot.nodes
+        return not bool(nodes.exists[nodes.position[node]])
+
+    def used_nodes(self) -> Iterator[NodeName]:
+        return iter(sorted({binding.node for binding in self.plan.bindings}))

@@ -1,0 +1,243 @@
+"""Why a node refuses a task, each rule in a few lines of plain Python."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from rota.model.job import Job
+from rota.model.node import Node
+from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, HostPort
+from rota.model.selectors import NodeTerm, Selector
+from rota.model.taints import Effect, Taint, tolerated
+from rota.model.task import JobAffinity, Spread, TaskSpec
+from rota.model.verdict import Code
+from tests.reference.world import Task, World, amounts, capacity, free, free_devices, label
+
+Because = tuple[Code, str]
+"""A reason and what it is about; the subject is empty where the code says enough."""
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A task to be placed, with all that its job, queue and tenant add to its own conditions."""
+
+    job: Job
+    spec: TaskSpec
+    pools: tuple[frozenset[str], ...] = ()
+    """Each must contain the node's pool."""
+    most_per_hour: int | None = None
+
+
+def refusals(world: World, ask: Ask, node: Node, hopeful: bool = False) -> set[Because]:
+    """All that speaks against the node. Hopeful: as if other jobs did what this one waits for."""
+    return {
+        *by_properties(ask, node, node.name in world.offered),
+        *by_room(world, ask.spec, node),
+        *by_neighbours(world, ask, node, hopeful),
+    }
+
+
+# -- what the node is
+
+
+def by_properties(ask: Ask, node: Node, is_offer: bool) -> Iterator[Because]:
+    spec = ask.spec
+    if spec.node_name and spec.node_name != node.name:
+        yield Code.OTHER_NODE_NAMED, spec.node_name
+    if any(node.spec.pool not in pools for pools in ask.pools):
+        yield Code.POOL, ""
+    if spec.backends and node.spec.backend not in spec.backends:
+        yield Code.BACKEND, ""
+    for key, value in spec.node_selector:
+        if label(node, key) != value:
+            yield Code.NODE_SELECTOR, f"{key}={value}"
+    if spec.node_affinity and not any(_holds(term, node) for term in spec.node_affinity):
+        yield Code.NODE_AFFINITY, ""
+    if spec.gpu.count and spec.gpu.models and node.spec.gpus.model not in spec.gpu.models:
+        yield Code.GPU_MODEL, ""
+    for taint in _against(node.spec.taints, spec):
+        yield Code.PASSING_TAINT if taint.is_passing else Code.TAINT, _taint_text(taint)
+    if ask.most_per_hour is not None and price(spec, node, is_offer) > ask.most_per_hour:
+        yield Code.PRICE, ""
+    if not node.ready:
+        yield Code.NODE_NOT_READY, ""
+    if node.cordoned:
+        yield Code.NODE_CORDONED, ""
+
+
+def _holds(term: NodeTerm, node: Node) -> bool:
+    conditions = [(one, label(node, one.key)) for one in term.labels.requirements]
+    conditions += [(one, str(node.name)) for one in term.names]
+    return bool(conditions) and all(one.admits(value) for one, value in conditions)
+
+
+def _against(taints: Iterable[Taint], spec: TaskSpec) -> list[Taint]:
+    return [
+        taint
+        for taint in taints
+        if taint.effect is not Effect.PREFER_NO_SCHEDULE and not tolerated(taint, spec.tolerations)
+    ]
+
+
+def _taint_text(taint: Taint) -> str:
+    return f"{taint.key}={taint.value}:{taint.effect.value}".replace("=:", ":")
+
+
+def price(spec: TaskSpec, node: Node, is_offer: bool) -> Fraction:
+    """Of an hour: the task's largest share of the node; all of it if the node is started for it."""
+    has = capacity(node)
+    shares = [
+        Fraction(amount, has[name])
+        for name, amount in amounts(spec).items()
+        if name in ("cpu", "memory", "storage", "gpu") and has[name]
+    ]
+    share = 1 if is_offer or spec.exclusive else min(1, max(shares, default=0))
+    return Fraction(node.spec.price_micro_per_hour) * share
+
+
+# -- what is left of the node
+
+
+def by_room(world: World, spec: TaskSpec, node: Node) -> Iterator[Because]:
+    has, left, devices = capacity(node), free(world, node), free_devices(world, node)
+    for name, amount in amounts(spec).items():
+        if name == "gpu":
+            continue
+        if has.get(name, 0) < amount:
+            yield Code.BEYOND_CAPACITY, name
+        if left.get(name, 0) < amount:
+            yield Code.INSUFFICIENT, name
+    if spec.gpu.count:
+        subject = "gpu share" if spec.gpu.is_fraction else "gpu"
+        if len(devices) < spec.gpu.count:
+            yield Code.BEYOND_CAPACITY, subject
+        if not device_choices(devices, spec.gpu):
+            yield Code.INSUFFICIENT, subject
+    others = world.on(node)
+    if spec.exclusive and others:
+        yield Code.NODE_IN_USE, ""
+    if not spec.exclusive and any(other.spec.exclusive for other in others):
+        yield Code.NODE_EXCLUSIVE, ""
+    if any(clash(mine, theirs) for other in others for mine in spec.ports for theirs in other.spec.ports):
+        yield Code.PORT_TAKEN, ""
+
+
+def device_choices(left: list[int], gpu: GpuRequest) -> list[tuple[int, ...]]:
+    """The devices that a task could get: all choices that differ in what they leave."""
+    if not gpu.count:
+        return [()]
+    if gpu.is_fraction:
+        by_rest = {rest: (device,) for device, rest in enumerate(left) if rest >= gpu.share_milli}
+        return list(by_rest.values())
+    idle = [device for device, rest in enumerate(left) if rest == WHOLE_GPU_MILLI]
+    return [tuple(idle[: gpu.count])] if len(idle) >= gpu.count else []
+
+
+def clash(one: HostPort, other: HostPort) -> bool:
+    same = (one.port, one.protocol) == (other.port, other.protocol)
+    return same and (not one.address or not other.address or one.address == other.address)
+
+
+# -- who runs there and thereabouts
+
+
+def by_neighbours(world: World, ask: Ask, node: Node, hopeful: bool) -> Iterator[Because]:
+    spec, namespace = ask.spec, ask.job.template.namespace
+    for term in spec.job_affinity:
+        if term.is_required and not term.anti:
+            yield from _near(world, ask, term, node, hopeful)
+        if term.is_required and term.anti and _in_domain(world, term, namespace, node):
+            yield Code.JOB_ANTI_AFFINITY, ""
+    if any(
+        _excludes(task, ask.job, spec, world.nodes[task.node], node)
+        for task in world.tasks()
+        if task.spec.job_affinity
+    ):
+        yield Code.RUNNING_ANTI_AFFINITY, ""
+    for rule in spec.spread:
+        if rule.required:
+            yield from _spread(world, ask, rule, node, hopeful)
+
+
+def _near(world: World, ask: Ask, term: JobAffinity, node: Node, hopeful: bool) -> Iterator[Because]:
+    if label(node, term.topology_key) is None:
+        yield Code.TOPOLOGY_LABEL_MISSING, term.topology_key
+    if hopeful:
+        return
+    namespace = ask.job.template.namespace
+    is_of_the_kind = _selects(term, namespace, namespace, ask.spec.labels)
+    first = is_of_the_kind and not any(_all_in_domains(world, term, namespace))
+    if not first and not _in_domain(world, term, namespace, node):
+        yield Code.JOB_AFFINITY, ""
+
+
+def _all_in_domains(world: World, term: JobAffinity, namespace: str) -> Iterator[Task]:
+    return (
+        task
+        for task in world.tasks()
+        if _selects(term, namespace, task.job.template.namespace, task.spec.labels)
+        and label(world.nodes[task.node], term.topology_key) is not None
+    )
+
+
+def _in_domain(world: World, term: JobAffinity, namespace: str, node: Node) -> bool:
+    here = label(node, term.topology_key)
+    return here is not None and any(
+        label(world.nodes[task.node], term.topology_key) == here
+        for task in _all_in_domains(world, term, namespace)
+    )
+
+
+def _excludes(owner: Task, job: Job, spec: TaskSpec, its_node: Node, node: Node) -> bool:
+    """Whether the owner's anti-affinity keeps this task off the node."""
+    its_namespace, namespace = owner.job.template.namespace, job.template.namespace
+    return any(
+        term.anti
+        and term.is_required
+        and _selects(term, its_namespace, namespace, spec.labels)
+        and label(node, term.topology_key) is not None
+        and label(node, term.topology_key) == label(its_node, term.topology_key)
+        for term in owner.spec.job_affinity
+    )
+
+
+def _selects(
+    term: JobAffinity, own_namespace: str, namespace: str, labels: tuple[tuple[str, str], ...]
+) -> bool:
+    wanted = term.namespaces or (own_namespace,)
+    return ("*" in wanted or namespace in wanted) and term.selector.selects(labels)
+
+
+def _spread(world: World, ask: Ask, rule: Spread, node: Node, hopeful: bool) -> Iterator[Because]:
+    here = label(node, rule.topology_key)
+    if here is None:
+        yield Code.TOPOLOGY_LABEL_MISSING, rule.topology_key
+        return
+    if hopeful:
+        return
+    counts: dict[str, int] = {}
+    for other in world.nodes.values():
+        domain = label(other, rule.topology_key)
+        if domain is not None and _counts_for_spread(ask.spec, rule, other):
+            counts[domain] = counts.get(domain, 0) + sum(
+                _is_spread(rule.selector, ask.job, task) for task in world.on(other)
+            )
+    least = min(counts.values()) if counts and len(counts) >= rule.min_domains else 0
+    itself = int(rule.selector.selects(ask.spec.labels))
+    if counts.get(here, 0) + itself - least > rule.max_skew:
+        yield Code.SPREAD, rule.topology_key
+
+
+def _counts_for_spread(spec: TaskSpec, rule: Spread, node: Node) -> bool:
+    if rule.honor_affinity:
+        if any(label(node, key) != value for key, value in spec.node_selector):
+            return False
+        if spec.node_affinity and not any(_holds(term, node) for term in spec.node_affinity):
+            return False
+    return not (rule.honor_taints and _against(node.spec.taints, spec))
+
+
+def _is_spread(selector: Selector, job: Job, task: Task) -> bool:
+    return task.job.template.namespace == job.template.namespace and selector.selects(task.spec.labels)
