@@ -29,7 +29,10 @@ def gang_ask(record: JobRecord, policy: Policy) -> GangAsk:
     ranks = tuple(tuple(rank for rank in waiting if job.group_of(rank) == group) for group in groups)
     missing = job.template.min_count - len(record.placements) - len(record.done)
     return GangAsk(
-        record, tuple(_ask(record, group, policy) for group in groups), ranks, max(1, min(missing, len(waiting)))
+        record,
+        tuple(_ask(record, group, policy) for group in groups),
+        ranks,
+        max(1, min(missing, len(waiting))),
     )
 
 
@@ -73,11 +76,8 @@ def queue_of(record: JobRecord, scheduler: SchedulerPolicy) -> QueuePolicy:
 
 def can_start(world: World, gang: GangAsk, needed: int | None = None, hopeful: bool = False) -> bool:
     """Whether at least `needed` of its tasks find places, in any order, on any nodes and devices."""
-    placed = [] if hopeful else world.of(gang.record.job.id)
-    held = [world.nodes[task.node] for task in placed]
+    held = [world.nodes[task.node] for task in world.of(gang.record.job.id)]
     search = _Search(world.copy(), gang, gang.needed if needed is None else needed, hopeful)
-    if hopeful:
-        search.needed = min(gang.record.job.template.min_count, search.needed)
     return search.completes(held, [])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from rota.cli.plan_view import PlanView
-from rota.cli.wording import event_text, reason_text, remedy_text
+from rota.cli.wording import reason_text, remedy_text
 from rota.model.explanation import Explanation
 from rota.model.verdict import Verdict
 
@@ -124,7 +124,7 @@ def why_document(name: str, explanation: Explanation) -> WhyDocument:
                 refused.reason.plugin,
                 reason_text(refused.reason),
                 refused.reason.kind.value,
-                [event_text(event) for event in refused.reason.unblocked_by],
+                [event.value for event in refused.reason.unblocked_by],
                 list(refused.nodes),
             )
             for refused in explanation.refusals

@@ -46,6 +46,6 @@ def _json(document: Struct | list[Struct]) -> str:
 def _yaml(document: Struct | list[Struct]) -> str:
     from msgspec import to_builtins
 
-    from rota.cli.yaml import dump
+    from rota.cli.yaml_text import dump
 
     return dump(to_builtins(document))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Protocol, TypeVar
 
 import numpy as np
@@ -41,8 +42,18 @@ class TaskView:
     demand: Demand
 
 
+class Concern(Enum):
+    """What a filter is about, for those who need only some of them."""
+
+    AFFINITY = "affinity"
+    TAINTS = "taints"
+    OTHER = "other"
+
+
 class NodeFilter(Protocol):
     """Refuses nodes by what they are. `passes` decides; `refusals` is asked only to explain."""
+
+    concern: Concern
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         """Which nodes will do; None: all."""

@@ -85,8 +85,8 @@ class Victims:
         open_to = np.add.reduceat((eligible & self.alive).astype(np.int64), self._first)
         spare = np.maximum(alive - self._min_count, 0)
         job = self.running.job
-        before = np.cumsum(self.alive) - self.alive
-        number = before - before[self._first][job]
+        before: Int64s = np.cumsum(self.alive) - self.alive
+        number: Int64s = before - before[self._first][job]
         alone = number >= (alive - spare)[job]
         with_all = (open_to == alive)[job]
         together = np.where(alone, 1, alive[job])

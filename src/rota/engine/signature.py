@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.plugin import FULL_SCORE, Plugin, Plugins, StateView, TaskView
+from rota.engine.plugin import FULL_SCORE, Concern, Plugin, Plugins, StateView, TaskView
 from rota.engine.score import (
     FULL,
     LEVEL,
@@ -40,7 +40,7 @@ from rota.engine.topology import (
     affinity_group,
 )
 from rota.model.policy import PluginConfig, SchedulerPolicy, Strategy
-from rota.model.task import CostGoal
+from rota.model.task import CostGoal, Spread
 from rota.model.verdict import Code, Reason
 from rota.snapshot import rows
 
@@ -378,7 +378,8 @@ class Signature:
         for spread in spec.spread:
             group = Group(spread.selector, (namespace,))
             counter = topology.members(group, spread.topology_key)
-            domains = counter.domain[self._spread_nodes() & counter.has_key]
+            eligible = self._spread_nodes(spread)
+            domains = counter.domain[eligible & counter.has_key]
             even.append(
                 Even(
                     spread.max_skew,
@@ -388,19 +389,20 @@ class Signature:
                     counter,
                     group.includes(namespace, spec.labels),
                     np.unique(domains).astype(np.int64),
+                    None if eligible.all() else eligible,
+                    topology.members(group, "host"),
                 )
             )
         soft = sum(not rule.required for rule in even)
         wish_weight = sum(wish.weight for wish in wishes) + SPREAD_WISH_WEIGHT * soft
         return DomainRules(tuple(near), tuple(away), tuple(even), tuple(wishes), wish_weight)
 
-    def _spread_nodes(self) -> Bools:
-        """Nodes whose domains count for a spread: those that the task's own conditions on nodes
-        admit; taints and readiness don't matter, as in Kubernetes."""
+    def _spread_nodes(self, spread: Spread) -> Bools:
+        """Nodes that count for a spread, by the filters that it honours."""
         nodes = self._board.nodes
         mask = np.ones(len(nodes), dtype=np.bool_)
         for one in self._plugins.filters:
-            if getattr(one, "bounds_spread", False):
+            if one.concern in _honoured(spread):
                 passes = one.passes(self.task, nodes)
                 if passes is not None:
                     mask &= passes
@@ -444,3 +446,8 @@ class Signature:
             if one.plugin.scores and one.config.weight and not one.is_selection:
                 found[one.config.name] = one.config.weight
         return found
+
+
+def _honoured(spread: Spread) -> set[Concern]:
+    concerns = {Concern.AFFINITY} if spread.honor_affinity else set()
+    return concerns | {Concern.TAINTS} if spread.honor_taints else concerns

@@ -112,6 +112,7 @@ class Topology:
                     self._make(_Owned(group), term.topology_key)
             for spread in spec.spread:
                 self._make(Group(spread.selector, (namespace,)), spread.topology_key)
+                self._make(Group(spread.selector, (namespace,)), "host")
 
     def members(self, group: Group, key: str) -> Counter:
         return self._counters[group, key]
@@ -196,7 +197,11 @@ class Away:
 
 @dataclass(frozen=True, eq=False)
 class Even:
-    """A spread; `counts_itself` where the task is one of those it spreads."""
+    """A spread; `counts_itself` where the task is one of those it spreads.
+
+    Only eligible nodes make domains, and only tasks on them count. Where that is all nodes, the
+    domains' counter tells; else its counts are summed up from the nodes'.
+    """
 
     max_skew: int
     min_domains: int
@@ -205,6 +210,19 @@ class Even:
     counter: Counter
     counts_itself: bool
     eligible_domains: Int64s
+    eligible_nodes: Bools | None = None
+    """None: all."""
+    by_node: Counter | None = None
+
+    def counts(self) -> Int64s:
+        """Tasks by domain; the last place is for nodes without the key."""
+        if self.by_node is None or self.eligible_nodes is None:
+            return self.counter.count
+        held = self.by_node.count.take(self.by_node.domain)
+        held = np.where(self.eligible_nodes, held, 0)
+        counts = np.zeros_like(self.counter.count)
+        np.add.at(counts, self.counter.domain, held)
+        return counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,7 +298,7 @@ def near_allowed(rule: Near) -> Bools:
 
 
 def even_allowed(rule: Even) -> Bools:
-    count = rule.counter.count
+    count = rule.counts()
     eligible = count[rule.eligible_domains]
     enough = len(eligible) >= rule.min_domains
     least = int(eligible.min()) if len(eligible) and enough else 0
@@ -303,7 +321,7 @@ def _satisfaction(wish: Wish) -> Int64s:
 
 
 def _evenness(rule: Even) -> Int64s:
-    count = rule.counter.count
+    count = rule.counts()
     if not len(rule.eligible_domains):
         return np.zeros_like(count)
     least = int(count[rule.eligible_domains].min())

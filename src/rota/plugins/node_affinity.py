@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rota.engine.plugin import FULL_SCORE, Bools, Int64s, TaskView
+from rota.engine.plugin import FULL_SCORE, Bools, Concern, Int64s, TaskView
 from rota.model.selectors import NodeTerm
 from rota.model.taints import Effect, tolerated
 from rota.model.verdict import Code, Reason
@@ -12,7 +12,7 @@ from rota.snapshot.nodes import NodeColumns
 
 
 class NodeAffinityFilter:
-    bounds_spread = True
+    concern = Concern.AFFINITY
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if not task.spec.node_affinity:

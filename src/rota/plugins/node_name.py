@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rota.engine.plugin import Bools, TaskView
+from rota.engine.plugin import Bools, Concern, TaskView
 from rota.model.ids import NodeName
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 
 
 class NodeNameFilter:
+    concern = Concern.OTHER
+
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if not task.spec.node_name:
             return None

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 
-from rota.engine.plugin import Bools, TaskView
+from rota.engine.plugin import Bools, Concern, TaskView
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 
 
 class NodeReadyFilter:
+    concern = Concern.OTHER
+
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         return nodes.ready & ~nodes.cordoned
 

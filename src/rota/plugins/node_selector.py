@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rota.engine.plugin import Bools, TaskView
+from rota.engine.plugin import Bools, Concern, TaskView
 from rota.model.selectors import Operator, Requirement
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 
 
 class NodeSelectorFilter:
-    bounds_spread = True
+    concern = Concern.AFFINITY
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if not task.spec.node_selector:

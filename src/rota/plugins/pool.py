@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
-from rota.engine.plugin import Bools, TaskView
+from rota.engine.plugin import Bools, Concern, TaskView
 from rota.model.selectors import Operator, Requirement
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 
 
 class PoolFilter:
+    concern = Concern.OTHER
+
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if not task.spec.pools:
             return None

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterator
 
-from rota.engine.plugin import Bools, TaskView
+from rota.engine.plugin import Bools, Concern, TaskView
 from rota.engine.score import task_price_micro
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 
 
 class PriceFilter:
+    concern = Concern.OTHER
+
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         most = task.spec.max_price_micro_per_hour
         return None if most is None else task_price_micro(task.demand, nodes) <= most

@@ -4,13 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rota.engine.plugin import Bools, TaskView
+from rota.engine.plugin import Bools, Concern, TaskView
 from rota.model.taints import Effect, Taint, tolerated
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 
 
 class TaintFilter:
+    concern = Concern.TAINTS
+
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if nodes.taint_sets in ((), ((),)):
             return None

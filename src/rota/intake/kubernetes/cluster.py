@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
+from rota.intake._amounts import Totals
 from rota.intake.document import Document
 from rota.intake.kubernetes import objects
 from rota.intake.kubernetes.faults import Faults
@@ -49,6 +50,7 @@ class _ClusterReader:
         self._gang_keys = gang_keys
         self._faults = faults
         self._notes = notes
+        self._totals = Totals("pods")
         namespaces = Namespaces(self._all(objects.Namespace), self._mentioned_namespaces())
         volumes = Volumes(self._all(objects.PersistentVolume), self._all(objects.PersistentVolumeClaim))
         priorities = PriorityClasses(self._all(objects.PriorityClass))
@@ -56,9 +58,12 @@ class _ClusterReader:
 
     def nodes(self) -> list[Node]:
         nodes = []
-        for node, place in self._manifests.of(objects.Node):
+        totals = Totals("nodes")
+        for found, place in self._manifests.of(objects.Node):
             with self._faults.of(place):
-                nodes.append(as_node(node))
+                node = as_node(found)
+                totals.add(node.spec.capacity, 1, place.at("status"))
+                nodes.append(node)
         return nodes
 
     def pods(self, nodes: set[NodeName]) -> list[PodTask]:
@@ -66,6 +71,7 @@ class _ClusterReader:
         for pod, place in self._manifests.of(objects.Pod):
             with self._faults.of(place):
                 task = self._pod_reader.read(pod, place)
+                self._count(task, 1)
                 if task.state is PodState.RUNNING and task.node not in nodes:
                     self._notes.add(place, "on a node that is not in these files, so left out", task.name)
                     task = structs.replace(task, state=PodState.DONE)
@@ -79,6 +85,8 @@ class _ClusterReader:
             missing: list[PodTask] = []
             with self._faults.of(place):
                 missing = reader.missing_pods(job, place)
+                if missing:
+                    self._count(missing[0], len(missing))
             if missing:
                 yield missing
 
@@ -111,6 +119,11 @@ class _ClusterReader:
                 if gang.record is not None:
                     records.append(gang.record)
         return records
+
+    def _count(self, pod: PodTask, times: int) -> None:
+        at = pod.place.at("spec")
+        self._totals.add(pod.spec.requests, times, at)
+        self._totals.add(pod.spec.overhead, times, at)
 
     def _note_gates(self, pod: PodTask) -> None:
         if pod.state is PodState.GATED:

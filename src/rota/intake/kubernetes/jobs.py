@@ -15,6 +15,7 @@ from rota.intake.kubernetes.pods import PodReader, PodTask
 from rota.model import job as model
 from rota.model.ids import JobId, TaskName
 
+MAX_TASKS = 1_000_000
 _TEMPLATE: FieldPath = ("spec", "template")
 _ENDINGS = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
 
@@ -23,6 +24,7 @@ class BatchJobReader:
     def __init__(self, pod_reader: PodReader, pods: Iterable[Pod], pod_names: Collection[TaskName]) -> None:
         self._pod_reader = pod_reader
         self._pod_names = pod_names
+        self._missing = 0
         self._uids_of_active: defaultdict[tuple[str, str], list[str | None]] = defaultdict(list)
         for pod in filter(_is_active, pods):
             for owner in pod.metadata.owner_references or ():
@@ -32,10 +34,14 @@ class BatchJobReader:
     def missing_pods(self, job: Job, place: Field) -> list[PodTask]:
         """Those that it would create now, all alike. FieldError where its template isn't valid."""
         pod = self._read_template(job, place)
-        wanted = _wanted_pods(job) - self._active_pods(job)
+        number = max(0, _wanted_pods(job) - self._active_pods(job))
+        self._missing += number
+        if self._missing > MAX_TASKS:
+            problem = f"with this Job more than {MAX_TASKS:,} pods are yet to be created"
+            raise FieldError(("spec", "parallelism"), problem, "lower it, or split the file")
         names = (TaskName(f"{pod.name}-{index}") for index in count())
         free = (name for name in names if name not in self._pod_names)
-        return [structs.replace(pod, name=name) for name in islice(free, max(0, wanted))]
+        return [structs.replace(pod, name=name) for name in islice(free, number)]
 
     def _read_template(self, job: Job, place: Field) -> PodTask:
         namespace, name = namespace_of(job.metadata), job.metadata.name or ""

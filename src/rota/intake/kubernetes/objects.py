@@ -266,7 +266,7 @@ class PodSpec(PodNeeds):
     preemption_policy: Literal["Never", "PreemptLowerPriority"] | None = None
     scheduler_name: str | None = None
     scheduling_gates: list[SchedulingGate] | None = None
-    active_deadline_seconds: Annotated[int, Meta(ge=0, lt=2**31)] | None = None
+    active_deadline_seconds: Annotated[int, Meta(ge=1, lt=2**31)] | None = None
 
 
 class ContainerStatus(KubeStruct):

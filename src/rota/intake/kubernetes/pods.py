@@ -31,11 +31,13 @@ from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement, TaskGroup
 from rota.model.quantities import CountOrPercent, QuantityError, parse_count_or_percent
 from rota.model.resources import HostPort
-from rota.model.selectors import PreferredNodeTerm
+from rota.model.selectors import NodeTerm, PreferredNodeTerm
 from rota.model.task import TaskSpec
 
 DEFAULT_SCHEDULER = "default-scheduler"
 """Every pod that names no scheduler gets this name in Kubernetes: it stands for no choice."""
+
+MAX_ALTERNATIVES = 1000
 
 
 class GangKeys(NamedTuple):
@@ -102,6 +104,7 @@ class PodReader:
         self._volumes = volumes
         self._gang_keys = gang_keys
         self._notes = notes
+        self._undated = 0
         self._spec_by_needs: dict[bytes, TaskSpec] = {}
         self._specs: Interned[TaskSpec] = Interned()
         self._templates: Interned[JobTemplate] = Interned()
@@ -110,19 +113,24 @@ class PodReader:
         """FieldError where the pod isn't valid."""
         namespace, name = namespace_of(pod.metadata), pod.metadata.name or ""
         status = pod.status or _NO_STATUS
-        submitted_ms = as_ms(pod.metadata.creation_timestamp)
+        created_ms = as_ms(pod.metadata.creation_timestamp)
         gang = (pod.metadata.labels or {}).get(self._gang_keys.label, "")
         return PodTask(
             place=place,
             name=TaskName(f"{namespace}/{name}"),
             state=_state(pod, status),
             template=self._template(pod, namespace, name, place),
-            submitted_ms=submitted_ms,
+            submitted_ms=created_ms or self._next_undated(),
             node=NodeName(pod.spec.node_name or ""),
-            started_ms=as_ms(status.start_time) or submitted_ms,
+            started_ms=as_ms(status.start_time) or created_ms,
             gang=gang,
             min_available=self._min_available(pod.metadata.annotations) if gang else None,
         )
+
+    def _next_undated(self) -> int:
+        """Pods that were never created come before all others, in the order in which they were written."""
+        self._undated += 1
+        return self._undated - 1
 
     def _template(self, pod: Pod, namespace: str, name: str, place: Field) -> JobTemplate:
         spec, priority = pod.spec, self._priorities.of(pod.spec)
@@ -148,12 +156,23 @@ class PodReader:
         if spec is None:
             spec = self._specs(self._read_spec(pod, namespace, place))
             self._spec_by_needs[needs] = spec
-        terms = spec.node_affinity
-        for volume_terms in self._volumes.terms_of(pod.spec.volumes, namespace, name):
-            terms = both(terms, volume_terms)
-        return (
-            spec if terms is spec.node_affinity else self._specs(structs.replace(spec, node_affinity=terms))
-        )
+        terms = self._with_volumes(spec.node_affinity, pod, namespace, name)
+        if terms is spec.node_affinity:
+            return spec
+        return self._specs(structs.replace(spec, node_affinity=terms))
+
+    def _with_volumes(
+        self, terms: tuple[NodeTerm, ...], pod: Pod, namespace: str, name: str
+    ) -> tuple[NodeTerm, ...]:
+        for reachable in self._volumes.terms_of(pod.spec.volumes, namespace, name):
+            if len(terms) * len(reachable) > MAX_ALTERNATIVES:
+                raise FieldError(
+                    ("spec", "volumes"),
+                    f"with its volumes its node affinity has more than {MAX_ALTERNATIVES:,} alternatives",
+                    "give the pod or the volumes fewer nodeSelectorTerms",
+                )
+            terms = both(terms, reachable)
+        return terms
 
     def _read_spec(self, pod: Pod, namespace: str, place: Field) -> TaskSpec:
         spec, labels = pod.spec, pod.metadata.labels

@@ -139,6 +139,14 @@ class TestGangs:
         assert job.template.min_count == 3
 
 
+def test_all_jobs_together_are_bounded() -> None:
+    error = refusal(
+        batch_job("parallelism: 600000"),
+        batch_job("parallelism: 600000").replace("name: sweep", "name: again"),
+    )
+    assert error.field == "spec.parallelism"
+
+
 @pytest.mark.parametrize(
     ("manifest", "field"),
     [
@@ -160,6 +168,7 @@ class TestGangs:
             ),
             'spec.template.metadata.annotations["batch.scheduling.k8s.io/min-available"]',
         ),
+        (batch_job("parallelism: 1000000").replace("cpu: 2", "cpu: 1P"), "spec.template.spec"),
         ("{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}}", "spec.template"),
     ],
 )

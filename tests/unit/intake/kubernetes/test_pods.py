@@ -32,6 +32,10 @@ class TestIdentity:
         record = jobs(pod(metadata='creationTimestamp: "2024-05-01T12:00:00Z"'))["shop/web"]
         assert record.job.submitted_ms == 1_714_564_800_000
 
+    def test_pods_that_are_only_written_down_come_in_that_order(self) -> None:
+        found = jobs(pod("b"), pod("a"), pod("c"))
+        assert [found[f"shop/{name}"].job.submitted_ms for name in "bac"] == [0, 1, 2]
+
     @pytest.mark.parametrize(
         ("scheduler", "name"),
         [("default-scheduler", ""), ("batch-scheduler", "batch-scheduler"), ("null", "")],
@@ -271,6 +275,20 @@ class TestVolumes:
             "volumes: [{name: scratch, ephemeral: {volumeClaimTemplate: {}}}]", VOLUME, claim("web-scratch")
         )
         assert spec.node_affinity == (on("n1"), on("n2"))
+
+    def test_too_many_alternatives_are_refused(self) -> None:
+        terms = ", ".join(f"{{matchExpressions: [{{key: k{i}, operator: Exists}}]}}" for i in range(600))
+        error = refusal(
+            pod(
+                spec=f"""
+                volumes: [{{name: data, persistentVolumeClaim: {{claimName: data}}}}]
+                {required_nodes(f"[{terms}]")}
+                """
+            ),
+            VOLUME,
+            claim("data"),
+        )
+        assert error.field == "spec.volumes"
 
     @pytest.mark.parametrize(
         "other",

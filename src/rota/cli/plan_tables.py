@@ -1,0 +1,189 @@
+"""A plan as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from rota.cli.folding import fold_counted, fold_names
+from rota.cli.plan_view import PlanView
+from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
+from rota.cli.wording import cause_text, count_text, kind_text, price_text, priority_text, reason_text
+from rota.model.ids import NodeName
+from rota.model.plan import Binding, Waiting
+from rota.model.quantities import format_price
+from rota.model.verdict import Refusal
+
+_MAIN_REASONS = 3
+
+
+def plan_tables(view: PlanView, *, wide: bool) -> Iterator[RenderableType]:
+    if view.bindings:
+        yield heading("Starts")
+        yield _placed_wide(view) if wide else _placed(view)
+        yield ""
+    if view.evictions:
+        yield heading("Evicted")
+        yield _evicted(view)
+        yield ""
+    if view.plan.waiting:
+        yield heading("Waits")
+        yield _waiting(view, wide=wide)
+        yield ""
+    yield summary(view)
+
+
+# -- what starts
+
+
+def _placed(view: PlanView) -> RenderableType:
+    table = new_table("job", "tasks", "nodes", right=("tasks",), wide=("nodes",))
+    for job_id, bindings in view.bindings.items():
+        table.add_row(job_id, _task_count(view, bindings), _nodes_text(view, bindings))
+    return table
+
+
+def _task_count(view: PlanView, bindings: Sequence[Binding]) -> Text:
+    count, left = len(bindings), len(view.waiting_ranks(bindings[0].job))
+    return Text(f"{count} of {count + left}", style=PASSING) if left else Text(str(count))
+
+
+def _nodes_text(view: PlanView, bindings: Iterable[Binding]) -> Text:
+    ready, started = [], []
+    for binding in bindings:
+        (started if view.is_started(binding.node) else ready).append(binding.node)
+    text = Text(fold_counted(ready))
+    if started:
+        text.append(", " if ready else "")
+        text.append(f"{fold_counted(started)} (to be started)", style=PASSING)
+    return text
+
+
+def _placed_wide(view: PlanView) -> RenderableType:
+    table = new_table(
+        "job",
+        "priority",
+        "tasks",
+        "node",
+        "gpus",
+        "pool",
+        "backend",
+        "price/h",
+        right=("tasks", "price/h"),
+        wide=("node",),
+    )
+    for job_id, bindings in view.bindings.items():
+        priority = priority_text(view.job(job_id).template.priority)
+        for at, (node, on_node) in enumerate(_by_node(bindings).items()):
+            spec = view.node_spec(node)
+            table.add_row(
+                Text(job_id, style=QUIET if at else ""),
+                priority,
+                str(len(on_node)),
+                _nodes_text(view, on_node[:1]),
+                _devices_text(on_node),
+                spec.pool,
+                spec.backend,
+                format_price(spec.price_micro_per_hour) if spec.price_micro_per_hour else "",
+            )
+    return table
+
+
+def _by_node(bindings: Iterable[Binding]) -> dict[NodeName, list[Binding]]:
+    by_node: dict[NodeName, list[Binding]] = {}
+    for binding in bindings:
+        by_node.setdefault(binding.node, []).append(binding)
+    return {node: by_node[node] for node in sorted(by_node)}
+
+
+def _devices_text(bindings: Iterable[Binding]) -> str:
+    devices = sorted({device for binding in bindings for device in binding.gpu_devices})
+    return ",".join(map(str, devices))
+
+
+# -- what is evicted
+
+
+def _evicted(view: PlanView) -> RenderableType:
+    table = new_table("job", "tasks", "nodes", "cause", "for", right=("tasks",), wide=("nodes",))
+    for job_id, evictions in view.evictions.items():
+        for cause in dict.fromkeys((one.cause, one.preemptor) for one in evictions):
+            alike = [one for one in evictions if (one.cause, one.preemptor) == cause]
+            table.add_row(
+                job_id,
+                str(len(alike)),
+                fold_counted(one.node for one in alike),
+                Text(cause_text(cause[0]), style=BAD),
+                cause[1],
+            )
+    return table
+
+
+# -- what waits
+
+
+def _waiting(view: PlanView, *, wide: bool) -> RenderableType:
+    table = new_table("job", "verdict", "nodes", "why", right=("nodes",), wide=("why",))
+    for entry in view.plan.waiting:
+        verdict = entry.verdict
+        name, kind = _waiting_names(entry, wide=wide), kind_text(verdict.kind)
+        shown = verdict.refusals if wide else verdict.refusals[:_MAIN_REASONS]
+        for at, refusal in enumerate(shown):
+            first = at == 0
+            table.add_row(
+                name if first else "",
+                Text(kind if first else "", style=KIND_STYLES[verdict.kind]),
+                _refused_count(refusal),
+                reason_text(refusal.reason),
+            )
+        left = verdict.refusals[len(shown) :]
+        if left:
+            nodes = sum(refusal.nodes for refusal in left)
+            table.add_row("", "", str(nodes), Text(count_text(len(left), "other reason"), style=QUIET))
+    return table
+
+
+def _waiting_names(entry: Waiting, *, wide: bool) -> str:
+    return fold_names(entry.jobs)
+
+
+def _refused_count(refusal: Refusal) -> str:
+    return str(refusal.nodes) if refusal.nodes else ""
+
+
+# -- all in one line
+
+
+def summary(view: PlanView) -> Text:
+    asked, placed = view.asked_count(), len(view.plan.bindings)
+    nodes = list(view.used_nodes())
+    started = [node for node in nodes if view.is_started(node)]
+    text = Text()
+    if asked:
+        text.append(f"{placed:,} of {count_text(asked, 'task')} placed", style=GOOD if placed == asked else "")
+        if placed:
+            text.append(f" on {count_text(len(nodes), 'node')}")
+        if started:
+            text.append(f", {len(started):,} of them to be started" if len(nodes) > 1 else ", to be started")
+    else:
+        text.append("no task waited to be placed")
+    if view.plan.evictions:
+        text.append(", ").append(count_text(len(view.plan.evictions), "eviction"), style=BAD)
+    waiting = sum(len(entry.jobs) for entry in view.plan.waiting)
+    if waiting:
+        verb = "waits" if waiting == 1 else "wait"
+        text.append(", ").append(f"{count_text(waiting, 'job')} {verb}", style=PASSING)
+    text.append(_cost_text(view, nodes, started))
+    return text
+
+
+def _cost_text(view: PlanView, nodes: Sequence[NodeName], started: Sequence[NodeName]) -> str:
+    """What the nodes in use cost, and how much of that the plan adds."""
+    total, added = (
+        sum(view.node_spec(node).price_micro_per_hour for node in some) for some in (nodes, started)
+    )
+    if not total:
+        return ""
+    return f" · {price_text(total)}" + (f", {price_text(added)} of it new" if added else "")

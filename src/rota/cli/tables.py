@@ -1,0 +1,32 @@
+"""The house style of tables: a heading, small capitals for the columns, no lines."""
+
+from __future__ import annotations
+
+from rich.table import Table
+from rich.text import Text
+
+from rota.model.verdict import Kind
+
+QUIET = "dim"
+GOOD = "green"
+PASSING = "yellow"
+BAD = "red"
+KIND_STYLES = {Kind.NOT_NOW: PASSING, Kind.NEVER: BAD}
+
+
+def heading(text: str) -> Text:
+    return Text(text, style="bold")
+
+
+def new_table(*columns: str, right: tuple[str, ...] = (), wide: tuple[str, ...] = ()) -> Table:
+    """`right`: columns of numbers. `wide`: columns that take the room that is left."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
+    for column in columns:
+        table.add_column(
+            column.upper(),
+            justify="right" if column in right else "left",
+            no_wrap=column in right,
+            overflow="fold",
+            ratio=1 if column in wide else None,
+        )
+    return table

@@ -1,0 +1,128 @@
+"""A cluster, a policy and the plan made for them, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rota.model.cluster import ClusterRecords
+from rota.model.job import JobRecord, Priority
+from rota.model.plan import Binding, Eviction, EvictionCause, Plan
+from rota.model.policy import Policy, Promotion, SchedulerPolicy
+from tests.reference.gangs import GangAsk, gang_ask, scheduler_of
+from tests.reference.world import Task, World, jobs_of, world_of
+
+
+@dataclass(frozen=True)
+class Step:
+    """One job's turn: who is evicted for it, where its tasks go, and the world just before."""
+
+    gang: GangAsk
+    victims: tuple[Task, ...]
+    cause: EvictionCause | None
+    placed: tuple[Task, ...]
+    world: World
+
+
+class Case:
+    def __init__(self, records: ClusterRecords, policy: Policy, now_ms: int, plan: Plan) -> None:
+        self.records = records
+        self.policy = policy
+        self.now_ms = now_ms
+        self.plan = plan
+        self.jobs: dict[str, JobRecord] = jobs_of(records, policy)
+        self.gangs = {name: gang_ask(record, policy) for name, record in self.jobs.items()}
+        self.bindings: dict[str, list[Binding]] = {}
+        for binding in plan.bindings:
+            self.bindings.setdefault(binding.job, []).append(binding)
+        self.evictions: dict[str, list[Eviction]] = {}
+        for eviction in plan.evictions:
+            self.evictions.setdefault(eviction.job, []).append(eviction)
+
+    @property
+    def before(self) -> World:
+        return world_of(self.records, self.policy.defaults)
+
+    @property
+    def after(self) -> World:
+        """The world once the plan is carried out."""
+        world = self.before
+        for task in self.victims_of(lambda _: True):
+            world.lift(task)
+        for job in self.bindings:
+            for task in self.placed(job):
+                world.put(task)
+        return world
+
+    def steps(self) -> Iterator[Step]:
+        """The plan in its own order; a job's victims go just before it comes."""
+        world = self.before
+        for task in self.victims_of(lambda one: one.cause is EvictionCause.TAINT):
+            world.lift(task)
+        for job in self.bindings:
+            causes = {one.cause for one in self.plan.evictions if one.preemptor == job}
+            victims = self.victims_of(lambda one, job=job: one.preemptor == job)
+            placed = self.placed(job)
+            yield Step(self.gangs[job], victims, min(causes, key=str, default=None), placed, world.copy())
+            for task in victims:
+                world.lift(task)
+            for task in placed:
+                world.put(task)
+
+    def placed(self, job: str) -> tuple[Task, ...]:
+        record = self.jobs[job]
+        return tuple(
+            Task(record.job, one.rank, one.node, one.gpu_devices, self.now_ms) for one in self.bindings[job]
+        )
+
+    def victims_of(self, belongs: object) -> tuple[Task, ...]:
+        assert callable(belongs)
+        running = {(task.job.id, task.rank): task for task in self.before.tasks()}
+        return tuple(running[one.job, one.rank] for one in self.plan.evictions if belongs(one))
+
+    def scheduler(self, job: str) -> SchedulerPolicy | None:
+        return scheduler_of(self.jobs[job], self.policy)
+
+    def waiting_priority(self, job: str) -> int:
+        record = self.jobs[job]
+        return self._priority(record, self.now_ms - record.job.submitted_ms)
+
+    def running_priority(self, task: Task) -> int:
+        """What it had risen to when it started."""
+        return self._priority(self.jobs[task.job.id], task.started_ms - task.job.submitted_ms)
+
+    def _priority(self, record: JobRecord, waited_ms: int) -> int:
+        scheduler = scheduler_of(record, self.policy)
+        promotion = scheduler.promotion if scheduler else Promotion()
+        own, top = record.job.template.priority, promotion.up_to
+        if own >= top:
+            return own
+        if promotion.retry_budget is not None and record.job.retries >= promotion.retry_budget:
+            return top
+        risen = own
+        if promotion.every_ms:
+            for _ in range(min(10, max(0, waited_ms) // promotion.every_ms)):
+                risen = min([one for one in (*map(int, Priority), top) if risen < one <= top], default=top)
+        return risen
+
+    def may_preempt(self, job: str) -> bool:
+        template = self.jobs[job].job.template
+        scheduler = self.scheduler(job)
+        if scheduler is None or not scheduler.preemption.enabled:
+            return False
+        if template.may_preempt is not None:
+            return template.may_preempt
+        return self.waiting_priority(job) >= Priority.MEDIUM
+
+    def may_evict(self, job: str, task: Task, whatever_priority: bool = False) -> bool:
+        """Whether the job may have this running task evicted (its gang's rules apart)."""
+        scheduler = self.scheduler(job)
+        assert scheduler is not None
+        return (
+            task.job.template.preemptible
+            and task.job.id != job
+            and task.job.id not in self.jobs[job].job.preempted_by
+            and task.job.id not in self.bindings
+            and self.now_ms - task.started_ms >= scheduler.preemption.min_run_ms
+            and (whatever_priority or self.running_priority(task) < self.waiting_priority(job))
+        )
