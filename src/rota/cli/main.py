@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import platform
 import sys
 from collections.abc import Sequence
 from typing import Annotated, NoReturn
 
 import typer
 
-from rota.cli.output import Form, talk
+from rota import __version__
+from rota.cli.output import Form, talk, write_document
 
 EX_OK = 0
 EX_BAD_INPUT = 1
@@ -29,11 +31,14 @@ app = typer.Typer(
 
 Cluster = Annotated[
     str,
-    typer.Argument(metavar="CLUSTER", help="Nodes and offers: Rota's YAML, or Kubernetes manifests; - is stdin."),
+    typer.Argument(
+        metavar="CLUSTER", help="Nodes and offers: Rota's YAML, or Kubernetes manifests; - is stdin."
+    ),
 ]
 Jobs = Annotated[str, typer.Argument(metavar="JOBS", help="Jobs, in the same forms.")]
 PolicyFile = Annotated[
-    str | None, typer.Option("--policy", "-p", metavar="FILE", help="How to decide. [default: Rota's own way]")
+    str | None,
+    typer.Option("--policy", "-p", metavar="FILE", help="How to decide. [default: Rota's own way]"),
 ]
 Now = Annotated[
     str | None,
@@ -62,10 +67,11 @@ def plan(
 
     Exits with 0 if all is placed, 2 if something waits, 1 on bad input.
     """
-    from rota.cli.commands import Question, plan_command
+    from rota.cli.plan import command
+    from rota.cli.question import Files
 
-    question = Question.read(cluster, jobs, policy, now, max_file_size)
-    raise typer.Exit(EX_WAITING if plan_command(question, output) else EX_OK)
+    all_placed = command.plan(Files(cluster, jobs, policy, now, max_file_size), output)
+    raise typer.Exit(EX_OK if all_placed else EX_WAITING)
 
 
 @app.command()
@@ -79,25 +85,27 @@ def why(
     max_file_size: MaxFileSize = "64Mi",
 ) -> None:
     """Explain one job: each node's verdict, the scores, and what would help."""
-    from rota.cli.commands import Question, why_command
+    from rota.cli.question import Files
+    from rota.cli.why import command
 
-    why_command(Question.read(cluster, jobs, policy, now, max_file_size), job, output)
+    command.why(job, Files(cluster, jobs, policy, now, max_file_size), output)
 
 
 @app.command()
 def plugins(output: Output = Form.TABLE) -> None:
     """List the scheduling plugins that are installed, and whether they can be used."""
-    from rota.cli.commands import plugins_command
+    from rota.cli import plugins
 
-    plugins_command(output)
+    plugins.plugins(output)
 
 
 @app.command()
 def version(output: Output = Form.TABLE) -> None:
     """Show the version."""
-    from rota.cli.commands import version_command
-
-    version_command(output)
+    if output.is_table:
+        print(f"rota {__version__}")
+    else:
+        write_document({"rota": __version__, "python": platform.python_version()}, output)
 
 
 def _show_version(asked: bool) -> None:

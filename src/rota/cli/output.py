@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import sys
-from enum import Enum
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
     from msgspec import Struct
-    from rich.console import Console
+    from rich.console import RenderableType
 
 
-class Form(str, Enum):
+Document: TypeAlias = "Struct | Sequence[Struct] | Mapping[str, str]"
+
+
+class Form(StrEnum):
     TABLE = "table"
     WIDE = "wide"
     JSON = "json"
@@ -27,23 +31,25 @@ def talk(message: str) -> None:
     print(f"rota: {message}", file=sys.stderr)
 
 
-def table_console() -> Console:
+def show(parts: Iterable[RenderableType]) -> None:
     from rich.console import Console
 
-    return Console(highlight=False, markup=False, emoji=False)
+    console = Console(highlight=False, markup=False, emoji=False)
+    for part in parts:
+        console.print(part)
 
 
-def write_document(document: Struct | list[Struct], form: Form) -> None:
+def write_document(document: Document, form: Form) -> None:
     sys.stdout.write(_json(document) if form is Form.JSON else _yaml(document))
 
 
-def _json(document: Struct | list[Struct]) -> str:
+def _json(document: Document) -> str:
     from msgspec import json
 
     return json.format(json.encode(document), indent=2).decode() + "\n"
 
 
-def _yaml(document: Struct | list[Struct]) -> str:
+def _yaml(document: Document) -> str:
     from msgspec import to_builtins
 
     from rota.cli.yaml_text import dump

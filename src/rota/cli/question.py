@@ -13,11 +13,11 @@ import typer
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
-from rota.loop.once import latest_time_ms
+from rota.loop.once import Moment, latest_time_ms
 from rota.loop.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
-from rota.model.ids import JobId
-from rota.model.policy import Policy
+from rota.model.ids import JobId, TaskName
+from rota.model.job import Job
 from rota.model.quantities import QuantityError, parse_bytes, parse_timestamp_ms
 
 R = TypeVar("R")
@@ -37,9 +37,7 @@ class Files:
 @dataclass(frozen=True, eq=False)
 class Question:
     records: ClusterRecords
-    policy: Policy
-    now_ms: int
-    host: PluginHost
+    moment: Moment
 
 
 @dataclass(frozen=True)
@@ -61,28 +59,34 @@ def read_question(files: Files) -> Question:
     )
     if now_ms is None:
         now_ms = latest_time_ms(records)
-    return Question(records, policy, _present_ms() if now_ms is None else now_ms, host)
+    if now_ms is None:
+        now_ms = time.time_ns() // 1_000_000
+    return Question(records, Moment(records, policy, now_ms, host))
 
 
-def find_subject(name: str, files: Files, records: ClusterRecords) -> Subject:
-    """A job by its name, or by the name of one of its tasks, as a pod of a gang is known."""
-    tasks: dict[str, Subject] = {}
+def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:
+    """A job by its name, or by that of one of its tasks, as pods of a gang are known."""
     for record in records.jobs:
-        job = record.job
-        if job.id == name and not job.tasks_are_jobs:
-            return Subject(name, job.id)
-        for rank in range(job.template.task_count):
-            task = job.task_name(rank)
-            if task == name:
-                tasks.setdefault(task, Subject(name, job.id, rank))
-    if name in tasks:
-        return tasks[name]
+        if record.job.id == name:
+            return Subject(name, record.job.id)
+    for record in records.jobs:
+        rank = _rank_named(name, record.job)
+        if rank is not None:
+            return Subject(name, record.job.id, rank)
     meant = get_close_matches(name, _known_names(records), n=1)
     raise InputError(
-        files.jobs,
+        file,
         f'there is no job named "{name}"',
         f'did you mean "{meant[0]}"?' if meant else "`rota plan` lists all that start or wait",
     )
+
+
+def _rank_named(name: str, job: Job) -> int | None:
+    if job.task_names:
+        return job.task_names.index(TaskName(name)) if name in job.task_names else None
+    job_id, _, rank = name.rpartition("/")
+    is_task = job_id == job.id and rank.isdecimal() and int(rank) < job.template.task_count
+    return int(rank) if is_task else None
 
 
 def _known_names(records: ClusterRecords) -> list[str]:
@@ -98,7 +102,3 @@ def _parsed(option: str, parse: Callable[[object], R], text: str) -> R:
         return parse(text)
     except QuantityError as error:
         raise typer.BadParameter(str(error), param_hint=option) from None
-
-
-def _present_ms() -> int:
-    return time.time_ns() // 1_000_000

@@ -123,10 +123,10 @@ def _conditions(text: str) -> str:
 
 
 def _plugin(reason: Reason) -> str:
-    return _one_line(reason.detail) or "refused, without a word why"
+    return one_line(reason.detail) or "refused, without a word why"
 
 
-def _one_line(text: str) -> str:
+def one_line(text: str) -> str:
     """A plugin's words, kept from breaking the table or steering the terminal."""
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return plain if len(plain) <= _LONGEST_QUOTE else f"{plain[: _LONGEST_QUOTE - 1]}…"

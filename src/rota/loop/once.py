@@ -1,10 +1,9 @@
-"""One decision on records that are at hand: the place where built-in rules and plugins meet."""
+"""Decisions on records that are at hand: the place where built-in rules and plugins meet."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from rota.engine.decide import decide
 from rota.engine.explain import explain
@@ -17,40 +16,39 @@ from rota.model.ids import JobId
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.plugins import FILTERS, SCORES
-from rota.snapshot import Snapshot, snapshot_of
+from rota.snapshot import snapshot_of
 
 
-@dataclass(frozen=True, eq=False)
-class Decision:
-    snapshot: Snapshot
-    plan: Plan
+class Moment:
+    """A cluster at one moment, under a policy: to be asked what is to be done, and why."""
 
+    def __init__(
+        self,
+        records: ClusterRecords,
+        policy: Policy,
+        now_ms: int,
+        host: PluginHost,
+        call_limit_s: float = CALL_LIMIT_S,
+    ) -> None:
+        """`call_limit_s`: how long a plugin from outside may take for one call."""
+        self.snapshot = snapshot_of(records, policy.defaults)
+        self._policy = policy
+        self._now_ms = now_ms
+        self._host = host
+        self._call_limit_s = call_limit_s
 
-def decide_once(
-    records: ClusterRecords,
-    policy: Policy,
-    now_ms: int,
-    host: PluginHost,
-    call_limit_s: float = CALL_LIMIT_S,
-) -> Decision:
-    """`call_limit_s`: how long a plugin from outside may take for one call."""
-    snapshot = snapshot_of(records, policy.defaults)
-    with _plugins(policy, host, call_limit_s) as plugins:
-        return Decision(snapshot, decide(snapshot, policy, now_ms, plugins))
+    def plan(self) -> Plan:
+        with self._plugins() as plugins:
+            return decide(self.snapshot, self._policy, self._now_ms, plugins)
 
+    def explain(self, job_id: JobId) -> Explanation:
+        with self._plugins() as plugins:
+            return explain(self.snapshot, self._policy, self._now_ms, plugins, job_id)
 
-def explain_once(
-    records: ClusterRecords,
-    policy: Policy,
-    now_ms: int,
-    host: PluginHost,
-    job_id: JobId,
-    call_limit_s: float = CALL_LIMIT_S,
-) -> tuple[Explanation, Decision]:
-    snapshot = snapshot_of(records, policy.defaults)
-    with _plugins(policy, host, call_limit_s) as plugins:
-        explanation, plan = explain(snapshot, policy, now_ms, plugins, job_id)
-        return explanation, Decision(snapshot, plan)
+    @contextmanager
+    def _plugins(self) -> Iterator[Plugins]:
+        with TimeLimit(self._call_limit_s) as guard:
+            yield Plugins(FILTERS, SCORES, self._host.makers(self._policy), guard)
 
 
 def latest_time_ms(records: ClusterRecords) -> int | None:
@@ -73,9 +71,3 @@ def _times_ms(records: ClusterRecords) -> Iterator[int]:
             yield taint.added_ms
     for usage in records.usage:
         yield usage.as_of_ms
-
-
-@contextmanager
-def _plugins(policy: Policy, host: PluginHost, call_limit_s: float) -> Iterator[Plugins]:
-    with TimeLimit(call_limit_s) as guard:
-        yield Plugins(FILTERS, SCORES, host.makers(policy), guard)

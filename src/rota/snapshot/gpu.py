@@ -23,6 +23,16 @@ def assign_devices(device_free: Int32s, request: GpuRequest) -> tuple[int, ...]:
     return tuple(idle[: request.count]) if len(idle) >= request.count else ()
 
 
+def likely_devices(device_free: Int32s, request: GpuRequest) -> tuple[int, ...]:
+    """Devices for a task that runs somewhere on the node: some that fit, or if the node is
+    overbooked, those with the most left."""
+    fitting = assign_devices(device_free, request)
+    if fitting:
+        return fitting
+    emptiest = sorted(range(len(device_free)), key=lambda device: (-int(device_free[device]), device))
+    return tuple(sorted(emptiest[: request.count]))
+
+
 def refresh_gpu_rows(free: Int64s, gpu_free: Int32s, at: int) -> None:
     """The three GPU rows of a node follow from its devices."""
     devices = gpu_free[at].tolist()

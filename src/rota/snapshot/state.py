@@ -17,8 +17,8 @@ from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.model.task import TaskSpec
 from rota.snapshot.admission import admit
 from rota.snapshot.demand import Demand, demand_of, extended_names
-from rota.snapshot.gpu import assign_devices, refresh_gpu_rows
 from rota.snapshot.nodes import NodeColumns, build_columns
+from rota.snapshot.occupancy import Occupancy
 from rota.snapshot.rows import ResourceRows
 from rota.snapshot.running import RunningColumns, RunningTask, build_running
 from rota.snapshot.waiting import LaneKey, WaitingJobs
@@ -50,8 +50,8 @@ class Snapshot:
 class ClusterState:
     """Takes records and changes one by one; `snapshot()` freezes what it has.
 
-    A change of a job costs what that job costs. A change of a node makes the next snapshot build
-    its columns anew: nodes change seldom, and a rebuild of 10,000 takes a fraction of a second.
+    Columns of nodes are built anew only when a node, an offer or a resource name changed; what
+    tasks take is added and subtracted as they start and end.
     """
 
     def __init__(self, defaults: Defaults = NO_DEFAULTS) -> None:
@@ -65,6 +65,8 @@ class ClusterState:
         self._waiting = WaitingJobs()
         self._usage: tuple[TenantUsage, ...] = ()
         self._generation = 0
+        self._occupancy: Occupancy | None = None
+        self._running: RunningColumns | None = None
 
     def load(self, records: ClusterRecords) -> None:
         for node in records.nodes:
@@ -76,17 +78,17 @@ class ClusterState:
         self.set_usage(records.usage)
 
     def set_node(self, node: Node) -> None:
-        self._generation += 1
         self._nodes[node.name] = node
+        self._rebuild()
 
     def remove_node(self, name: NodeName) -> None:
         """What ran there is not the snapshot's concern: the caller says what became of it."""
-        self._generation += 1
         del self._nodes[name]
+        self._rebuild()
 
     def set_offer(self, offer: Offer) -> None:
-        self._generation += 1
         self._offers[offer.name] = offer
+        self._rebuild()
 
     def set_usage(self, usage: Iterable[TenantUsage]) -> None:
         self._generation += 1
@@ -104,6 +106,7 @@ class ClusterState:
         self._records[job_id] = record
         if record.placements:
             self._running_ids.add(job_id)
+            self._occupy(record, 1)
         lane = self._waiting.add(record)
         if lane is not None:
             self._lane_of[job_id] = lane
@@ -111,7 +114,9 @@ class ClusterState:
     def remove_job(self, job_id: JobId) -> None:
         self._generation += 1
         record = self._records.pop(job_id)
-        self._running_ids.discard(job_id)
+        if job_id in self._running_ids:
+            self._running_ids.discard(job_id)
+            self._occupy(record, -1)
         lane = self._lane_of.pop(job_id, None)
         if lane is not None:
             self._waiting.discard(record.job, lane)
@@ -119,32 +124,64 @@ class ClusterState:
     def record(self, job_id: JobId) -> JobRecord:
         return self._records[job_id]
 
-    def _admit(self, template: JobTemplate) -> JobTemplate:
-        admitted = self._admitted.get(template)
-        if admitted is None:
-            admitted = self._admitted[template] = admit(template, self._defaults)
-        return admitted
-
     def snapshot(self) -> Snapshot:
-        index = ResourceRows(self._extended_names())
-        nodes = build_columns(self._nodes.values(), self._offers.values(), index, self._waiting.task_count)
-        tasks = [
-            RunningTask(self._records[job_id].job, placement)
-            for job_id in sorted(self._running_ids)
-            for placement in sorted(self._records[job_id].placements, key=lambda p: p.rank)
-            if placement.node in nodes.position
-        ]
-        free, gpu_free, tasks = _occupy(nodes, tasks)
+        occupancy = self._occupancy
+        # How many nodes of an offer are worth a column depends on how much waits.
+        if occupancy is None or self._offers:
+            occupancy = self._occupancy = self._occupied()
+        if self._running is None:
+            self._running = build_running(self._running_tasks(), occupancy.nodes.position)
         return Snapshot(
             generation=self._generation,
-            nodes=nodes,
-            free=free,
-            gpu_free=gpu_free,
-            running=build_running(tasks, nodes.position),
+            nodes=occupancy.nodes,
+            free=occupancy.free.copy(),
+            gpu_free=occupancy.gpu_free.copy(),
+            running=self._running,
             waiting=self._waiting,
             usage=self._usage,
             jobs=self._records,
         )
+
+    # -- kept up to date
+
+    def _admit(self, template: JobTemplate) -> JobTemplate:
+        admitted = self._admitted.get(template)
+        if admitted is None:
+            admitted = self._admitted[template] = admit(template, self._defaults)
+            if self._occupancy is not None and not self._occupancy.knows(admitted):
+                self._rebuild()
+        return admitted
+
+    def _rebuild(self) -> None:
+        self._generation += 1
+        self._occupancy = None
+        self._running = None
+
+    def _occupy(self, record: JobRecord, sign: int) -> None:
+        self._running = None
+        if self._occupancy is not None and not self._occupancy.shift(record, sign):
+            self._occupancy = None
+
+    def _occupied(self) -> Occupancy:
+        """Built from scratch. A task of which nobody said which devices it has is given some."""
+        index = ResourceRows(self._extended_names())
+        nodes = build_columns(self._nodes.values(), self._offers.values(), index, self._waiting.task_count)
+        occupancy = Occupancy(nodes)
+        for job_id in sorted(self._running_ids):
+            self._records[job_id] = record = occupancy.settled(self._records[job_id])
+            occupancy.apply(record, 1)
+        self._running = None
+        return occupancy
+
+    def _running_tasks(self) -> list[RunningTask]:
+        assert self._occupancy is not None
+        known = self._occupancy.nodes.position
+        return [
+            RunningTask(self._records[job_id].job, placement)
+            for job_id in sorted(self._running_ids)
+            for placement in sorted(self._records[job_id].placements, key=lambda p: p.rank)
+            if placement.node in known
+        ]
 
     def _extended_names(self) -> set[str]:
         names: set[str] = set()
@@ -162,28 +199,3 @@ def snapshot_of(records: ClusterRecords, defaults: Defaults = NO_DEFAULTS) -> Sn
     state = ClusterState(defaults)
     state.load(records)
     return state.snapshot()
-
-
-def _occupy(nodes: NodeColumns, tasks: list[RunningTask]) -> tuple[Int64s, Int32s, list[RunningTask]]:
-    """Subtracts what runs. A GPU task of which nobody said which devices it has is given some."""
-    free = nodes.capacity.copy()
-    gpu_free = nodes.gpu_capacity.copy()
-    demands: dict[TaskSpec, Demand] = {}
-    settled = []
-    touched: set[int] = set()
-    for task in tasks:
-        spec = task.job.template.groups[task.job.group_of(task.placement.rank)].spec
-        demand = demands.get(spec)
-        if demand is None:
-            demand = demands[spec] = demand_of(spec, nodes.index)
-        at = nodes.position[task.placement.node]
-        free[:, at] -= demand.take
-        if demand.uses_gpu:
-            devices = task.placement.gpu_devices or assign_devices(gpu_free[at], demand.gpu)
-            gpu_free[at, list(devices)] -= demand.gpu.share_milli
-            touched.add(at)
-            task = RunningTask(task.job, replace(task.placement, gpu_devices=devices))
-        settled.append(task)
-    for at in sorted(touched):
-        refresh_gpu_rows(free, gpu_free, at)
-    return free, gpu_free, settled

@@ -45,7 +45,9 @@ def test_any_value_in_any_field(path: FieldPath, value: object) -> None:
     for step in path[:-1]:
         parent = parent[step]
     parent[path[-1]] = value
+    faults: tuple[InputError, ...] = ()
     try:
         read_cluster(parse_documents(json.dumps(data).encode(), "cluster.json"))
     except InputError as error:
-        assert all(one.file == "cluster.json" and one.line for one in error.all)
+        faults = error.all
+    assert all(fault.file == "cluster.json" and fault.line for fault in faults)

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from rota.loop.once import Decision
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job
 from rota.model.node import NodeSpec
 from rota.model.plan import Binding, Eviction, Plan
+from rota.snapshot import Snapshot
 
 
 class PlanView:
-    def __init__(self, decision: Decision) -> None:
-        self.plan: Plan = decision.plan
-        self._snapshot = decision.snapshot
+    def __init__(self, plan: Plan, snapshot: Snapshot) -> None:
+        self.plan = plan
+        self._snapshot = snapshot
         self.bindings: dict[JobId, list[Binding]] = {}
         self.evictions: dict[JobId, list[Eviction]] = {}
-        for binding in sorted(self.plan.bindings, key=lambda one: (one.job, one.rank)):
+        for binding in sorted(plan.bindings, key=lambda one: (one.job, one.rank)):
             self.bindings.setdefault(binding.job, []).append(binding)
-        for eviction in sorted(self.plan.evictions, key=lambda one: (one.job, one.rank)):
+        for eviction in sorted(plan.evictions, key=lambda one: (one.job, one.rank)):
             self.evictions.setdefault(eviction.job, []).append(eviction)
 
     # -- names
@@ -31,6 +29,9 @@ class PlanView:
         """Of the job that the task belongs to. A pod of a gang is a job to those who made it."""
         job = self.job(job_id)
         return job.task_name(rank) if job.tasks_are_jobs else job_id
+
+    def task_name(self, job_id: JobId, rank: int) -> str:
+        return self.job(job_id).task_name(rank)
 
     def preemptor_name(self, eviction: Eviction) -> str | None:
         """Of a gang of pods, the first that takes the freed place, or else the first at all."""
@@ -54,11 +55,23 @@ class PlanView:
             return [self.job_name(job_id, rank) for rank in self.waiting_ranks(job_id)]
         return [job_id]
 
+    @property
     def asked_count(self) -> int:
         """How many tasks waited before the plan."""
         return self._snapshot.waiting.task_count
 
+    @property
+    def something_waits(self) -> bool:
+        return bool(self.plan.waiting) or len(self.plan.bindings) < self.asked_count
+
     # -- nodes
+
+    def node_of(self, job_id: JobId, rank: int) -> NodeName | None:
+        """Where the task runs or will run."""
+        if rank in self.waiting_ranks(job_id):
+            return None
+        here = (*self.bindings.get(job_id, ()), *self._snapshot.jobs[job_id].placements)
+        return next((one.node for one in here if one.rank == rank), None)
 
     def node_spec(self, node: NodeName) -> NodeSpec:
         nodes = self._snapshot.nodes
@@ -69,5 +82,5 @@ class PlanView:
         nodes = self._snapshot.nodes
         return not bool(nodes.exists[nodes.position[node]])
 
-    def used_nodes(self) -> Iterator[NodeName]:
-        return iter(sorted({binding.node for binding in self.plan.bindings}))
+    def used_nodes(self) -> list[NodeName]:
+        return sorted({binding.node for binding in self.plan.bindings})

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rota.cli.folding import fold_counted, fold_names
 from rota.cli.tables import GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
+from rota.cli.why.view import WhyView
 from rota.cli.wording import (
     count_text,
     event_text,
@@ -20,12 +21,20 @@ from rota.cli.wording import (
 from rota.model.explanation import Explanation, Outcome
 from rota.model.verdict import Kind, Reason
 
-_OUTCOME_STYLES = {Outcome.PLACED: GOOD, Outcome.RUNNING: GOOD, Outcome.EVICTED: PASSING}
+_OUTCOME_STYLES = {
+    Outcome.PLACED: GOOD,
+    Outcome.RUNNING: GOOD,
+    Outcome.EVICTED: PASSING,
+    Outcome.WAITING: PASSING,
+}
 _EXAMPLES = 3
 
 
-def why_tables(name: str, explanation: Explanation, *, wide: bool) -> Iterator[RenderableType]:
-    yield _headline(name, explanation)
+def why_tables(view: WhyView, *, wide: bool) -> Iterator[RenderableType]:
+    explanation = view.explanation
+    yield _headline(view)
+    if view.belongs_to:
+        yield Text(view.belongs_to, style=QUIET)
     if explanation.scores:
         yield ""
         yield heading("How the nodes score, 0 to 100")
@@ -41,14 +50,13 @@ def why_tables(name: str, explanation: Explanation, *, wide: bool) -> Iterator[R
         yield _remedies(explanation)
 
 
-def _headline(name: str, explanation: Explanation) -> Text:
-    text = Text(name, style="bold")
-    verdict = explanation.verdict
-    style = KIND_STYLES[verdict.kind] if verdict else _OUTCOME_STYLES[explanation.outcome]
-    text.append(f" {outcome_text(explanation.outcome)}", style=style)
-    if explanation.nodes:
-        text.append(f" on {fold_counted(explanation.nodes)}", style="not bold")
-    if explanation.outcome is Outcome.WAITING and verdict is not None:
+def _headline(view: WhyView) -> Text:
+    verdict = view.explanation.verdict
+    style = KIND_STYLES[verdict.kind] if verdict else _OUTCOME_STYLES[view.outcome]
+    text = Text(view.name, style="bold").append(f" {outcome_text(view.outcome)}", style=style)
+    if view.nodes:
+        text.append(f" on {fold_counted(view.nodes)}", style="not bold")
+    if view.outcome is Outcome.WAITING and verdict is not None:
         text.append(f": {kind_text(verdict.kind)}", style=style)
     return text
 

@@ -8,11 +8,11 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rota.cli.folding import fold_counted, fold_names
-from rota.cli.plan_view import PlanView
+from rota.cli.plan.view import PlanView
 from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
 from rota.cli.wording import cause_text, count_text, kind_text, price_text, priority_text, reason_text
 from rota.model.ids import NodeName
-from rota.model.plan import Binding, Waiting
+from rota.model.plan import Binding
 from rota.model.quantities import format_price
 from rota.model.verdict import Refusal
 
@@ -51,9 +51,9 @@ def _task_count(view: PlanView, bindings: Sequence[Binding]) -> Text:
 
 
 def _nodes_text(view: PlanView, bindings: Iterable[Binding]) -> Text:
-    ready, started = [], []
-    for binding in bindings:
-        (started if view.is_started(binding.node) else ready).append(binding.node)
+    nodes = [binding.node for binding in bindings]
+    started = [node for node in nodes if view.is_started(node)]
+    ready = [node for node in nodes if not view.is_started(node)]
     text = Text(fold_counted(ready))
     if started:
         text.append(", " if ready else "")
@@ -128,7 +128,7 @@ def _waiting(view: PlanView, *, wide: bool) -> RenderableType:
     table = new_table("job", "verdict", "nodes", "why", right=("nodes",), wide=("why",))
     for entry in view.plan.waiting:
         verdict = entry.verdict
-        name, kind = _waiting_names(entry, wide=wide), kind_text(verdict.kind)
+        name, kind = fold_names(entry.jobs), kind_text(verdict.kind)
         shown = verdict.refusals if wide else verdict.refusals[:_MAIN_REASONS]
         for at, refusal in enumerate(shown):
             first = at == 0
@@ -145,10 +145,6 @@ def _waiting(view: PlanView, *, wide: bool) -> RenderableType:
     return table
 
 
-def _waiting_names(entry: Waiting, *, wide: bool) -> str:
-    return fold_names(entry.jobs)
-
-
 def _refused_count(refusal: Refusal) -> str:
     return str(refusal.nodes) if refusal.nodes else ""
 
@@ -157,12 +153,14 @@ def _refused_count(refusal: Refusal) -> str:
 
 
 def summary(view: PlanView) -> Text:
-    asked, placed = view.asked_count(), len(view.plan.bindings)
-    nodes = list(view.used_nodes())
+    asked, placed = view.asked_count, len(view.plan.bindings)
+    nodes = view.used_nodes()
     started = [node for node in nodes if view.is_started(node)]
     text = Text()
     if asked:
-        text.append(f"{placed:,} of {count_text(asked, 'task')} placed", style=GOOD if placed == asked else "")
+        text.append(
+            f"{placed:,} of {count_text(asked, 'task')} placed", style=GOOD if placed == asked else ""
+        )
         if placed:
             text.append(f" on {count_text(len(nodes), 'node')}")
         if started:

@@ -1,0 +1,28 @@
+"""Plugins that misbehave: what they print is kept out of the data, what they did wrong is told."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
+
+from rota.cli.output import talk
+from rota.cli.wording import count_text, one_line
+from rota.model.plan import PluginFault
+
+
+@contextmanager
+def prints_as_talk() -> Iterator[None]:
+    with redirect_stdout(sys.stderr):
+        yield
+
+
+def report(faults: Iterable[PluginFault]) -> None:
+    """Each fault once, however many jobs it befell."""
+    alike: dict[tuple[str, str, str], list[PluginFault]] = {}
+    for fault in faults:
+        alike.setdefault((fault.plugin, fault.call, fault.error), []).append(fault)
+    for (plugin, call, error), same in alike.items():
+        times = f" {count_text(len(same), 'time')}" if len(same) > 1 else ""
+        job = f", first for job {same[0].job}" if same[0].job else ""
+        talk(f"warning: plugin {plugin} failed in {call}{times}{job}: {one_line(error)}; left out there")

@@ -1,0 +1,22 @@
+from __future__ import annotations
+
+from rota.cli.faults import prints_as_talk, report
+from rota.cli.output import Form, show, write_document
+from rota.cli.plan.document import plan_document
+from rota.cli.plan.tables import plan_tables
+from rota.cli.plan.view import PlanView
+from rota.cli.question import Files, read_question
+
+
+def plan(files: Files, form: Form) -> bool:
+    """Shows the plan, and says whether all is placed."""
+    moment = read_question(files).moment
+    with prints_as_talk():
+        decided = moment.plan()
+    report(decided.faults)
+    view = PlanView(decided, moment.snapshot)
+    if form.is_table:
+        show(plan_tables(view, wide=form is Form.WIDE))
+    else:
+        write_document(plan_document(view), form)
+    return not view.something_waits

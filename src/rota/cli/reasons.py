@@ -1,0 +1,21 @@
+"""A verdict's reasons as the data that `-o json` and `-o yaml` print, of plans and explanations alike."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rota.cli.wording import reason_text
+from rota.model.verdict import Verdict
+
+
+class ReasonEntry(Struct, frozen=True):
+    plugin: str
+    message: str
+    nodes: int
+
+
+def reason_entries(verdict: Verdict) -> list[ReasonEntry]:
+    return [
+        ReasonEntry(refusal.reason.plugin, reason_text(refusal.reason), refusal.nodes)
+        for refusal in verdict.refusals
+    ]

@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+from rota.cli.faults import prints_as_talk, report
+from rota.cli.output import Form, show, write_document
+from rota.cli.plan.view import PlanView
+from rota.cli.question import Files, find_subject, read_question
+from rota.cli.why.document import why_document
+from rota.cli.why.tables import why_tables
+from rota.cli.why.view import WhyView
+
+
+def why(name: str, files: Files, form: Form) -> None:
+    question = read_question(files)
+    subject, moment = find_subject(name, files.jobs, question.records), question.moment
+    with prints_as_talk():
+        explanation = moment.explain(subject.job)
+        plan = None if subject.rank is None else PlanView(moment.plan(), moment.snapshot)
+    report(explanation.faults)
+    view = WhyView(subject, explanation, plan)
+    if form.is_table:
+        show(why_tables(view, wide=form is Form.WIDE))
+    else:
+        write_document(why_document(view), form)

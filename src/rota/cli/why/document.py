@@ -1,0 +1,70 @@
+"""An explanation as data."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rota.cli.reasons import ReasonEntry, reason_entries
+from rota.cli.why.view import WhyView
+from rota.cli.wording import reason_text, remedy_text
+
+
+class RefusalEntry(Struct, frozen=True):
+    plugin: str
+    message: str
+    verdict: str
+    unblocked_by: list[str]
+    nodes: list[str]
+
+
+class ScoreEntry(Struct, frozen=True):
+    node: str
+    total: float
+    criteria: dict[str, float]
+
+
+class RemedyEntry(Struct, frozen=True):
+    change: str
+    message: str
+    starts_on: list[str]
+    evicts: list[str]
+
+
+class WhyDocument(Struct, frozen=True):
+    job: str
+    outcome: str
+    verdict: str | None
+    nodes: list[str]
+    reasons: list[ReasonEntry]
+    refusals: list[RefusalEntry]
+    weights: dict[str, int]
+    scores: list[ScoreEntry]
+    remedies: list[RemedyEntry]
+
+
+def why_document(view: WhyView) -> WhyDocument:
+    explanation = view.explanation
+    verdict = explanation.verdict
+    return WhyDocument(
+        job=view.name,
+        outcome=view.outcome.value,
+        verdict=verdict.kind.value if verdict else None,
+        nodes=list(view.nodes),
+        reasons=reason_entries(verdict) if verdict else [],
+        refusals=[
+            RefusalEntry(
+                refused.reason.plugin,
+                reason_text(refused.reason),
+                refused.reason.kind.value,
+                [event.value for event in refused.reason.unblocked_by],
+                list(refused.nodes),
+            )
+            for refused in explanation.refusals
+        ],
+        weights=dict(explanation.weights),
+        scores=[ScoreEntry(one.node, one.total, dict(one.criteria)) for one in explanation.scores],
+        remedies=[
+            RemedyEntry(one.change.value, remedy_text(one), list(one.starts_on), list(one.evicts))
+            for one in explanation.remedies
+        ],
+    )

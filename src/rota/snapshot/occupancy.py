@@ -1,0 +1,76 @@
+"""What running tasks leave of the nodes, kept up to date as they start and end."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rota.model.job import JobRecord, JobTemplate
+from rota.model.task import TaskSpec
+from rota.snapshot.demand import Demand, demand_of, extended_names
+from rota.snapshot.gpu import likely_devices, refresh_gpu_rows
+from rota.snapshot.nodes import NodeColumns
+
+
+class Occupancy:
+    def __init__(self, nodes: NodeColumns) -> None:
+        self.nodes = nodes
+        self.free = nodes.capacity.copy()
+        self.gpu_free = nodes.gpu_capacity.copy()
+        self._demands: dict[TaskSpec, Demand] = {}
+
+    def knows(self, template: JobTemplate) -> bool:
+        """Whether there is a row for every resource that the template asks for."""
+        known = self.nodes.index.row
+        return all(name in known for group in template.groups for name in extended_names(group.spec))
+
+    def shift(self, record: JobRecord, sign: int) -> bool:
+        """Subtracts (1) or adds again (-1) what the record's tasks take. False, and nothing done:
+        it runs on devices that nobody named, so only a fresh start can tell."""
+        if self._lacks_devices(record):
+            return False
+        self.apply(record, sign)
+        return True
+
+    def apply(self, record: JobRecord, sign: int) -> None:
+        for placement in record.placements:
+            at = self.nodes.position.get(placement.node)
+            if at is None:
+                continue
+            demand = self._demand(record, placement.rank)
+            self.free[:, at] -= sign * demand.take
+            if demand.uses_gpu:
+                for device in placement.gpu_devices:
+                    self.gpu_free[at, device] -= sign * demand.gpu.share_milli
+                refresh_gpu_rows(self.free, self.gpu_free, at)
+
+    def settled(self, record: JobRecord) -> JobRecord:
+        """The record with devices for the GPU tasks of which nobody said which they have."""
+        if not self._lacks_devices(record):
+            return record
+        placements = []
+        used = self.gpu_free.copy()
+        for placement in record.placements:
+            at = self.nodes.position.get(placement.node)
+            demand = self._demand(record, placement.rank)
+            if at is not None and demand.uses_gpu:
+                devices = placement.gpu_devices or likely_devices(used[at], demand.gpu)
+                used[at, list(devices)] -= demand.gpu.share_milli
+                placement = replace(placement, gpu_devices=devices)
+            placements.append(placement)
+        return replace(record, placements=tuple(placements))
+
+    def _demand(self, record: JobRecord, rank: int) -> Demand:
+        job = record.job
+        spec = job.template.groups[job.group_of(rank)].spec
+        demand = self._demands.get(spec)
+        if demand is None:
+            demand = self._demands[spec] = demand_of(spec, self.nodes.index)
+        return demand
+
+    def _lacks_devices(self, record: JobRecord) -> bool:
+        return any(
+            not placement.gpu_devices
+            and placement.node in self.nodes.position
+            and self._demand(record, placement.rank).uses_gpu
+            for placement in record.placements
+        )
