@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
+import msgspec
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -124,9 +126,21 @@ JOBS: tuple[Mapping[str, Any], ...] = (
 AGES_MS = tuple(seconds * SECOND for seconds in (0, 60, 600, 1300, 3600))
 
 
-class Situation(NamedTuple):
+@dataclass(frozen=True)
+class Situation:
     records: ClusterRecords
     policy: Policy
+
+    def __repr__(self) -> str:
+        """All that isn't by default, in a form that can be read back."""
+        records, policy = (msgspec.json.encode(part).decode() for part in (self.records, self.policy))
+        return f"situation({records!r}, {policy!r})"
+
+
+def situation(records: str, policy: str) -> Situation:
+    return Situation(
+        msgspec.json.decode(records, type=ClusterRecords), msgspec.json.decode(policy, type=Policy)
+    )
 
 
 def some(parts: Sequence[Mapping[str, Any]], most: int) -> st.SearchStrategy[dict[str, Any]]:
@@ -325,13 +339,13 @@ def schedulers(draw: st.DrawFn, name: str = "rota", namespaces: tuple[str, ...] 
 @st.composite
 def policies(draw: st.DrawFn, quotas: bool | None = None) -> Policy:
     several = draw(st.sampled_from((False, False, True)))
-    found = (draw(schedulers("rota", ("default",) if several else ())),)
+    found = [draw(schedulers("rota", ("default",) if several else ()))]
     if several:
-        found += (draw(schedulers("second")),)
+        found.append(draw(schedulers("second")))
     with_quotas = draw(st.booleans()) if quotas is None else quotas
     share = FairShare(tenants=draw(tenants(with_quotas)), reclaim=draw(st.sampled_from(Reclaim)))
     defaults = draw(st.sampled_from((Defaults(), DEFAULTS)))
-    return Policy(found, share, defaults)
+    return Policy(tuple(found), share, defaults)
 
 
 DEFAULTS = Defaults(

@@ -8,13 +8,14 @@ from hypothesis import given
 from rota.engine import decide
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS
-from tests.properties.clusters import NOW_MS, Situation, situations
+from tests.properties.clusters import Situation, situations
 from tests.reference import check
 from tests.reference.case import Case
+from tests.words import NOW_MS
 
 
 def planned(situation: Situation) -> Case:
-    records, policy = situation
+    records, policy = situation.records, situation.policy
     plan = decide(snapshot_of(records, policy.defaults), policy, NOW_MS, PLUGINS)
     return Case(records, policy, NOW_MS, plan)
 

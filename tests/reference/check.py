@@ -112,7 +112,7 @@ def check_waiting(case: Case) -> Complaints:
     due = {
         name
         for name, record in case.jobs.items()
-        if name in case.evictions or (name not in case.bindings and any(record.waiting_ranks()))
+        if name in case.evictions or (name not in case.bindings and list(record.waiting_ranks()))
     }
     if due != set(verdicts):
         yield f"waiting are {sorted(verdicts)}, should be {sorted(due)}"
@@ -202,7 +202,8 @@ def _node_faults(case: Case, world: World, job: str, verdict: Verdict) -> Compla
     yield from min(found, key=len)
     possible = can_start(world.idle(), gang, hopeful=True)
     if possible is (verdict.kind is Kind.NEVER):
-        yield f"{verdict.kind.value}, but on an idle cluster it would{'' if possible else ' not'} start"
+        codes = sorted(refusal.reason.code.value for refusal in verdict.refusals)
+        yield f"{verdict.kind.value} ({', '.join(codes)}), but idle it would{'' if possible else ' not'} start"
     if can_start(world, gang) and _quota_allows(case, world, gang):
         yield "could start"
     elif _could_preempt(case, world, gang):
@@ -250,7 +251,7 @@ def _amount_faults(world: World, gang: GangAsk, group: int, refusal: Refusal, no
     if reason.code not in (Code.BEYOND_CAPACITY, Code.INSUFFICIENT):
         return
     spec = gang.asks[group].spec
-    asked = amounts(spec)["gpu" if reason.subject.startswith("gpu") else reason.subject]
+    asked = amounts(spec).get("gpu" if reason.subject.startswith("gpu") else reason.subject, 0)
     if reason.asked != asked:
         yield f"asks for {asked} {reason.subject}, not {reason.asked}"
     if not 0 <= reason.available < asked:

@@ -12,9 +12,11 @@ _FEWEST = 3
 """Two names are as easily read one by one."""
 
 
-def fold_names(names: Iterable[str]) -> str:
-    """Each name once, in order; numbered ones that differ in the number alone as one."""
-    return ", ".join(_folded(names))
+def fold_names(names: Iterable[str], most: int | None = None) -> str:
+    """Each name once, in order; numbered ones that differ in the number alone as one.
+    Of more than `most` such parts the rest is left out."""
+    parts = _folded(names)
+    return ", ".join(parts if most is None or len(parts) <= most else [*parts[:most], "…"])
 
 
 def fold_counted(names: Iterable[str]) -> str:

@@ -26,7 +26,7 @@ def plugins(form: Form) -> None:
     if not form.is_table:
         write_document([_entry(one) for one in installed], form)
     elif installed:
-        table = new_table("plugin", "package", "version", "state", wide=("state",))
+        table = new_table("plugin", "package", "version", "state")
         for one in installed:
             state = Text(one_line(one.fault), style=BAD) if one.fault else Text("usable", style=GOOD)
             table.add_row(one.name, one.package, one.version, state)

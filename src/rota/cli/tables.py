@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from rich.table import Table
 from rich.text import Text
 
@@ -18,8 +20,8 @@ def heading(text: str) -> Text:
     return Text(text, style="bold")
 
 
-def new_table(*columns: str, right: tuple[str, ...] = (), wide: tuple[str, ...] = ()) -> Table:
-    """`right`: columns of numbers. `wide`: columns that take the room that is left."""
+def new_table(*columns: str, right: Collection[str] = ()) -> Table:
+    """`right`: columns of numbers, which are never broken."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
     for column in columns:
         table.add_column(
@@ -27,6 +29,5 @@ def new_table(*columns: str, right: tuple[str, ...] = (), wide: tuple[str, ...] 
             justify="right" if column in right else "left",
             no_wrap=column in right,
             overflow="fold",
-            ratio=1 if column in wide else None,
         )
     return table

@@ -10,9 +10,10 @@ from collections.abc import Callable
 from math import ceil, floor
 
 from rota.model.explanation import Change, Outcome, Remedy
-from rota.model.job import Priority
+from rota.model.job import Job, Priority
 from rota.model.plan import EvictionCause
 from rota.model.quantities import format_bytes, format_cpu, format_gpu, format_price
+from rota.model.task import TaskSpec
 from rota.model.verdict import Code, Kind, Reason, Unblock
 
 _LONGEST_QUOTE = 200
@@ -72,6 +73,29 @@ def priority_text(priority: int) -> str:
 
 def count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def request_text(job: Job) -> str:
+    """What its tasks ask for: `2 tasks, each 32 cpu, 256Gi memory, 4 gpu`."""
+    groups = job.template.groups
+    if job.template.task_count == 1:
+        return _spec_text(groups[0].spec)
+    return "; ".join(f"{count_text(group.count, 'task')}, each {_spec_text(group.spec)}" for group in groups)
+
+
+def _spec_text(spec: TaskSpec) -> str:
+    requests = spec.requests
+    amounts = {
+        "cpu": requests.cpu_milli,
+        "memory": requests.memory_bytes,
+        "gpu share" if spec.gpu.is_fraction else "gpu": spec.gpu.total_milli,
+        "storage": requests.storage_bytes,
+        **dict(requests.extended),
+    }
+    texts = [asked_text(resource, amount) for resource, amount in amounts.items() if amount]
+    if spec.gpu.models:
+        texts.append(f"model {' or '.join(spec.gpu.models)}")
+    return ", ".join(texts) or "no resources"
 
 
 # -- reasons
@@ -164,7 +188,7 @@ def _quota_beyond(reason: Reason) -> str:
 
 def _preempted(reason: Reason) -> str:
     by = f" by {reason.subject}" if reason.subject else ""
-    return f"preempted{by}, will be asked for again"
+    return f"preempted{by}, queued again"
 
 
 def _no_scheduler(reason: Reason) -> str:
@@ -207,7 +231,7 @@ _REASONS: dict[Code, Callable[[Reason], str]] = {
     Code.PARTNER: lambda r: f"waits for its partner {r.subject}",
     Code.STRICT_QUEUE: lambda r: f"behind {r.subject}, which can't start (strict queue)",
     Code.PREEMPTED: _preempted,
-    Code.EVICTED_BY_TAINT: lambda r: "evicted by a NoExecute taint, will be asked for again",
+    Code.EVICTED_BY_TAINT: lambda r: "evicted by a NoExecute taint, queued again",
     Code.NO_SCHEDULER: _no_scheduler,
     Code.NO_NODES: lambda r: "the cluster has no nodes",
 }
@@ -266,13 +290,13 @@ _CAUSES = {
     EvictionCause.TAINT: "NoExecute taint",
 }
 _EVENTS = {
-    Unblock.TASK_ENDED: "a task ends",
     Unblock.TASK_PLACED: "a task is placed",
+    Unblock.TASK_ENDED: "a task ends",
     Unblock.NODE_CHANGED: "a node changes",
-    Unblock.NODE_ADDED: "a node is added",
+    Unblock.NODE_ADDED: "a node joins",
     Unblock.POLICY_CHANGED: "the policy changes",
     Unblock.TIME_PASSED: "time passes",
-    Unblock.NEXT_CYCLE: "the next cycle",
+    Unblock.NEXT_CYCLE: "the next cycle comes",
 }
 _OUTCOMES = {
     Outcome.PLACED: "starts",
@@ -290,8 +314,11 @@ def cause_text(cause: EvictionCause) -> str:
     return _CAUSES[cause]
 
 
-def event_text(event: Unblock) -> str:
-    return _EVENTS[event]
+def passing_text(reason: Reason) -> str:
+    """Whether the reason can pass, and by what."""
+    events = " or ".join(text for event, text in _EVENTS.items() if event in reason.unblocked_by)
+    events = events.replace("changes or a node joins", "changes or joins")
+    return f"until {events}" if reason.kind is Kind.NOT_NOW else f"never, unless {events}"
 
 
 def outcome_text(outcome: Outcome) -> str:

@@ -216,8 +216,9 @@ class Cycle:
         cursor = self._cursors.get(lane.number)
         if cursor is None:
             by_priority = self._queue.strategy is not QueueStrategy.FIFO
+            jobs, start = lane.view()
             cursor = self._cursors[lane.number] = Cursor(
-                lane, lane.view(), lane.start(), self.now_ms, self._scheduler.promotion, by_priority
+                lane, jobs, start, self.now_ms, self._scheduler.promotion, by_priority
             )
         return cursor
 
@@ -647,7 +648,7 @@ class Cycle:
         for job in sorted({int(victims.running.job[task]) for task in np.flatnonzero(gone).tolist()}):
             members = victims.tasks_of(job)
             leaving = [task for task in members if gone[task]]
-            if len(members) - len(leaving) < victims.running.jobs[job].template.min_count:
+            if len(members) - len(leaving) < victims.running.min_running[job]:
                 leaving = members
             victims.lift(leaving)
             self._evict(leaving, EvictionCause.TAINT, JobId(""))

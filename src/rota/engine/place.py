@@ -146,7 +146,7 @@ def _apart_rules(work: Work, board: Board) -> list[_Apart]:
     rules = []
     for rule in work.topology:
         if rule.mode is TopologyMode.DIFFERENT:
-            domain = board.nodes.label(rule.key).codes
+            domain = board.nodes.topology(rule.key).codes
             apart = _Apart(domain, domain >= 0)
             for position in work.placed_at:
                 apart.use(position)
@@ -216,7 +216,7 @@ def _regions(
         yield within, []
         return
     rule, rest = bounding[0], bounding[1:]
-    column = board.nodes.label(rule.key)
+    column = board.nodes.topology(rule.key)
     for chosen in _domain_choices(work, rule, column.codes, len(column.values), within):
         inside = np.isin(column.codes, chosen)
         mask = inside if within is None else inside & within

@@ -63,11 +63,8 @@ class Victims:
             snapshot.demand(template.groups[group].spec) for template, group in self.running.kinds
         ]
         self._footprint = footprint
-        kinds = self.running.kinds
-        min_count = np.fromiter((template.min_count for template, _ in kinds), np.int64, len(kinds))
         # Tasks are ordered by job: each job is a stretch that begins where the number changes.
         self._first = np.flatnonzero(np.diff(self.running.job, prepend=-1))
-        self._min_count = min_count[self.running.spec[self._first]]
 
     def tasks_of(self, job: int) -> list[int]:
         """Alive tasks of a job, by its number."""
@@ -83,7 +80,7 @@ class Victims:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         alive = np.add.reduceat(self.alive.astype(np.int64), self._first)
         open_to = np.add.reduceat((eligible & self.alive).astype(np.int64), self._first)
-        spare = np.maximum(alive - self._min_count, 0)
+        spare = np.maximum(alive - self.running.min_running, 0)
         job = self.running.job
         before: Int64s = np.cumsum(self.alive) - self.alive
         number: Int64s = before - before[self._first][job]

@@ -43,6 +43,7 @@ from rota.model.policy import PluginConfig, SchedulerPolicy, Strategy
 from rota.model.task import CostGoal, Spread
 from rota.model.verdict import Code, Reason
 from rota.snapshot import rows
+from rota.snapshot.nodes import NODE_KEY
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
@@ -390,7 +391,7 @@ class Signature:
                     group.includes(namespace, spec.labels),
                     np.unique(domains).astype(np.int64),
                     None if eligible.all() else eligible,
-                    topology.members(group, "host"),
+                    topology.members(group, NODE_KEY),
                 )
             )
         soft = sum(not rule.required for rule in even)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rota.model.ids import Labels
 from rota.model.selectors import Selector
 from rota.model.task import JobAffinity, TaskSpec
-from rota.snapshot.nodes import NodeColumns
+from rota.snapshot.nodes import NODE_KEY, NodeColumns
 from rota.snapshot.running import RunningColumns
 
 Bools = NDArray[np.bool_]
@@ -112,7 +112,7 @@ class Topology:
                     self._make(_Owned(group), term.topology_key)
             for spread in spec.spread:
                 self._make(Group(spread.selector, (namespace,)), spread.topology_key)
-                self._make(Group(spread.selector, (namespace,)), "host")
+                self._make(Group(spread.selector, (namespace,)), NODE_KEY)
 
     def members(self, group: Group, key: str) -> Counter:
         return self._counters[group, key]
@@ -141,7 +141,7 @@ class Topology:
     def _make(self, group: Group | _Owned, key: str) -> None:
         if (group, key) in self._counters:
             return
-        column = self._nodes.label(key)
+        column = self._nodes.topology(key)
         counter = Counter(
             domain=np.where(column.codes < 0, len(column.values), column.codes).astype(np.int64),
             count=np.zeros(len(column.values) + 1, dtype=np.int64),

@@ -8,7 +8,7 @@ from rota.engine.plugin import FULL_SCORE, Bools, Concern, Int64s, TaskView
 from rota.model.selectors import NodeTerm
 from rota.model.taints import Effect, tolerated
 from rota.model.verdict import Code, Reason
-from rota.snapshot.nodes import NodeColumns
+from rota.snapshot.nodes import NODE_KEY, NodeColumns
 
 
 class NodeAffinityFilter:
@@ -68,7 +68,7 @@ def _without_soft_taints(task: TaskView, nodes: NodeColumns) -> Bools | None:
 def term_holds(term: NodeTerm, nodes: NodeColumns) -> Bools:
     """A term without any condition holds nowhere, as in Kubernetes."""
     requirements = [(nodes.label(one.key), one) for one in term.labels.requirements]
-    requirements += [(nodes.label("host"), one) for one in term.names]
+    requirements += [(nodes.label(NODE_KEY), one) for one in term.names]
     mask = np.full(len(nodes), bool(requirements), dtype=np.bool_)
     for column, requirement in requirements:
         mask &= column.matching(requirement)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rota.engine.plugin import FULL_SCORE, Int64s, TaskView
-from rota.plugins.node_selector import has_label
+from rota.model.selectors import Operator, Requirement
 from rota.snapshot.nodes import NodeColumns
 
 
@@ -16,5 +16,5 @@ class ProximityScore:
             return None
         matched = np.zeros(len(nodes), dtype=np.int64)
         for key, value in near:
-            matched += has_label(nodes, key, value)
+            matched += nodes.topology(key).matching(Requirement(key, Operator.IN, (value,)))
         return matched * FULL_SCORE // len(near)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec, Offer
 from rota.model.resources import DEFAULT_SLOTS, WHOLE_GPU_MILLI
-from rota.model.selectors import Requirement, whole_number
+from rota.model.selectors import Requirement
 from rota.model.taints import Taint
 from rota.snapshot import rows
 from rota.snapshot.demand import named_amounts
@@ -26,13 +26,17 @@ Floats = NDArray[np.float64]
 ABSENT = -1
 """Code of a label that the node doesn't have."""
 
-SHORT_KEYS = {
+NODE_KEY = "\0node"
+"""Topology key under which every node is a domain of its own."""
+
+STAND_INS = {
     "region": "topology.kubernetes.io/region",
     "zone": "topology.kubernetes.io/zone",
-    "kubernetes.io/hostname": "host",
+    "host": NODE_KEY,
+    "kubernetes.io/hostname": NODE_KEY,
 }
-"""Key → the key whose value stands in where a node lacks it: who asks for a zone needn't know
-whether the node is of a Kubernetes cluster."""
+"""Topology key → the key whose value stands in where a node lacks it: who asks for a zone needn't
+know whether the node is of a Kubernetes cluster. Selectors take labels as they are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,8 +55,8 @@ class LabelColumn:
         )
         return by_code[self.codes]
 
-    def numbers(self) -> list[int | None]:
-        return [whole_number(value) for value in self.values]
+    def texts(self) -> list[str | None]:
+        return [None if code == ABSENT else self.values[code] for code in self.codes.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +76,7 @@ class NodeColumns:
     gpu_capacity: Int32s
     """[node, device] thousandths; 0 where there is no such device"""
     labels: dict[str, LabelColumn]
+    topologies: dict[str, LabelColumn]
     taint_sets: tuple[tuple[Taint, ...], ...]
     taint_set: Int32s
     ready: Bools
@@ -93,6 +98,18 @@ class NodeColumns:
         if column is None:
             column = LabelColumn(np.full(len(self), ABSENT, dtype=np.int32), ())
             self.labels[key] = column
+        return column
+
+    def topology(self, key: str) -> LabelColumn:
+        """The domains of a topology key; see STAND_INS."""
+        column = self.topologies.get(key)
+        if column is None:
+            column = self.label(key)
+            stand_in = self.labels.get(STAND_INS.get(key, ""))
+            if stand_in is not None and (column.codes == ABSENT).any():
+                own, other = column.texts(), stand_in.texts()
+                column = _text_column([b if a is None else a for a, b in zip(own, other, strict=True)])
+            self.topologies[key] = column
         return column
 
 
@@ -119,6 +136,7 @@ def build_columns(
         ppm=_ppm(capacity, [node.load_milli for node in every]),
         gpu_capacity=_gpu_capacity(specs),
         labels=_label_columns(every),
+        topologies={},
         taint_sets=tuple(taint_sets),
         taint_set=taint_codes,
         ready=np.fromiter((node.ready for node in every), np.bool_, len(every)),
@@ -185,11 +203,7 @@ def _label_columns(nodes: Sequence[Node]) -> dict[str, LabelColumn]:
             if column is None:
                 column = values[key] = [None] * len(nodes)
             column[position] = value
-    values["host"] = [node.name for node in nodes]
-    for key, stand_in in SHORT_KEYS.items():
-        if stand_in in values:
-            own = values.get(key) or [None] * len(nodes)
-            values[key] = [mine or other for mine, other in zip(own, values[stand_in], strict=True)]
+    values[NODE_KEY] = [node.name for node in nodes]
     return {key: _text_column(column) for key, column in values.items()}
 
 

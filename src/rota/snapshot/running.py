@@ -25,6 +25,8 @@ def tie_key(job: JobId) -> int:
 class RunningTask:
     job: Job
     placement: Placement
+    done: int = 0
+    """How many tasks of the job have ended well: they count towards its gang's size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,8 @@ class RunningColumns:
     job: Int32s
     """Index into `jobs`."""
     jobs: tuple[Job, ...]
+    min_running: Int64s
+    """Of each job, how many tasks must run on for it to go on."""
     kinds: tuple[tuple[JobTemplate, int], ...]
     """Template and group: all tasks of a kind ask for the same and have the same priority."""
 
@@ -51,6 +55,7 @@ def build_running(tasks: Sequence[RunningTask], position: dict[NodeName, int]) -
     kinds: dict[tuple[JobTemplate, int], int] = {}
     jobs: dict[JobId, int] = {}
     distinct: list[Job] = []
+    min_running: list[int] = []
     count = len(tasks)
     node = np.empty(count, np.int32)
     spec = np.empty(count, np.int32)
@@ -62,9 +67,11 @@ def build_running(tasks: Sequence[RunningTask], position: dict[NodeName, int]) -
         if number is None:
             number = jobs[job.id] = len(distinct)
             distinct.append(job)
+            min_running.append(max(1, job.template.min_count - task.done))
         job_index[at] = number
         node[at] = position[task.placement.node]
         started[at] = task.placement.started_ms
         kind = (job.template, job.group_of(task.placement.rank))
         spec[at] = kinds.setdefault(kind, len(kinds))
-    return RunningColumns(tasks, node, spec, started, job_index, tuple(distinct), tuple(kinds))
+    least = np.array(min_running, dtype=np.int64)
+    return RunningColumns(tasks, node, spec, started, job_index, tuple(distinct), least, tuple(kinds))

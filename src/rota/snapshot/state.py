@@ -177,7 +177,7 @@ class ClusterState:
         assert self._occupancy is not None
         known = self._occupancy.nodes.position
         return [
-            RunningTask(self._records[job_id].job, placement)
+            RunningTask(self._records[job_id].job, placement, len(self._records[job_id].done))
             for job_id in sorted(self._running_ids)
             for placement in sorted(self._records[job_id].placements, key=lambda p: p.rank)
             if placement.node in known

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
@@ -59,47 +59,57 @@ def _age(job: Job) -> tuple[int, str]:
     return job.submitted_ms, job.id
 
 
-@dataclass(eq=False)
 class Lane:
-    key: LaneKey
-    number: int
-    _jobs: list[Job] = field(default_factory=list)
-    _head: int = 0
+    """Equal jobs, oldest first."""
+
+    def __init__(self, key: LaneKey, number: int) -> None:
+        self.key = key
+        self.number = number
+        self._jobs: list[Job] = []
+        self._head = 0
+        self._gone: set[JobId] = set()
+        """Removed from the middle, and still in the list until somebody looks at it."""
 
     def __len__(self) -> int:
-        return len(self._jobs) - self._head
+        return len(self._jobs) - self._head - len(self._gone)
 
     def add(self, job: Job) -> None:
         """In constant time for a job younger than those that wait, as jobs that come in are."""
+        if job.id in self._gone:
+            self._tidy()
         if not self._jobs or _age(self._jobs[-1]) < _age(job):
             self._jobs.append(job)
         else:
             self._jobs.insert(bisect_left(self._jobs, _age(job), lo=self._head, key=_age), job)
 
     def discard(self, job: Job) -> None:
-        """In constant time for the oldest, which is the one that starts; else by binary search."""
-        at = bisect_left(self._jobs, _age(job), lo=self._head, key=_age)
-        if at == self._head:
+        """In constant time, whether it is the oldest (the one that starts) or any other."""
+        if self._jobs[self._head].id == job.id:
             self._head += 1
+            while self._gone and self._head < len(self._jobs) and self._jobs[self._head].id in self._gone:
+                self._gone.remove(self._jobs[self._head].id)
+                self._head += 1
             if 2 * self._head > len(self._jobs) + 32:
                 del self._jobs[: self._head]
                 self._head = 0
         else:
-            del self._jobs[at]
+            self._gone.add(job.id)
 
-    def view(self) -> list[Job]:
-        """The jobs, oldest first; `start()` is the index of the first."""
-        return self._jobs
+    def view(self) -> tuple[list[Job], int]:
+        """A list of the jobs, oldest first, and the index where they begin."""
+        if self._gone:
+            self._tidy()
+        return self._jobs, self._head
 
-    def start(self) -> int:
-        return self._head
-
-    def __iter__(self) -> Iterator[Job]:
-        return (self._jobs[at] for at in range(self._head, len(self._jobs)))
+    def _tidy(self) -> None:
+        self._jobs = [job for job in self._jobs[self._head :] if job.id not in self._gone]
+        self._head = 0
+        self._gone.clear()
 
 
 class WaitingJobs:
-    """Every operation is O(1) for jobs in order of age, O(log n) to find any other."""
+    """Adding and discarding cost the same however many wait; a look at a lane costs its length once
+    after jobs were taken from its middle."""
 
     def __init__(self) -> None:
         self._lanes: dict[LaneKey, Lane] = {}

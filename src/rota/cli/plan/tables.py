@@ -13,7 +13,7 @@ from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new
 from rota.cli.wording import cause_text, count_text, kind_text, price_text, priority_text, reason_text
 from rota.model.ids import NodeName
 from rota.model.plan import Binding
-from rota.model.quantities import format_price
+from rota.model.quantities import format_duration, format_price
 from rota.model.verdict import Refusal
 
 _MAIN_REASONS = 3
@@ -39,7 +39,7 @@ def plan_tables(view: PlanView, *, wide: bool) -> Iterator[RenderableType]:
 
 
 def _placed(view: PlanView) -> RenderableType:
-    table = new_table("job", "tasks", "nodes", right=("tasks",), wide=("nodes",))
+    table = new_table("job", "tasks", "nodes", right=("tasks",))
     for job_id, bindings in view.bindings.items():
         table.add_row(job_id, _task_count(view, bindings), _nodes_text(view, bindings))
     return table
@@ -56,23 +56,14 @@ def _nodes_text(view: PlanView, bindings: Iterable[Binding]) -> Text:
     ready = [node for node in nodes if not view.is_started(node)]
     text = Text(fold_counted(ready))
     if started:
-        text.append(", " if ready else "")
-        text.append(f"{fold_counted(started)} (to be started)", style=PASSING)
+        text.append("; " if ready else "")
+        text.append(f"to be started: {fold_counted(started)}", style=PASSING)
     return text
 
 
 def _placed_wide(view: PlanView) -> RenderableType:
     table = new_table(
-        "job",
-        "priority",
-        "tasks",
-        "node",
-        "gpus",
-        "pool",
-        "backend",
-        "price/h",
-        right=("tasks", "price/h"),
-        wide=("node",),
+        "job", "priority", "tasks", "node", "gpus", "pool", "backend", "price/h", right=("tasks", "price/h")
     )
     for job_id, bindings in view.bindings.items():
         priority = priority_text(view.job(job_id).template.priority)
@@ -82,13 +73,21 @@ def _placed_wide(view: PlanView) -> RenderableType:
                 Text(job_id, style=QUIET if at else ""),
                 priority,
                 str(len(on_node)),
-                _nodes_text(view, on_node[:1]),
+                node,
+                _readiness(view, node),
                 _devices_text(on_node),
                 spec.pool,
                 spec.backend,
                 format_price(spec.price_micro_per_hour) if spec.price_micro_per_hour else "",
             )
     return table
+
+
+def _readiness(view: PlanView, node: NodeName) -> Text:
+    if not view.is_started(node):
+        return Text("now")
+    startup_ms = view.startup_ms(node)
+    return Text(f"in {format_duration(startup_ms)}" if startup_ms else "to be started", style=PASSING)
 
 
 def _by_node(bindings: Iterable[Binding]) -> dict[NodeName, list[Binding]]:
@@ -107,7 +106,7 @@ def _devices_text(bindings: Iterable[Binding]) -> str:
 
 
 def _evicted(view: PlanView) -> RenderableType:
-    table = new_table("job", "tasks", "nodes", "cause", "for", right=("tasks",), wide=("nodes",))
+    table = new_table("job", "tasks", "nodes", "cause", "for", right=("tasks",))
     for job_id, evictions in view.evictions.items():
         for cause in dict.fromkeys((one.cause, one.preemptor) for one in evictions):
             alike = [one for one in evictions if (one.cause, one.preemptor) == cause]
@@ -125,7 +124,7 @@ def _evicted(view: PlanView) -> RenderableType:
 
 
 def _waiting(view: PlanView, *, wide: bool) -> RenderableType:
-    table = new_table("job", "verdict", "nodes", "why", right=("nodes",), wide=("why",))
+    table = new_table("job", "verdict", "nodes", "why", right=("nodes",))
     for entry in view.plan.waiting:
         verdict = entry.verdict
         name, kind = fold_names(entry.jobs), kind_text(verdict.kind)
@@ -164,7 +163,7 @@ def summary(view: PlanView) -> Text:
         if placed:
             text.append(f" on {count_text(len(nodes), 'node')}")
         if started:
-            text.append(f", {len(started):,} of them to be started" if len(nodes) > 1 else ", to be started")
+            text.append(f" ({len(started):,} to be started)", style=PASSING)
     else:
         text.append("no task waited to be placed")
     if view.plan.evictions:
@@ -184,4 +183,4 @@ def _cost_text(view: PlanView, nodes: Sequence[NodeName], started: Sequence[Node
     )
     if not total:
         return ""
-    return f" · {price_text(total)}" + (f", {price_text(added)} of it new" if added else "")
+    return f" · {price_text(total)}" + (f" ({format_price(added)} new)" if added else "")

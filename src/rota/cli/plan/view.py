@@ -42,6 +42,9 @@ class PlanView:
         rank = next(iter(here or [binding.rank for binding in bound]), 0)
         return self.job_name(eviction.preemptor, rank)
 
+    def evictions_for(self, preemptor: JobId) -> list[Eviction]:
+        return [one for evicted in self.evictions.values() for one in evicted if one.preemptor == preemptor]
+
     # -- what waits
 
     def waiting_ranks(self, job_id: JobId) -> list[int]:
@@ -81,6 +84,10 @@ class PlanView:
         """Whether the node is yet to be started, from an offer."""
         nodes = self._snapshot.nodes
         return not bool(nodes.exists[nodes.position[node]])
+
+    def startup_ms(self, node: NodeName) -> int:
+        nodes = self._snapshot.nodes
+        return int(nodes.startup_ms[nodes.position[node]])
 
     def used_nodes(self) -> list[NodeName]:
         return sorted({binding.node for binding in self.plan.bindings})

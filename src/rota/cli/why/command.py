@@ -14,9 +14,9 @@ def why(name: str, files: Files, form: Form) -> None:
     subject, moment = find_subject(name, files.jobs, question.records), question.moment
     with prints_as_talk():
         explanation = moment.explain(subject.job)
-        plan = None if subject.rank is None else PlanView(moment.plan(), moment.snapshot)
+        plan = moment.plan()
     report(explanation.faults)
-    view = WhyView(subject, explanation, plan)
+    view = WhyView(subject, explanation, PlanView(plan, moment.snapshot))
     if form.is_table:
         show(why_tables(view, wide=form is Form.WIDE))
     else:

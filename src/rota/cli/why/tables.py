@@ -8,23 +8,25 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rota.cli.folding import fold_counted, fold_names
-from rota.cli.tables import GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
+from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
 from rota.cli.why.view import WhyView
 from rota.cli.wording import (
     count_text,
-    event_text,
     kind_text,
     outcome_text,
+    passing_text,
+    priority_text,
     reason_text,
     remedy_text,
+    request_text,
 )
 from rota.model.explanation import Explanation, Outcome
-from rota.model.verdict import Kind, Reason
+from rota.model.verdict import Kind
 
 _OUTCOME_STYLES = {
     Outcome.PLACED: GOOD,
     Outcome.RUNNING: GOOD,
-    Outcome.EVICTED: PASSING,
+    Outcome.EVICTED: BAD,
     Outcome.WAITING: PASSING,
 }
 _EXAMPLES = 3
@@ -33,32 +35,47 @@ _EXAMPLES = 3
 def why_tables(view: WhyView, *, wide: bool) -> Iterator[RenderableType]:
     explanation = view.explanation
     yield _headline(view)
-    if view.belongs_to:
-        yield Text(view.belongs_to, style=QUIET)
+    yield _request(view)
+    yield from _reasons(explanation)
     if explanation.scores:
         yield ""
-        yield heading("How the nodes score, 0 to 100")
+        yield heading("How nodes scored for its first task, 0 to 100")
         yield _scores(explanation)
-    yield from _reasons(explanation)
     if explanation.refusals:
         yield ""
-        yield heading(_refusals_heading(explanation))
-        yield _refusals(explanation, wide=wide)
+        yield heading(_refusals_heading(view))
+        yield _refusals_wide(explanation) if wide else _refusals(explanation)
     if explanation.remedies:
         yield ""
         yield heading(_remedies_heading(explanation))
         yield _remedies(explanation)
 
 
+# -- the job
+
+
 def _headline(view: WhyView) -> Text:
     verdict = view.explanation.verdict
     style = KIND_STYLES[verdict.kind] if verdict else _OUTCOME_STYLES[view.outcome]
-    text = Text(view.name, style="bold").append(f" {outcome_text(view.outcome)}", style=style)
-    if view.nodes:
-        text.append(f" on {fold_counted(view.nodes)}", style="not bold")
+    text = Text().append(view.name, style="bold").append(f" {outcome_text(view.outcome)}", style=style)
+    if view.outcome is Outcome.EVICTED:
+        text.append(f" from {fold_counted(view.evicted_from)}")
+    elif view.nodes:
+        text.append(f" on {fold_counted(view.nodes)}")
     if view.outcome is Outcome.WAITING and verdict is not None:
         text.append(f": {kind_text(verdict.kind)}", style=style)
+    if view.evictions:
+        victims = fold_names(eviction.job for eviction in view.evictions)
+        text.append(", once ").append(victims, style=BAD).append(" is evicted")
     return text
+
+
+def _request(view: WhyView) -> Text:
+    owner = ""
+    if view.is_task:
+        owner = f"of the {'gang' if view.job.tasks_are_jobs else 'job'} {view.job.id}: "
+    priority = priority_text(view.job.template.priority)
+    return Text(f"{owner}{request_text(view.job)}; priority {priority}", style=QUIET)
 
 
 def _reasons(explanation: Explanation) -> Iterator[RenderableType]:
@@ -66,12 +83,6 @@ def _reasons(explanation: Explanation) -> Iterator[RenderableType]:
     for refusal in explanation.verdict.refusals if explanation.verdict else ():
         if not refusal.nodes:
             yield Text(f"{refusal.reason.plugin}: {reason_text(refusal.reason)}")
-            yield Text(_passing_text(refusal.reason), style=QUIET)
-
-
-def _passing_text(reason: Reason) -> str:
-    events = " or ".join(event_text(event) for event in reason.unblocked_by)
-    return f"can pass: {events}" if reason.kind is Kind.NOT_NOW else f"stays, unless {events}"
 
 
 # -- scores
@@ -86,7 +97,7 @@ def _scores(explanation: Explanation) -> RenderableType:
         chosen = scores.node in explanation.nodes[:1]
         values = dict(scores.criteria)
         table.add_row(
-            Text(scores.node, style=GOOD if chosen else ""),
+            Text(f"{scores.node} ←", style=GOOD) if chosen else scores.node,
             Text(f"{scores.total:.1f}", style="bold"),
             *(f"{values[name]:.1f}" if name in values else "" for name in criteria),
         )
@@ -96,21 +107,37 @@ def _scores(explanation: Explanation) -> RenderableType:
 # -- refusals
 
 
-def _refusals_heading(explanation: Explanation) -> str:
-    refused = sum(len(refused.nodes) for refused in explanation.refusals)
+def _refusals_heading(view: WhyView) -> str:
+    refused = sum(len(refused.nodes) for refused in view.explanation.refusals)
     verb = "refuses" if refused == 1 else "refuse"
-    return f"{count_text(refused, 'node')} {verb} it"
+    before = " before anything is evicted" if view.evictions else ""
+    return f"{count_text(refused, 'node')} {verb} it{before}"
 
 
-def _refusals(explanation: Explanation, *, wide: bool) -> RenderableType:
-    table = new_table("nodes", "plugin", "reason", "which", right=("nodes",), wide=("reason",))
+def _refusals(explanation: Explanation) -> RenderableType:
+    table = new_table("nodes", "plugin", "reason", "which", right=("nodes",))
     for refused in explanation.refusals:
-        which = fold_names(refused.nodes if wide else refused.nodes[:_EXAMPLES])
-        if not wide and len(refused.nodes) > _EXAMPLES:
-            which += ", …"
         reason = Text(reason_text(refused.reason))
-        reason.append(f"\n{_passing_text(refused.reason)}", style=QUIET)
-        table.add_row(str(len(refused.nodes)), refused.reason.plugin, reason, which)
+        reason.append(f"\n{passing_text(refused.reason)}", style=QUIET)
+        table.add_row(
+            str(len(refused.nodes)),
+            refused.reason.plugin,
+            reason,
+            fold_names(refused.nodes, most=_EXAMPLES),
+        )
+    return table
+
+
+def _refusals_wide(explanation: Explanation) -> RenderableType:
+    table = new_table("nodes", "plugin", "reason", "lasts", "which", right=("nodes",))
+    for refused in explanation.refusals:
+        table.add_row(
+            str(len(refused.nodes)),
+            refused.reason.plugin,
+            reason_text(refused.reason),
+            Text(passing_text(refused.reason), style=KIND_STYLES[refused.reason.kind]),
+            fold_names(refused.nodes),
+        )
     return table
 
 
@@ -120,11 +147,13 @@ def _refusals(explanation: Explanation, *, wide: bool) -> RenderableType:
 def _remedies_heading(explanation: Explanation) -> str:
     if explanation.verdict is not None and explanation.verdict.kind is Kind.NEVER:
         return "What would make it possible, the smallest change first"
-    return "What would let it start, the smallest change first"
+    return "What would let it start now, the smallest change first"
 
 
 def _remedies(explanation: Explanation) -> RenderableType:
-    table = new_table("change", "starts on", "evicts", wide=("change",))
+    evicts = any(remedy.evicts for remedy in explanation.remedies)
+    table = new_table("change", "starts on", *(("evicts",) if evicts else ()))
     for remedy in explanation.remedies:
-        table.add_row(remedy_text(remedy), fold_counted(remedy.starts_on), fold_names(remedy.evicts))
+        victims = (fold_names(remedy.evicts),) if evicts else ()
+        table.add_row(remedy_text(remedy), fold_counted(remedy.starts_on), *victims)
     return table

@@ -1,0 +1,67 @@
+"""Every scenario file below this folder, as one test each. README.md says how to write one."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rota.intake.errors import InputError
+from rota.loop.once import decide_once, explain_once
+from rota.model.cluster import ClusterRecords
+from rota.model.explanation import Explanation
+from rota.model.ids import JobId
+from rota.model.plan import Plan
+from tests.scenarios.comparison import Made, differences
+from tests.scenarios.plugins import HOST
+from tests.scenarios.scenario import Scenario, Step, before, carried_out, read_scenario
+
+_FOLDER = Path(__file__).parent
+_FILES = sorted(path.relative_to(_FOLDER).as_posix() for path in _FOLDER.glob("*/*.yaml"))
+
+
+@pytest.mark.parametrize("file", _FILES)
+def test_scenario(file: str) -> None:
+    complaint = complaint_about(_FOLDER / file, f"tests/scenarios/{file}")
+    if complaint:
+        pytest.fail(complaint, pytrace=False)
+
+
+def complaint_about(path: Path, shown_as: str) -> str:
+    """What is wrong with a scenario or with the plan for it; empty: nothing."""
+    try:
+        scenario = read_scenario(path, shown_as)
+    except InputError as error:
+        return "\n".join(map(str, error.all))
+    records = scenario.records
+    for number, step in enumerate(scenario.steps, start=1):
+        records = before(step, records)
+        plan = _plan(scenario, step, records)
+        which = f", cycle {number}" if len(scenario.steps) > 1 else ""
+        if plan != _plan(scenario, step, _reversed(records)):
+            return f"{shown_as}{which}: the plan is another when nodes and jobs come in reverse order"
+        made = Made(records, plan)
+        found = list(differences(step.expect, made, partial(_explanation, scenario, step, records)))
+        if found:
+            parts = [f"{shown_as}{which}: {scenario.title}", *map(str, found)]
+            return "\n\n".join([*parts, f"The whole plan:\n{made.as_yaml()}"])
+        if number < len(scenario.steps):
+            records = carried_out(plan, records, step.now_ms)
+    return ""
+
+
+def _plan(scenario: Scenario, step: Step, records: ClusterRecords) -> Plan:
+    return decide_once(records, scenario.policy, step.now_ms, HOST).plan
+
+
+def _explanation(scenario: Scenario, step: Step, records: ClusterRecords, job_id: JobId) -> Explanation:
+    explanation, _ = explain_once(records, scenario.policy, step.now_ms, HOST, job_id)
+    return explanation
+
+
+def _reversed(records: ClusterRecords) -> ClusterRecords:
+    return replace(
+        records, nodes=records.nodes[::-1], offers=records.offers[::-1], jobs=records.jobs[::-1]
+    )
