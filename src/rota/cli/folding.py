@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-_NUMBERED = re.compile(r"(.*?)(0|[1-9][0-9]*)", re.DOTALL)
-"""Leading zeros belong to the name: `n01` and `n1` are two nodes."""
+_NUMBERED = re.compile(r"(.*?(?<![0-9]))(0|[1-9][0-9]{0,17})", re.DOTALL | re.ASCII)
+"""A number with leading zeros is none: `n01` and `n1` are two nodes."""
 _FEWEST = 3
 """Two names are as easily read one by one."""
 
@@ -31,20 +31,30 @@ def fold_counted(names: Iterable[str]) -> str:
     return ", ".join(parts)
 
 
+def stem(name: str) -> str:
+    """The name without the number at its end."""
+    return _numbered(name)[0]
+
+
+def _numbered(name: str) -> tuple[str, int | None]:
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, None)
+
+
 def _folded(names: Iterable[str]) -> list[str]:
     numbers: dict[str, list[int]] = {}
     parts: dict[str, str] = {}
     for name in set(names):
-        match = _NUMBERED.fullmatch(name)
-        if match and not match[1][-1:].isdigit():
-            numbers.setdefault(match[1], []).append(int(match[2]))
-        else:
+        before, number = _numbered(name)
+        if number is None:
             parts[name] = name
-    for stem, found in numbers.items():
-        if len(found) < _FEWEST:
-            parts |= {f"{stem}{number}": f"{stem}{number}" for number in found}
         else:
-            parts[stem] = f"{stem}[{_ranges(sorted(found))}]"
+            numbers.setdefault(before, []).append(number)
+    for before, found in numbers.items():
+        if len(found) < _FEWEST:
+            parts |= {f"{before}{number}": f"{before}{number}" for number in found}
+        else:
+            parts[before] = f"{before}[{_ranges(sorted(found))}]"
     return [parts[key] for key in sorted(parts)]
 
 

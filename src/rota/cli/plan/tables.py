@@ -7,16 +7,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from rota.cli.folding import fold_counted, fold_names
+from rota.cli.folding import fold_counted, fold_names, stem
 from rota.cli.plan.view import PlanView
 from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
 from rota.cli.wording import cause_text, count_text, kind_text, price_text, priority_text, reason_text
-from rota.model.ids import NodeName
+from rota.model.ids import JobId, NodeName
+from rota.model.job import JobTemplate
 from rota.model.plan import Binding
 from rota.model.quantities import format_duration, format_price
 from rota.model.verdict import Refusal
 
 _MAIN_REASONS = 3
+_MANY_ALIKE = 10
 
 
 def plan_tables(view: PlanView, *, wide: bool) -> Iterator[RenderableType]:
@@ -40,14 +42,28 @@ def plan_tables(view: PlanView, *, wide: bool) -> Iterator[RenderableType]:
 
 def _placed(view: PlanView) -> RenderableType:
     table = new_table("job", "tasks", "nodes", right=("tasks",))
-    for job_id, bindings in view.bindings.items():
-        table.add_row(job_id, _task_count(view, bindings), _nodes_text(view, bindings))
+    for jobs in _rows(view):
+        bindings = [binding for job_id in jobs for binding in view.bindings[job_id]]
+        table.add_row(fold_names(jobs), _task_count(view, jobs, len(bindings)), _nodes_text(view, bindings))
     return table
 
 
-def _task_count(view: PlanView, bindings: Sequence[Binding]) -> Text:
-    count, left = len(bindings), len(view.waiting_ranks(bindings[0].job))
-    return Text(f"{count} of {count + left}", style=PASSING) if left else Text(str(count))
+def _rows(view: PlanView) -> Iterable[list[JobId]]:
+    """One job a row; but many that differ in nothing but a number are one."""
+    alike: dict[tuple[JobTemplate, str], list[JobId]] = {}
+    for job_id in view.bindings:
+        alike.setdefault((view.job(job_id).template, stem(job_id)), []).append(job_id)
+    rows = [
+        row
+        for jobs in alike.values()
+        for row in ([jobs] if len(jobs) >= _MANY_ALIKE else [[job_id] for job_id in jobs])
+    ]
+    return sorted(rows, key=lambda row: row[0])
+
+
+def _task_count(view: PlanView, jobs: Iterable[JobId], count: int) -> Text:
+    left = sum(len(view.waiting_ranks(job_id)) for job_id in jobs)
+    return Text(f"{count:,} of {count + left:,}", style=PASSING) if left else Text(f"{count:,}")
 
 
 def _nodes_text(view: PlanView, bindings: Iterable[Binding]) -> Text:
@@ -63,7 +79,16 @@ def _nodes_text(view: PlanView, bindings: Iterable[Binding]) -> Text:
 
 def _placed_wide(view: PlanView) -> RenderableType:
     table = new_table(
-        "job", "priority", "tasks", "node", "gpus", "pool", "backend", "price/h", right=("tasks", "price/h")
+        "job",
+        "priority",
+        "tasks",
+        "node",
+        "ready",
+        "gpus",
+        "pool",
+        "backend",
+        "price/h",
+        right=("tasks", "price/h"),
     )
     for job_id, bindings in view.bindings.items():
         priority = priority_text(view.job(job_id).template.priority)

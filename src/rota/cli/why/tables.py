@@ -91,8 +91,9 @@ def _reasons(explanation: Explanation) -> Iterator[RenderableType]:
 def _scores(explanation: Explanation) -> RenderableType:
     weights = dict(explanation.weights)
     criteria = [name for name, _ in explanation.scores[0].criteria]
-    columns = {name: f"{name} ×{weights.get(name, 0)}" for name in criteria}
-    table = new_table("node", "total", *columns.values(), right=("total", *columns.values()))
+    table = new_table("node", "total", right=("total",))
+    for name in criteria:
+        table.add_column(f"{name} ×{weights.get(name, 0)}".upper(), justify="right", min_width=len("100.0"))
     for scores in explanation.scores:
         chosen = scores.node in explanation.nodes[:1]
         values = dict(scores.criteria)
