@@ -20,7 +20,7 @@ from rota.model.plan import Plan
 from rota.model.policy import Policy, Promotion
 from rota.plugins import FILTERS, SCORES
 from rota.snapshot import ClusterState, Snapshot
-from rota.snapshot.waiting import WaitingJobs
+from rota.snapshot.waiting import LaneKey, WaitingJobs
 
 BARE = "bare scan"
 NOW_MS = 3_600_000
@@ -86,7 +86,7 @@ def queue_cost(count: int) -> tuple[float, float]:
             waiting.add(record)
 
     def dequeue() -> None:
-        taken = []
+        taken: list[tuple[Job, LaneKey]] = []
         while len(taken) < 5000 and (run := order.next()) is not None:
             taken.append((run.head, run.cursor.lane.key))
             order.served(run, 1)

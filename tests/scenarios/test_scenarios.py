@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from rota.intake.errors import InputError
-from rota.loop.once import decide_once, explain_once
+from rota.loop.once import Moment
 from rota.model.cluster import ClusterRecords
-from rota.model.explanation import Explanation
-from rota.model.ids import JobId
-from rota.model.plan import Plan
 from tests.scenarios.comparison import Made, differences
 from tests.scenarios.plugins import HOST
-from tests.scenarios.scenario import Scenario, Step, before, carried_out, read_scenario
+from tests.scenarios.scenario import before, carried_out, read_scenario
 
 _FOLDER = Path(__file__).parent
 _FILES = sorted(path.relative_to(_FOLDER).as_posix() for path in _FOLDER.glob("*/*.yaml"))
@@ -38,27 +34,19 @@ def complaint_about(path: Path, shown_as: str) -> str:
     records = scenario.records
     for number, step in enumerate(scenario.steps, start=1):
         records = before(step, records)
-        plan = _plan(scenario, step, records)
+        moment = Moment(records, scenario.policy, step.now_ms, HOST)
+        plan = moment.plan()
         which = f", cycle {number}" if len(scenario.steps) > 1 else ""
-        if plan != _plan(scenario, step, _reversed(records)):
+        if plan != Moment(_reversed(records), scenario.policy, step.now_ms, HOST).plan():
             return f"{shown_as}{which}: the plan is another when nodes and jobs come in reverse order"
         made = Made(records, plan)
-        found = list(differences(step.expect, made, partial(_explanation, scenario, step, records)))
+        found = list(differences(step.expect, made, moment.explain))
         if found:
             parts = [f"{shown_as}{which}: {scenario.title}", *map(str, found)]
             return "\n\n".join([*parts, f"The whole plan:\n{made.as_yaml()}"])
         if number < len(scenario.steps):
             records = carried_out(plan, records, step.now_ms)
     return ""
-
-
-def _plan(scenario: Scenario, step: Step, records: ClusterRecords) -> Plan:
-    return decide_once(records, scenario.policy, step.now_ms, HOST).plan
-
-
-def _explanation(scenario: Scenario, step: Step, records: ClusterRecords, job_id: JobId) -> Explanation:
-    explanation, _ = explain_once(records, scenario.policy, step.now_ms, HOST, job_id)
-    return explanation
 
 
 def _reversed(records: ClusterRecords) -> ClusterRecords:

@@ -6,18 +6,21 @@ import os
 import platform
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from typing import Annotated, NoReturn
 
 import typer
 
 from rota import __version__
-from rota.cli.output import Form, talk, write_document
+from rota.cli.output import Form, ReaderLeft, talk, write, write_document
 
 EX_OK = 0
 EX_BAD_INPUT = 1
 EX_WAITING = 2
 EX_BUG = 70
 """EX_SOFTWARE of sysexits.h."""
+EX_IO = 74
+"""EX_IOERR of the same."""
 EX_INTERRUPTED = 130
 EX_BROKEN_PIPE = 141
 """As a shell says of a process that SIGPIPE ended."""
@@ -84,7 +87,7 @@ def why(
     output: Output = Form.TABLE,
     max_file_size: MaxFileSize = "64Mi",
 ) -> None:
-    """Explain one job: each node's verdict, the scores, and what would help."""
+    """Explain one job: verdicts, scores, what would help."""
     from rota.cli.question import Files
     from rota.cli.why import command
 
@@ -93,7 +96,7 @@ def why(
 
 @app.command()
 def plugins(output: Output = Form.TABLE) -> None:
-    """List the scheduling plugins that are installed, and whether they can be used."""
+    """List installed scheduling plugins and their state."""
     from rota.cli import plugins
 
     plugins.plugins(output)
@@ -103,7 +106,7 @@ def plugins(output: Output = Form.TABLE) -> None:
 def version(output: Output = Form.TABLE) -> None:
     """Show the version."""
     if output.is_table:
-        print(f"rota {__version__}")
+        write(f"rota {__version__}\n")
     else:
         write_document({"rota": __version__, "python": platform.python_version()}, output)
 
@@ -125,25 +128,47 @@ def _options(
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
+    _ensure_streams()
     sys.exit(_exit_code(sys.argv[1:] if arguments is None else arguments))
+
+
+def _ensure_streams() -> None:
+    """Whoever closed a stream, as daemons do, is not to get what is meant for it on the other. And
+    a character that a terminal can't show is no reason to show nothing."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - for as long as the process lives
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _exit_code(arguments: Sequence[str]) -> int:
     try:
-        code = app(arguments or ["--help"], prog_name="rota", standalone_mode=False)
-        sys.stdout.flush()
+        code: int | None = app(arguments or ["--help"], prog_name="rota", standalone_mode=False)
+        write("")
         return code or EX_OK
     except typer.TyperException as error:
-        talk(error.format_message())
+        context: typer.Context | None = getattr(error, "ctx", None)
+        hint = f" See `{context.command_path} --help`." if context else ""
+        talk(f"{error.format_message()}{hint}")
         return EX_BAD_INPUT
     except KeyboardInterrupt:
         return EX_INTERRUPTED
-    except BrokenPipeError:
-        # Whatever is left in the buffer can't be written either, also not at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except ReaderLeft:
+        _discard_output()
         return EX_BROKEN_PIPE
+    except OSError as error:
+        _discard_output()
+        talk(str(error))
+        return EX_IO
     except Exception as error:
         return _told(error)
+
+
+def _discard_output() -> None:
+    """What is still in the buffer could not be written at exit, either."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _told(error: Exception) -> int:

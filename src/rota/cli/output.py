@@ -26,6 +26,11 @@ class Form(StrEnum):
         return self in (Form.TABLE, Form.WIDE)
 
 
+class ReaderLeft(Exception):
+    """Whoever read standard output wants no more, as `head` does. No OSError, which typer would end
+    the process for with the exit code of bad input."""
+
+
 def talk(message: str) -> None:
     """Tells the person at the terminal something that is no data."""
     print(f"rota: {message}", file=sys.stderr)
@@ -35,12 +40,22 @@ def show(parts: Iterable[RenderableType]) -> None:
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False)
-    for part in parts:
-        console.print(part)
+    with console.capture() as rendered:
+        for part in parts:
+            console.print(part)
+    write(rendered.get())
 
 
 def write_document(document: Document, form: Form) -> None:
-    sys.stdout.write(_json(document) if form is Form.JSON else _yaml(document))
+    write(_json(document) if form is Form.JSON else _yaml(document))
+
+
+def write(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderLeft from None
 
 
 def _json(document: Document) -> str:

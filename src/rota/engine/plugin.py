@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rota.model.job import Job, JobTemplate
 from rota.model.node import NodeSpec
 from rota.model.plan import Binding
+from rota.model.policy import PluginConfig
 from rota.model.task import TaskSpec
 from rota.model.verdict import Reason
 from rota.snapshot import rows
@@ -185,3 +186,15 @@ class Plugins:
     scores: tuple[NodeScore, ...] = ()
     by_name: Mapping[str, PluginMaker] = field(default_factory=dict)
     guard: Guard = unguarded
+
+
+@dataclass(frozen=True, eq=False)
+class ActivePlugin:
+    plugin: Plugin
+    config: PluginConfig
+    is_selection: bool
+    """Its score takes the place of utilisation."""
+
+
+Ask = Callable[[str, str, Callable[[], object]], object | None]
+"""Calls a plugin under guard; None, and a fault on record, if it fails."""

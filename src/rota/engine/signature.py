@@ -7,15 +7,14 @@ to be too full are struck from `_live` and come back only when the board says th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.plugin import FULL_SCORE, Concern, Plugin, Plugins, StateView, TaskView
+from rota.engine.plugin import FULL_SCORE, ActivePlugin, Ask, Concern, Plugins, StateView, TaskView
 from rota.engine.score import (
     FULL,
     LEVEL,
@@ -39,7 +38,7 @@ from rota.engine.topology import (
     Wish,
     affinity_group,
 )
-from rota.model.policy import PluginConfig, SchedulerPolicy, Strategy
+from rota.model.policy import SchedulerPolicy, Strategy
 from rota.model.task import CostGoal, Spread
 from rota.model.verdict import Code, Reason
 from rota.snapshot import rows
@@ -47,17 +46,6 @@ from rota.snapshot.nodes import NODE_KEY
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
-
-Ask = Callable[[str, str, Callable[[], object]], object | None]
-"""Calls a plugin under guard; None, and a fault on record, if it fails."""
-
-
-@dataclass(frozen=True, eq=False)
-class ActivePlugin:
-    plugin: Plugin
-    config: PluginConfig
-    is_selection: bool
-    """Its score takes the place of utilisation."""
 
 
 class Signature:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from rota.model.job import JobRecord, JobTemplate
+from rota.model.job import JobRecord, JobTemplate, Placement
 from rota.model.task import TaskSpec
 from rota.snapshot.demand import Demand, demand_of, extended_names
 from rota.snapshot.gpu import likely_devices, refresh_gpu_rows
@@ -26,7 +26,7 @@ class Occupancy:
     def shift(self, record: JobRecord, sign: int) -> bool:
         """Subtracts (1) or adds again (-1) what the record's tasks take. False, and nothing done:
         it runs on devices that nobody named, so only a fresh start can tell."""
-        if self._lacks_devices(record):
+        if self.lacks_devices(record):
             return False
         self.apply(record, sign)
         return True
@@ -44,17 +44,22 @@ class Occupancy:
                 refresh_gpu_rows(self.free, self.gpu_free, at)
 
     def settled(self, record: JobRecord) -> JobRecord:
-        """The record with devices for the GPU tasks of which nobody said which they have."""
-        if not self._lacks_devices(record):
-            return record
-        placements = []
+        """The record with devices for the GPU tasks of which nobody said which they have, out of
+        those that nobody is known to have."""
         used = self.gpu_free.copy()
         for placement in record.placements:
-            at = self.nodes.position.get(placement.node)
-            demand = self._demand(record, placement.rank)
-            if at is not None and demand.uses_gpu:
-                devices = placement.gpu_devices or likely_devices(used[at], demand.gpu)
-                used[at, list(devices)] -= demand.gpu.share_milli
+            if not self._is_unsettled(record, placement):
+                at = self.nodes.position.get(placement.node)
+                share = self._demand(record, placement.rank).gpu.share_milli
+                used[at, list(placement.gpu_devices)] -= share
+        placements = []
+        for placement in record.placements:
+            if self._is_unsettled(record, placement):
+                at = self.nodes.position[placement.node]
+                gpu = self._demand(record, placement.rank).gpu
+                # Only devices that exist: beside a node with more the row is longer than this one's.
+                devices = likely_devices(used[at, : self.nodes.specs[at].gpus.count], gpu)
+                used[at, list(devices)] -= gpu.share_milli
                 placement = replace(placement, gpu_devices=devices)
             placements.append(placement)
         return replace(record, placements=tuple(placements))
@@ -67,10 +72,13 @@ class Occupancy:
             demand = self._demands[spec] = demand_of(spec, self.nodes.index)
         return demand
 
-    def _lacks_devices(self, record: JobRecord) -> bool:
-        return any(
-            not placement.gpu_devices
-            and placement.node in self.nodes.position
-            and self._demand(record, placement.rank).uses_gpu
-            for placement in record.placements
-        )
+    def lacks_devices(self, record: JobRecord) -> bool:
+        return any(self._is_unsettled(record, placement) for placement in record.placements)
+
+    def _is_unsettled(self, record: JobRecord, placement: Placement) -> bool:
+        """Whether it uses GPUs of which nobody said which, or said some that the node hasn't."""
+        at = self.nodes.position.get(placement.node)
+        if at is None or not self._demand(record, placement.rank).uses_gpu:
+            return False
+        count = self.nodes.specs[at].gpus.count
+        return not placement.gpu_devices or max(placement.gpu_devices) >= count

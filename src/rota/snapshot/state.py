@@ -167,9 +167,13 @@ class ClusterState:
         index = ResourceRows(self._extended_names())
         nodes = build_columns(self._nodes.values(), self._offers.values(), index, self._waiting.task_count)
         occupancy = Occupancy(nodes)
-        for job_id in sorted(self._running_ids):
-            self._records[job_id] = record = occupancy.settled(self._records[job_id])
-            occupancy.apply(record, 1)
+        running = sorted(self._running_ids)
+        unsettled = [job_id for job_id in running if occupancy.lacks_devices(self._records[job_id])]
+        for job_id in self._running_ids.difference(unsettled):
+            occupancy.apply(self._records[job_id], 1)
+        for job_id in unsettled:
+            self._records[job_id] = occupancy.settled(self._records[job_id])
+            occupancy.apply(self._records[job_id], 1)
         self._running = None
         return occupancy
 

@@ -15,11 +15,13 @@ def columns(cluster: Cluster) -> NodeColumns:
 
 
 def labels(cluster: Cluster, key: str) -> dict[str, str | None]:
-    """The label of every node, as the column says."""
     nodes = columns(cluster)
-    column = nodes.label(key)
-    values = [*column.values, None]
-    return {name: values[code] for name, code in zip(nodes.names, column.codes.tolist(), strict=True)}
+    return dict(zip(nodes.names, nodes.label(key).texts(), strict=True))
+
+
+def domains(cluster: Cluster, key: str) -> dict[str, str | None]:
+    nodes = columns(cluster)
+    return dict(zip(nodes.names, nodes.topology(key).texts(), strict=True))
 
 
 class TestOrder:
@@ -113,7 +115,6 @@ class TestShares:
         assert np.allclose(ratio, [1, 0.75, 0])
 
 
-@pytest.mark.covers("decide-4")
 class TestLabels:
     def test_a_column_has_the_value_of_each_node(self) -> None:
         cluster = Cluster().node("a", labels={"disk": "ssd"}).node("b", labels={"disk": "hdd"}).node("c")
@@ -122,23 +123,9 @@ class TestLabels:
     def test_a_key_that_no_node_has_is_a_column_too(self) -> None:
         assert labels(Cluster().nodes("a b"), "none") == {"a": None, "b": None}
 
-    @pytest.mark.parametrize("short", ["zone", "region"])
-    def test_the_short_key_stands_for_that_of_kubernetes(self, short: str) -> None:
-        long = f"topology.kubernetes.io/{short}"
-        cluster = (
-            Cluster()
-            .node("a", labels={long: "long"})
-            .node("b", labels={short: "short"})
-            .node("c", labels={short: "short", long: "long"})
-            .node("d")
-        )
-        assert labels(cluster, short) == {"a": "long", "b": "short", "c": "short", "d": None}
-        assert labels(cluster, long) == {"a": "long", "b": None, "c": "long", "d": None}
-
-    def test_every_node_is_a_host_of_its_own(self) -> None:
-        cluster = Cluster().node("a", labels={"kubernetes.io/hostname": "ip-1"}).node("b")
-        assert labels(cluster, "host") == {"a": "a", "b": "b"}
-        assert labels(cluster, "kubernetes.io/hostname") == {"a": "ip-1", "b": "b"}
+    def test_labels_are_taken_as_they_are(self) -> None:
+        cluster = Cluster().node("a", labels={"topology.kubernetes.io/zone": "west"})
+        assert labels(cluster, "zone") == {"a": None}
 
     @pytest.mark.covers("decide-3")
     @pytest.mark.parametrize(
@@ -165,9 +152,30 @@ class TestLabels:
         mask = nodes.label(requirement.key).matching(requirement)
         assert "".join(name for name, holds in zip(nodes.names, mask, strict=True) if holds) == found
 
-    def test_values_as_numbers_where_they_are_some(self) -> None:
-        column = columns(Cluster().node("a", labels={"k": "8"}).node("b", labels={"k": "x"})).label("k")
-        assert column.numbers() == [8, None]
+
+@pytest.mark.covers("decide-4")
+class TestTopology:
+    @pytest.mark.parametrize("short", ["zone", "region"])
+    def test_the_short_key_stands_for_that_of_kubernetes(self, short: str) -> None:
+        long = f"topology.kubernetes.io/{short}"
+        cluster = (
+            Cluster()
+            .node("a", labels={long: "long"})
+            .node("b", labels={short: "short"})
+            .node("c", labels={short: "short", long: "long"})
+            .node("d")
+        )
+        assert domains(cluster, short) == {"a": "long", "b": "short", "c": "short", "d": None}
+        assert domains(cluster, long) == {"a": "long", "b": None, "c": "long", "d": None}
+
+    def test_every_node_is_a_host_of_its_own(self) -> None:
+        cluster = Cluster().node("a", labels={"kubernetes.io/hostname": "ip-1"}).node("b")
+        assert domains(cluster, "host") == {"a": "a", "b": "b"}
+        assert domains(cluster, "kubernetes.io/hostname") == {"a": "ip-1", "b": "b"}
+
+    def test_any_other_label_makes_domains_of_the_nodes_that_have_it(self) -> None:
+        cluster = Cluster().node("a", labels={"rack": "r1"}).node("b", labels={"rack": "r1"}).node("c")
+        assert domains(cluster, "rack") == {"a": "r1", "b": "r1", "c": None}
 
 
 def test_pools_backends_and_gpu_models_are_columns_as_well() -> None:

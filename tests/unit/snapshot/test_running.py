@@ -1,9 +1,9 @@
 """Running tasks as columns, in the order of job and rank."""
 
 from rota.model.ids import JobId, NodeName
-from rota.model.job import Job, JobTemplate, Placement
+from rota.model.job import Job, JobRecord, JobTemplate, Placement
 from rota.snapshot import snapshot_of
-from rota.snapshot.running import RunningTask, build_running, tie_key
+from rota.snapshot.running import RunningTask, build_running
 from tests.builders import Cluster
 from tests.words import NOW_MS, tasks
 
@@ -42,7 +42,15 @@ def test_a_task_on_a_node_that_is_not_there_is_left_out() -> None:
     assert len(running) == 1
 
 
-def test_ties_are_broken_by_a_number_that_only_the_id_makes() -> None:
-    assert tie_key(JobId("a")) == 4976812262653926439
-    assert len({tie_key(JobId(str(number))) for number in range(1000)}) == 1000
-    assert all(0 <= tie_key(JobId(str(number))) < 2**63 for number in range(1000))
+def test_done_tasks_count_towards_the_gang_and_one_must_always_run_on() -> None:
+    def least(min_available: int, done: tuple[int, ...]) -> int:
+        record = JobRecord(
+            Job(JobId("j"), JobTemplate((tasks(4, cpu=1),), min_available)),
+            (Placement(3, NodeName("n")),),
+            done,
+        )
+        return int(snapshot_of(Cluster().node("n", cpu=4).record(record).records).running.min_running[0])
+
+    assert least(3, ()) == 3
+    assert least(3, (0,)) == 2
+    assert least(3, (0, 1, 2)) == 1

@@ -3,7 +3,6 @@ from __future__ import annotations
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, write_document
 from rota.cli.plan.document import plan_document
-from rota.cli.plan.tables import plan_tables
 from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, read_question
 
@@ -16,6 +15,8 @@ def plan(files: Files, form: Form) -> bool:
     report(decided.faults)
     view = PlanView(decided, moment.snapshot)
     if form.is_table:
+        from rota.cli.plan.tables import plan_tables
+
         show(plan_tables(view, wide=form is Form.WIDE))
     else:
         write_document(plan_document(view), form)

@@ -5,7 +5,6 @@ from rota.cli.output import Form, show, write_document
 from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, find_subject, read_question
 from rota.cli.why.document import why_document
-from rota.cli.why.tables import why_tables
 from rota.cli.why.view import WhyView
 
 
@@ -18,6 +17,8 @@ def why(name: str, files: Files, form: Form) -> None:
     report(explanation.faults)
     view = WhyView(subject, explanation, PlanView(plan, moment.snapshot))
     if form.is_table:
+        from rota.cli.why.tables import why_tables
+
         show(why_tables(view, wide=form is Form.WIDE))
     else:
         write_document(why_document(view), form)

@@ -1,0 +1,1 @@
+"""An example of a scheduling plugin for Rota; see the README."""

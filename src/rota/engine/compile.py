@@ -1,0 +1,127 @@
+"""From a lane of waiting jobs to the work of placing one of them, under the policy in force."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from rota.engine.board import Board
+from rota.engine.outside import OutsidePlugins
+from rota.engine.place import Work
+from rota.engine.plugin import Plugins, TaskView
+from rota.engine.signature import Signature
+from rota.engine.topology import Footprint, Topology
+from rota.model.job import Job, JobTemplate
+from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
+from rota.model.task import TaskSpec
+from rota.snapshot.state import Snapshot
+from rota.snapshot.waiting import Lane, LaneKey
+
+_KEPT = 1024
+"""How many signatures are kept at a time: each holds a few numbers for every node."""
+_NO_POOL = "\0"
+"""Matches no pool: the job, its queue and its tenant have none in common."""
+
+
+class Compiler:
+    def __init__(
+        self, snapshot: Snapshot, board: Board, policy: Policy, plugins: Plugins, outside: OutsidePlugins
+    ) -> None:
+        self._snapshot = snapshot
+        self._board = board
+        self._plugins = plugins
+        self._outside = outside
+        self._tenant_pools = {tenant.path: tenant.pools for tenant in policy.fair_share.tenants}
+        self._topology = Topology(snapshot.nodes, snapshot.running)
+        self._topology.prepare(_kinds(snapshot))
+        self._scheduler = SchedulerPolicy(name="")
+        self._queue = QueuePolicy()
+        self._signatures: dict[object, Signature] = {}
+        self._works: dict[int, Work] = {}
+        self._footprints: dict[int, Footprint] = {}
+
+    def enter(self, scheduler: SchedulerPolicy, queue: QueuePolicy) -> None:
+        """What is compiled from here on is for this queue of this scheduler."""
+        if scheduler is not self._scheduler:
+            self._forget()
+        self._scheduler, self._queue = scheduler, queue
+
+    def _forget(self) -> None:
+        self._signatures.clear()
+        self._works.clear()
+
+    def work(self, lane: Lane, job: Job) -> Work:
+        """What to place of a job of this lane; kept, since all jobs of a lane are alike."""
+        work = self._works.get(lane.number)
+        if work is None:
+            work = self.compiled(lane.key, job)
+            if not work.placed_at:
+                self._works[lane.number] = work
+        return work
+
+    def compiled(self, key: LaneKey, job: Job) -> Work:
+        template = key.template
+        signatures = tuple(self._signature(template, group.spec) for group in template.groups)
+        placed_at: tuple[int, ...] = ()
+        if key.ranks is not None and template.topology:
+            position = self._snapshot.nodes.position
+            nodes = [placement.node for placement in self._snapshot.jobs[job.id].placements]
+            placed_at = tuple(position[node] for node in nodes if node in position)
+        return Work(signatures, key.waiting_by_group, key.needed, template.topology, placed_at)
+
+    def footprint_of_running(self, kind: int) -> Footprint:
+        """The counters that running tasks of a kind are in."""
+        footprint = self._footprints.get(kind)
+        if footprint is None:
+            template, group = self._snapshot.running.kinds[kind]
+            spec = template.groups[group].spec
+            footprint = self._footprints[kind] = self._topology.footprint(template.namespace, spec)
+        return footprint
+
+    def _signature(self, template: JobTemplate, spec: TaskSpec) -> Signature:
+        spec = self._effective(template, spec)
+        active = self._outside.of(self._scheduler)
+        # Plugins from outside may look at the whole job; nothing else does.
+        key = (spec, template if active else template.namespace)
+        signature = self._signatures.get(key)
+        if signature is None:
+            if len(self._signatures) >= _KEPT:
+                self._forget()
+            signature = self._signatures[key] = Signature(
+                TaskView(template, spec, self._snapshot.demand(spec)),
+                self._board,
+                self._topology,
+                self._scheduler,
+                self._plugins,
+                active,
+                self._outside.ask,
+            )
+        return signature
+
+    def _effective(self, template: JobTemplate, spec: TaskSpec) -> TaskSpec:
+        """The spec with the pools of its queue and tenant, and its share of the job's budget."""
+        pools = spec.pools
+        for limit in (
+            self._queue.pools,
+            self._tenant_pools.get(template.project, ()),
+            self._tenant_pools.get(f"{template.project}/{template.user}", ()),
+        ):
+            if limit and pools:
+                pools = tuple(pool for pool in pools if pool in limit) or (_NO_POOL,)
+            elif limit:
+                pools = limit
+        price = spec.max_price_micro_per_hour
+        if template.max_cost_micro is not None and template.time_limit_ms:
+            hourly = template.max_cost_micro * 3_600_000 // (template.time_limit_ms * template.task_count)
+            price = hourly if price is None else min(price, hourly)
+        if pools == spec.pools and price == spec.max_price_micro_per_hour:
+            return spec
+        return replace(spec, pools=pools, max_price_micro_per_hour=price)
+
+
+def _kinds(snapshot: Snapshot) -> set[tuple[str, TaskSpec]]:
+    """Every kind of task that runs or waits, with its namespace."""
+    kinds = {(template.namespace, template.groups[group].spec) for template, group in snapshot.running.kinds}
+    for lane in snapshot.waiting.lanes():
+        template = lane.key.template
+        kinds.update((template.namespace, group.spec) for group in template.groups)
+    return kinds

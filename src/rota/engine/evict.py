@@ -1,0 +1,241 @@
+"""Evictions of a cycle: for a job with a higher class, for a quota taken back, for a taint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rota.engine.board import Board
+from rota.engine.books import Books
+from rota.engine.order import effective_priority
+from rota.engine.place import Work, place
+from rota.engine.preempt import Preempted, Unit, Victims, preempt
+from rota.engine.topology import Footprint
+from rota.model.ids import JobId
+from rota.model.job import Job, JobTemplate, Priority
+from rota.model.plan import Eviction, EvictionCause
+from rota.model.policy import Reclaim, SchedulerPolicy
+from rota.model.taints import Effect, bears_until_ms
+from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.snapshot.state import Snapshot
+
+Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
+
+
+def may_preempt(template: JobTemplate, priority: int) -> bool:
+    """Medium and above preempt what is lower; Low and Batch preempt nobody."""
+    return template.may_preempt if template.may_preempt is not None else priority >= Priority.MEDIUM
+
+
+class Evictor:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        board: Board,
+        books: Books,
+        reclaim: Reclaim,
+        now_ms: int,
+        footprint: Callable[[int], Footprint],
+    ) -> None:
+        self._snapshot = snapshot
+        self._board = board
+        self._books = books
+        self._reclaim = reclaim
+        self._now_ms = now_ms
+        self._footprint = footprint
+        self._scheduler = SchedulerPolicy(name="")
+        self._victims: Victims | None = None
+        self._job_number: dict[JobId, int] | None = None
+        self.evictions: list[Eviction] = []
+        self.lost: dict[JobId, Verdict] = {}
+        """Jobs evicted in this cycle, and why."""
+        self.untouchable: set[JobId] = set()
+        """Running jobs that got more in this cycle: nobody evicts them in the same breath."""
+
+    def enter(self, scheduler: SchedulerPolicy) -> None:
+        if scheduler is not self._scheduler:
+            self._scheduler = scheduler
+            if self._victims is not None:
+                self._victims.priorities = self._priorities()
+
+    @property
+    def victims(self) -> Victims:
+        if self._victims is None:
+            self._victims = Victims(self._snapshot, self._board, self._priorities(), self._footprint)
+        return self._victims
+
+    # -- for a job
+
+    def make_room(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted, EvictionCause] | None:
+        """Evicts what it takes to place the job, and places it, both on the board; or nothing.
+        What was placed may be less than the work where a quota allows no more."""
+        if not self._scheduler.preemption.enabled or not len(self._snapshot.running):
+            return None
+        allowed = self._books.allowed(job.template, work)
+        if allowed is None:
+            reclaimed = self._take_back(job, priority, work)
+            return None if reclaimed is None else (*reclaimed, EvictionCause.RECLAIMED)
+        done = self.preempted(job, priority, allowed)
+        return None if done is None else (allowed, done, EvictionCause.PREEMPTED)
+
+    def preempted(self, job: Job, priority: int, work: Work) -> Preempted | None:
+        if not may_preempt(job.template, priority):
+            return None
+        return preempt(work, self._board, self.victims, self._eligible(job, priority))
+
+    def _eligible(self, job: Job, priority: int) -> Bools:
+        """Running tasks that this job may evict: lower in class, preemptible, run long enough, and
+        not of a job that had evicted it before."""
+        victims, running = self.victims, self.victims.running
+        preemptible = np.array([template.preemptible for template, _ in running.kinds], dtype=np.bool_)
+        ran = self._now_ms - running.started_ms >= self._scheduler.preemption.min_run_ms
+        eligible = victims.alive & (victims.priorities < priority) & ran & preemptible[running.spec]
+        spared = self._numbers_of({*job.preempted_by, *self.untouchable, job.id})
+        return eligible & ~np.isin(running.job, spared) if spared else eligible
+
+    def _numbers_of(self, jobs: set[JobId]) -> list[int]:
+        if self._job_number is None:
+            numbered = enumerate(self._snapshot.running.jobs)
+            self._job_number = {job.id: number for number, job in numbered}
+        return [self._job_number[job] for job in jobs if job in self._job_number]
+
+    def _priorities(self) -> Int64s:
+        """Of each running task the priority it had when it started: what it rose to, it keeps."""
+        running, promotion = self._snapshot.running, self._scheduler.promotion
+        if promotion.every_ms is None and promotion.retry_budget is None:
+            by_kind = np.array([template.priority for template, _ in running.kinds], dtype=np.int64)
+            return by_kind[running.spec] if len(running) else np.empty(0, dtype=np.int64)
+        risen = (
+            effective_priority(
+                task.job.template,
+                task.job.retries,
+                task.placement.started_ms - task.job.submitted_ms,
+                promotion,
+            )
+            for task in running.tasks
+        )
+        return np.fromiter(risen, np.int64, len(running))
+
+    # -- for a quota
+
+    def _take_back(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted] | None:
+        """Makes room in the quotas: takes back what others have borrowed, and evicts what is lower
+        in class of the tenant's own."""
+        template, victims = job.template, self.victims
+        checkpoint = self._board.checkpoint()
+        taken: list[Unit] = []
+        for unit in self._quota_holders(job, priority, work):
+            if self._books.allowed(template, work) is not None:
+                break
+            if self._is_own(template, unit) or any(map(self._borrows, unit.tasks)):
+                self._credit(unit.tasks, -1)
+                victims.lift(unit.tasks)
+                victims.alive[list(unit.tasks)] = False
+                taken.append(unit)
+        done = self._placed_after(job, priority, work, taken)
+        needed = taken if done is None else self._still_needed(template, done[0], taken)
+        # Evictions are charged where they are put on record; until then the books are as before.
+        for unit in needed:
+            self._credit(unit.tasks, 1)
+            victims.alive[list(unit.tasks)] = True
+        if done is None:
+            self._board.rollback(checkpoint)
+            return None
+        allowed, placed = done
+        return allowed, Preempted(placed.seats, needed + placed.victims)
+
+    def _quota_holders(self, job: Job, priority: int, work: Work) -> list[Unit]:
+        """Running units whose eviction could make room in the quotas, the least valuable first."""
+        template, running = job.template, self.victims.running
+        own = np.array([kind.project == template.project for kind, _ in running.kinds])[running.spec]
+        eligible = np.zeros(len(running), dtype=np.bool_)
+        if self._reclaim is not Reclaim.NEVER and self._books.may_reclaim(template, work):
+            ceiling = priority if self._reclaim is Reclaim.LOWER_PRIORITY else Priority.CRITICAL + 1
+            eligible |= self._eligible(job, ceiling) & ~own
+        if may_preempt(template, priority):
+            eligible |= self._eligible(job, priority) & own
+        candidates, together = self.victims.candidates(eligible)
+        units = self.victims.units(candidates.tolist(), together.tolist())
+        return sorted(units, key=Unit.value, reverse=True)
+
+    def _placed_after(
+        self, job: Job, priority: int, work: Work, taken: list[Unit]
+    ) -> tuple[Work, Preempted] | None:
+        """Places the job in the room that the quotas have now, evicting more for room on nodes."""
+        allowed = self._books.allowed(job.template, work)
+        if allowed is None or not taken:
+            return None
+        seats = place(allowed, self._board)
+        if seats is not None:
+            return allowed, Preempted(seats, [])
+        more = self.preempted(job, priority, allowed)
+        return None if more is None else (allowed, more)
+
+    def _still_needed(self, template: JobTemplate, work: Work, taken: list[Unit]) -> list[Unit]:
+        """Spares the units without which the quota and the nodes hold the job as well."""
+        needed = []
+        for unit in sorted(taken, key=Unit.value):
+            self._credit(unit.tasks, 1)
+            allowed = self._books.allowed(template, work)
+            if allowed is not None and allowed.total == work.total and self.victims.fits_back(unit):
+                self.victims.put_back(unit)
+                self.victims.alive[list(unit.tasks)] = True
+            else:
+                self._credit(unit.tasks, -1)
+                needed.append(unit)
+        return needed
+
+    def _is_own(self, template: JobTemplate, unit: Unit) -> bool:
+        return self.victims.running.tasks[unit.tasks[0]].job.template.project == template.project
+
+    def _borrows(self, task: int) -> bool:
+        kind = int(self.victims.running.spec[task])
+        template = self.victims.running.kinds[kind][0]
+        return self._books.quotas.borrows(template, self.victims.demands[kind].take)
+
+    def _credit(self, tasks: Iterable[int], sign: int) -> None:
+        running = self.victims.running
+        for task in tasks:
+            kind = int(running.spec[task])
+            self._books.charge(running.kinds[kind][0], self.victims.demands[kind].take, sign)
+
+    # -- for a taint
+
+    def by_taints(self) -> None:
+        """NoExecute: what runs there without the toleration goes, once its time is over."""
+        nodes, running = self._snapshot.nodes, self._snapshot.running
+        gone = np.zeros(len(running), dtype=np.bool_)
+        for number, taint_set in enumerate(nodes.taint_sets):
+            taints = [taint for taint in taint_set if taint.effect is Effect.NO_EXECUTE]
+            if not taints:
+                continue
+            for task in np.flatnonzero(nodes.taint_set[running.node] == number).tolist():
+                template, group = running.kinds[int(running.spec[task])]
+                tolerations = template.groups[group].spec.tolerations
+                until = [bears_until_ms(taint, tolerations) for taint in taints]
+                gone[task] = any(end is not None and end <= self._now_ms for end in until)
+        for job in sorted(set(running.job[gone].tolist())):
+            members = self.victims.tasks_of(job)
+            leaving = [task for task in members if gone[task]]
+            if len(members) - len(leaving) < running.min_running[job]:
+                leaving = members
+            self.victims.lift(leaving)
+            self.record(leaving, EvictionCause.TAINT, JobId(""))
+
+    # -- on record
+
+    def record(self, tasks: Iterable[int], cause: EvictionCause, preemptor: JobId) -> None:
+        """Puts evictions into the plan and the books; the board has been told already."""
+        tasks = list(tasks)
+        self.victims.alive[tasks] = False
+        self._credit(tasks, -1)
+        code = Code.EVICTED_BY_TAINT if cause is EvictionCause.TAINT else Code.PREEMPTED
+        verdict = Verdict(Kind.NOT_NOW, (Refusal(Reason(code, preemptor), 0),))
+        for task in tasks:
+            entry = self._snapshot.running.tasks[task]
+            placement = entry.placement
+            self.evictions.append(Eviction(entry.job.id, placement.rank, placement.node, cause, preemptor))
+            self.lost.setdefault(entry.job.id, verdict)

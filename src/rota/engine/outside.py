@@ -1,0 +1,72 @@
+"""Plugins from outside, as a cycle deals with them: made, asked under guard, told what was bound."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+
+from rota.engine.plugin import ActivePlugin, Plugin, PluginMaker, Plugins
+from rota.model.ids import JobId
+from rota.model.job import Job
+from rota.model.plan import Binding, PluginFault
+from rota.model.policy import PluginConfig, SchedulerPolicy, Strategy
+
+
+class OutsidePlugins:
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
+        self._active: dict[str, tuple[ActivePlugin, ...]] = {}
+        self._silenced: set[str] = set()
+        self.faults: list[PluginFault] = []
+        self.current: JobId = JobId("")
+        """The job that is being decided on: faults are put down to it."""
+
+    def of(self, scheduler: SchedulerPolicy) -> tuple[ActivePlugin, ...]:
+        """The plugins that the scheduler's policy names, made when first asked for."""
+        active = self._active.get(scheduler.name)
+        if active is None:
+            made = [(self._make(config), config) for config in scheduler.plugins]
+            chosen = scheduler.selection
+            active = self._active[scheduler.name] = tuple(
+                ActivePlugin(
+                    plugin, config, chosen.strategy is Strategy.CUSTOM and chosen.plugin == config.name
+                )
+                for plugin, config in made
+                if plugin is not None
+            )
+        return active
+
+    def _make(self, config: PluginConfig) -> Plugin | None:
+        made = self.ask(config.name, "load", partial(_make, self._plugins.by_name, config))
+        return made if isinstance(made, Plugin) else None
+
+    def ask(self, name: str, call: str, function: Callable[[], object]) -> object | None:
+        """A plugin's answer; None, and a fault on record, if it raises or takes too long."""
+        if name in self._silenced:
+            return None
+        try:
+            return self._plugins.guard(function)
+        except Exception as error:
+            if isinstance(error, TimeoutError):
+                # Each further question would cost as much time again.
+                self._silenced.add(name)
+            self.faults.append(PluginFault(name, call, f"{type(error).__name__}: {error}", self.current))
+            return None
+
+    def tell(self, bindings: Iterable[Binding], job_of: Callable[[JobId], Job]) -> None:
+        """Tells every active plugin, job by job, what is bound."""
+        active = [one for plugins in self._active.values() for one in plugins]
+        if not active:
+            return
+        by_job: dict[JobId, list[Binding]] = {}
+        for binding in bindings:
+            by_job.setdefault(binding.job, []).append(binding)
+        for one in active:
+            for job_id, bound in by_job.items():
+                self.current = job_id
+                call = partial(one.plugin.on_job_scheduled, job_of(job_id), bound)
+                self.ask(one.config.name, "on_job_scheduled", call)
+
+
+def _make(known: Mapping[str, PluginMaker], config: PluginConfig) -> Plugin:
+    return known[config.name](dict(config.settings))
