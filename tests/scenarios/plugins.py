@@ -19,10 +19,10 @@ class KeepOff(Plugin):
 
 
 class Likes(Plugin):
-    """Gives the node named in the setting `node` all points, and others none."""
+    """Gives the node named in the setting `node`, or else `favourite`, all points and others none."""
 
     def score(self, task: TaskView, node: NodeView) -> int:
-        return FULL_SCORE if node.name == self.settings["node"] else 0
+        return FULL_SCORE if node.name == self.settings.get("node", "favourite") else 0
 
 
 class Broken(Plugin):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import islice
 from typing import TypeVar
 
 import typer
@@ -21,6 +22,9 @@ from rota.model.job import Job
 from rota.model.quantities import QuantityError, parse_bytes, parse_timestamp_ms
 
 R = TypeVar("R")
+
+_COMPARED = 10_000
+"""Names that a mistyped one is compared with: a guess isn't worth seconds."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,7 @@ def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:
         rank = _rank_named(name, record.job)
         if rank is not None:
             return Subject(name, record.job.id, rank)
-    meant = get_close_matches(name, _known_names(records), n=1)
+    meant = get_close_matches(name, list(islice(_known_names(records), _COMPARED)), n=1)
     raise InputError(
         file,
         f'there is no job named "{name}"',
@@ -89,12 +93,10 @@ def _rank_named(name: str, job: Job) -> int | None:
     return int(rank) if is_task else None
 
 
-def _known_names(records: ClusterRecords) -> list[str]:
-    return [
-        name
-        for record in records.jobs
-        for name in (record.job.task_names if record.job.tasks_are_jobs else (record.job.id,))
-    ]
+def _known_names(records: ClusterRecords) -> Iterator[str]:
+    for record in records.jobs:
+        job = record.job
+        yield from job.task_names if job.tasks_are_jobs else (job.id,)
 
 
 def _parsed(option: str, parse: Callable[[object], R], text: str) -> R:

@@ -80,7 +80,12 @@ def request_text(job: Job) -> str:
     groups = job.template.groups
     if job.template.task_count == 1:
         return _spec_text(groups[0].spec)
-    return "; ".join(f"{count_text(group.count, 'task')}, each {_spec_text(group.spec)}" for group in groups)
+    return "; ".join(
+        f"{group.count:,} tasks, each {_spec_text(group.spec)}"
+        if group.count > 1
+        else f"1 task of {_spec_text(group.spec)}"
+        for group in groups
+    )
 
 
 def _spec_text(spec: TaskSpec) -> str:
@@ -160,6 +165,11 @@ def _topology(reason: Reason) -> str:
     return f"no room for {count_text(reason.asked, 'task')} {_layout(reason.detail or reason.subject)}"
 
 
+def _topology_beyond(reason: Reason) -> str:
+    tasks = count_text(reason.asked, "task")
+    return f"beyond capacity: {tasks} {_layout(reason.detail)}, {reason.available} fit when all is idle"
+
+
 def _layout(rules: str) -> str:
     """`zone: same, rack: 2` in words."""
     return " and ".join(_layout_of(*rule.partition(": ")[::2]) for rule in rules.split(", "))
@@ -226,6 +236,7 @@ _REASONS: dict[Code, Callable[[Reason], str]] = {
         f"gang beyond capacity: {r.asked} tasks start together, {r.available} fit when all is idle"
     ),
     Code.TOPOLOGY: _topology,
+    Code.TOPOLOGY_BEYOND_CAPACITY: _topology_beyond,
     Code.QUOTA: _quota,
     Code.QUOTA_BEYOND: _quota_beyond,
     Code.PARTNER: lambda r: f"waits for its partner {r.subject}",

@@ -39,6 +39,10 @@ class Compiler:
         self._works: dict[int, Work] = {}
         self._footprints: dict[int, Footprint] = {}
 
+    def know(self, template: JobTemplate) -> None:
+        """Prepares for a job that neither runs nor waits."""
+        self._topology.prepare((template.namespace, group.spec) for group in template.groups)
+
     def enter(self, scheduler: SchedulerPolicy, queue: QueuePolicy) -> None:
         """What is compiled from here on is for this queue of this scheduler."""
         if scheduler is not self._scheduler:

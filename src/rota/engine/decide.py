@@ -21,6 +21,7 @@ from rota.engine.board import Board
 from rota.engine.books import Books
 from rota.engine.compile import Compiler
 from rota.engine.evict import Evictor
+from rota.engine.idle import IdleCluster
 from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
 from rota.engine.outside import OutsidePlugins
 from rota.engine.place import Seat, Work, place, place_equal
@@ -84,6 +85,8 @@ class Cycle:
         self._policy = policy
         self._now_ms = now_ms
         self._filters = plugins.filters
+        self._plugins = plugins
+        self._idle: IdleCluster | None = None
         self._watch = watch
         self._outside = OutsidePlugins(plugins)
         self._board = Board(snapshot)
@@ -229,11 +232,17 @@ class Cycle:
             placed = int(self._place_one(run, work))
         if placed or self._place_by_evicting(run, work):
             return max(placed, 1)
+
+        def room_when_idle() -> int:
+            if self._idle is None:
+                self._idle = IdleCluster(self.snapshot, self._policy, self._plugins)
+            return self._idle.room_for(lane.key, job, self._scheduler, self._queue)
+
         quota = self._books.refusal(job.template, work)
         if quota is not None:
             self._refuse(run.cursor, _verdict_of(quota))
         else:
-            self._refuse(run.cursor, *verdict_of(work, self._board, self._filters))
+            self._refuse(run.cursor, *verdict_of(work, self._board, self._filters, room_when_idle))
         return 0
 
     def _not_yet(self, job: Job) -> Reason | None:

@@ -79,12 +79,34 @@ class Evictor:
             reclaimed = self._take_back(job, priority, work)
             return None if reclaimed is None else (*reclaimed, EvictionCause.RECLAIMED)
         done = self.preempted(job, priority, allowed)
-        return None if done is None else (allowed, done, EvictionCause.PREEMPTED)
+        if done is not None:
+            return allowed, done, EvictionCause.PREEMPTED
+        done = self._reclaimed_from_borrowers(job, priority, allowed)
+        return None if done is None else (allowed, done, EvictionCause.RECLAIMED)
 
     def preempted(self, job: Job, priority: int, work: Work) -> Preempted | None:
         if not may_preempt(job.template, priority):
             return None
         return preempt(work, self._board, self.victims, self._eligible(job, priority))
+
+    def _reclaimed_from_borrowers(self, job: Job, priority: int, work: Work) -> Preempted | None:
+        """The quotas would allow it, but the nodes are short: borrowers make room for an owner."""
+        if not self._books.quotas.any or self._reclaim is Reclaim.NEVER:
+            return None
+        if not self._books.may_reclaim(job.template, work):
+            return None
+        eligible = np.zeros(len(self.victims.running), dtype=np.bool_)
+        charged = []
+        for unit in self._quota_holders(job, priority, work):
+            if not self._is_own(job.template, unit) and any(map(self._borrows, unit.tasks)):
+                eligible[list(unit.tasks)] = True
+                self._credit(unit.tasks, -1)
+                charged.append(unit)
+        for unit in charged:
+            self._credit(unit.tasks, 1)
+        if may_preempt(job.template, priority):
+            eligible |= self._eligible(job, priority)
+        return preempt(work, self._board, self.victims, eligible)
 
     def _eligible(self, job: Job, priority: int) -> Bools:
         """Running tasks that this job may evict: lower in class, preemptible, run long enough, and

@@ -108,7 +108,7 @@ class Shares:
                 if name in row and row[name] in place:
                     amounts[place[row[name]]] = amount * factor
             path = tuple(usage.path.split("/"))
-            for prefix in {path, path[:1], path[-1:]}:
+            for prefix in {path, path[:1], user_path(path[-1])} if len(path) > 1 else {path}:
                 past = self._past.get(prefix)
                 self._past[prefix] = amounts if past is None else past + amounts
 
@@ -120,4 +120,9 @@ class Shares:
 
 
 def _paths(template: JobTemplate) -> set[Path]:
-    return {(template.project,), (template.user,), (template.project, template.user)}
+    return {(template.project,), user_path(template.user), (template.project, template.user)}
+
+
+def user_path(user: str) -> Path:
+    """A user whatever the project: apart from any project that happens to have the same name."""
+    return ("", user)

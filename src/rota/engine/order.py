@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from rota.engine.fairshare import Shares
+from rota.engine.fairshare import Shares, user_path
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.policy import Promotion, QueuePolicy, QueueStrategy, TenantKey
@@ -43,7 +43,7 @@ def tenant_path(template: JobTemplate, key: TenantKey) -> tuple[str, ...]:
         case TenantKey.PROJECT:
             return (template.project,)
         case TenantKey.USER:
-            return (template.user,)
+            return user_path(template.user)
         case TenantKey.PROJECT_USER:
             return (template.project, template.user)
 

@@ -25,8 +25,10 @@ class OutsidePlugins:
         """The plugins that the scheduler's policy names, made when first asked for."""
         active = self._active.get(scheduler.name)
         if active is None:
-            made = [(self._make(config), config) for config in scheduler.plugins]
-            chosen = scheduler.selection
+            chosen, configs = scheduler.selection, scheduler.plugins
+            if chosen.plugin and chosen.plugin not in {config.name for config in configs}:
+                configs = (*configs, PluginConfig(chosen.plugin))
+            made = [(self._make(config), config) for config in configs]
             active = self._active[scheduler.name] = tuple(
                 ActivePlugin(
                     plugin, config, chosen.strategy is Strategy.CUSTOM and chosen.plugin == config.name

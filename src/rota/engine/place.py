@@ -8,6 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -161,7 +162,7 @@ def _place_groups(
     apart = _apart_rules(work, board)
     first_move = board.checkpoint()
     left = list(work.counts)
-    order = _largest_first(work)
+    order = _hardest_first(work)
     seats: list[tuple[int, int]] = []
     for seed in seeds:
         mask = seed if within is None else seed & within
@@ -201,10 +202,14 @@ def _place_seed(
     return False
 
 
-def _largest_first(work: Work) -> list[int]:
-    """Large tasks find no room between small ones, small ones do between large ones."""
-    size = [int(signature.largest_share()) for signature in work.signatures]
-    return sorted(range(len(size)), key=lambda group: (-size[group], group))
+def _hardest_first(work: Work) -> list[int]:
+    """Tasks with few nodes to choose from before those with many, large ones before small ones,
+    which still find room between them."""
+    if len(work.signatures) == 1:
+        return [0]
+    nodes = [int(signature.static_mask.sum()) for signature in work.signatures]
+    size = [signature.largest_share() for signature in work.signatures]
+    return sorted(range(len(size)), key=lambda group: (nodes[group], -size[group], group))
 
 
 def _regions(
@@ -217,7 +222,7 @@ def _regions(
         return
     rule, rest = bounding[0], bounding[1:]
     column = board.nodes.topology(rule.key)
-    for chosen in _domain_choices(work, rule, column.codes, len(column.values), within):
+    for chosen in _domain_choices(work, rule, board, within):
         inside = np.isin(column.codes, chosen)
         mask = inside if within is None else inside & within
         held = {int(column.codes[position]) for position in work.placed_at}
@@ -230,24 +235,29 @@ def _regions(
             yield region, seeds + more
 
 
+_CHOICES = 256
+"""How many sets of domains are tried at most, for a job that must lie in so many of them."""
+
+
 def _domain_choices(
-    work: Work, rule: TopologyRule, codes: NDArray[np.int32], domains: int, within: Bools | None
+    work: Work, rule: TopologyRule, board: Board, within: Bools | None
 ) -> Iterator[list[int]]:
     """Sets of domains that could hold the job, those with room for all of it first."""
+    column = board.nodes.topology(rule.key)
+    codes, domains = column.codes, len(column.values)
     room = np.zeros(domains, dtype=np.int64)
     top = np.full(domains, -1, dtype=np.int64)
-    for signature in work.signatures:
+    for signature, count in zip(work.signatures, work.counts, strict=True):
         scores = signature.feasible_scores(within)
         at = np.flatnonzero((scores >= 0) & (codes >= 0))
-        np.add.at(room, codes[at], signature.capacity(at))
+        fitting = np.zeros(domains, dtype=np.int64)
+        np.add.at(fitting, codes[at], signature.capacity(at))
+        room += np.minimum(fitting, count)
         np.maximum.at(top, codes[at], scores[at])
     held = sorted({int(codes[position]) for position in work.placed_at} - {-1})
     if rule.mode is TopologyMode.SAME:
-        candidates = held or list(range(domains))
-        fitting = [domain for domain in candidates if room[domain] >= work.needed]
-        whole = work.total
-        fitting.sort(key=lambda d: (room[d] < whole, 0 if room[d] >= whole else -room[d], -top[d], d))
-        for domain in fitting:
+        fitting_domains = [d for d in held or range(domains) if room[d] >= work.needed]
+        for domain in sorted(fitting_domains, key=lambda d: (-room[d], -top[d], d)):
             yield [domain]
         return
     others = sorted(
@@ -255,4 +265,6 @@ def _domain_choices(
     )
     wanted = rule.count - len(held)
     if 0 <= wanted <= len(others):
-        yield sorted(held + others[:wanted])
+        # In this order the roomiest come first, then those that differ from them by little.
+        for chosen in islice(combinations(others, wanted), _CHOICES):
+            yield sorted([*held, *chosen])

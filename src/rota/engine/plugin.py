@@ -48,6 +48,8 @@ class Concern(Enum):
 
     AFFINITY = "affinity"
     TAINTS = "taints"
+    CONDITION = "condition"
+    """A state of the node that passes."""
     OTHER = "other"
 
 
@@ -65,12 +67,19 @@ class NodeFilter(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False)
+class Rating:
+    values: Int64s
+    weight: int = 1
+    """Of all that was wished for, against wishes about other jobs that share the criterion."""
+
+
 class NodeScore(Protocol):
     """Rates nodes by what they are, 0 to FULL_SCORE, under one of the criteria."""
 
     criterion: str
 
-    def rate(self, task: TaskView, nodes: NodeColumns) -> Int64s | None:
+    def rate(self, task: TaskView, nodes: NodeColumns) -> Rating | None:
         """None: all alike."""
         ...
 

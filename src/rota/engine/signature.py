@@ -77,6 +77,8 @@ class Signature:
         self.static_mask = self._static_mask()
         self.footprint = topology.footprint(task.template.namespace, task.spec)
         self.domain_rules = self._compile_rules(topology)
+        self._all_wishes = self.domain_rules.wish_weight
+        """Weight of all wishes, about nodes and about other jobs: they share the criterion."""
         self._fixed = self._fixed_criteria()
         self._static = self._static_scores()
         self._live = self._static.copy()
@@ -229,12 +231,6 @@ class Signature:
         satisfied = self.domain_rules.wish_score()
         return satisfied * (FULL // FULL_SCORE) // self._all_wishes
 
-    @property
-    def _all_wishes(self) -> int:
-        """Weight of all wishes, about nodes and about other jobs: they share the criterion."""
-        own = sum(preferred.weight for preferred in self.task.spec.preferred_nodes)
-        return own + self.domain_rules.wish_weight
-
     # -- plugins from outside
 
     def _plugin_part(self) -> Int64s:
@@ -327,12 +323,13 @@ class Signature:
         nodes = self._board.nodes
         found: dict[str, Int64s] = {}
         for one in self._plugins.scores:
-            rated = one.rate(self.task, nodes)
-            if rated is not None:
-                found[one.criterion] = rated * (FULL // FULL_SCORE)
-        if self.domain_rules.wish_weight and "affinity" in found:
-            own = self._all_wishes - self.domain_rules.wish_weight
-            found["affinity"] = found["affinity"] * own // self._all_wishes
+            rating = one.rate(self.task, nodes)
+            if rating is None:
+                continue
+            found[one.criterion] = rating.values * (FULL // FULL_SCORE)
+            if one.criterion == "affinity" and self.domain_rules.wish_weight:
+                self._all_wishes += rating.weight
+                found["affinity"] = found["affinity"] * rating.weight // self._all_wishes
         if self._policy.weights.cost:
             found["cost"] = cheapness(self.demand, nodes)
         return found

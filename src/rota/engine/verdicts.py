@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.place import Work
+from rota.engine.place import Work, place
 from rota.engine.plugin import NodeFilter
 from rota.engine.signature import Signature
 from rota.engine.topology import DomainRules, even_allowed, near_allowed
@@ -29,50 +29,78 @@ class NodeRefusal:
     nodes: Bools
 
 
-def verdict_of(work: Work, board: Board, filters: Sequence[NodeFilter]) -> tuple[Verdict, list[NodeRefusal]]:
+RoomWhenIdle = Callable[[], int]
+"""How many tasks of the job could start together if nothing else ran."""
+
+
+def verdict_of(
+    work: Work, board: Board, filters: Sequence[NodeFilter], room_when_idle: RoomWhenIdle
+) -> tuple[Verdict, list[NodeRefusal]]:
     """Why the job can't start, from the group that has the fewest nodes to go to."""
     if not len(board.nodes):
-        reason = Reason(Code.NO_NODES)
-        return Verdict(Kind.NEVER, (Refusal(reason, 0),)), []
-    verdicts = [_group_verdict(work, group, board, filters) for group in range(len(work.counts))]
-    return min(verdicts, key=lambda found: (found[0].kind is not Kind.NEVER, _room_for(found[1])))
+        return Verdict(Kind.NEVER, (Refusal(Reason(Code.NO_NODES), 0),)), []
+    groups = [group for group, count in enumerate(work.counts) if count]
+    found = min(
+        (_group_refusals(work, group, board, filters) for group in groups),
+        key=lambda refusals: (_is_possible(refusals), _room_for(refusals)),
+    )
+    kind = Kind.NOT_NOW if _is_possible(found) else Kind.NEVER
+    if kind is Kind.NOT_NOW:
+        most = _room_at_best(work, board, found, room_when_idle)
+        if most < work.needed:
+            kind = Kind.NEVER
+            found = _beyond(work, found, most)
+    refusals = _merged(found)
+    counted = tuple(Refusal(refusal.reason, int(refusal.nodes.sum())) for refusal in refusals)
+    return Verdict(kind, counted), refusals
+
+
+def _is_possible(refusals: list[NodeRefusal]) -> bool:
+    return any(refusal.reason.kind is Kind.NOT_NOW for refusal in refusals)
 
 
 def _room_for(refusals: list[NodeRefusal]) -> int:
     return sum(refusal.reason.available for refusal in refusals if refusal.reason.code is Code.GANG)
 
 
-def _group_verdict(
-    work: Work, group: int, board: Board, filters: Sequence[NodeFilter]
-) -> tuple[Verdict, list[NodeRefusal]]:
-    signature = work.signatures[group]
-    refusals = node_refusals(signature, board, filters)
+def _group_refusals(work: Work, group: int, board: Board, filters: Sequence[NodeFilter]) -> list[NodeRefusal]:
+    """A reason for every node; those with room for a task of the group lack room for the rest."""
+    refusals = node_refusals(work.signatures[group], board, filters)
     left = np.ones(len(board.nodes), dtype=np.bool_)
     for refusal in refusals:
         left &= ~refusal.nodes
     if left.any():
-        refusals.append(NodeRefusal(_too_little_room(work, group, board, left), left))
-    possible = any(refusal.reason.kind is Kind.NOT_NOW for refusal in refusals)
-    if possible and work.needed > work.total - work.counts[group]:
-        least = work.needed - (work.total - work.counts[group])
-        most = _room_when_empty(signature, board, refusals)
-        if most < least:
-            possible = False
-            reason = Reason(Code.GANG_BEYOND_CAPACITY, asked=least, available=most)
-            refusals = [
-                NodeRefusal(reason, refusal.nodes)
-                if refusal.reason.code in (Code.GANG, Code.TOPOLOGY)
-                else refusal
-                for refusal in refusals
-            ]
-            if not any(refusal.reason is reason for refusal in refusals):
-                refusals.append(NodeRefusal(reason, np.zeros(len(board.nodes), dtype=np.bool_)))
-    refusals = _merged(refusals)
-    verdict = Verdict(
-        Kind.NOT_NOW if possible else Kind.NEVER,
-        tuple(Refusal(refusal.reason, int(refusal.nodes.sum())) for refusal in refusals),
-    )
-    return verdict, refusals
+        refusals.append(NodeRefusal(_too_little_room(work, board), left))
+    return refusals
+
+
+def _too_little_room(work: Work, board: Board) -> Reason:
+    checkpoint = board.checkpoint()
+    least = Work(work.signatures, work.counts, 1, work.topology, work.placed_at)
+    seats = place(least, board)
+    board.rollback(checkpoint)
+    code = Code.TOPOLOGY if work.topology else Code.GANG
+    return Reason(code, _topology_key(work), work.needed, len(seats or ()), _topology_text(work))
+
+
+def _room_at_best(work: Work, board: Board, refusals: list[NodeRefusal], room_when_idle: RoomWhenIdle) -> int:
+    """How many tasks could ever start together. By amounts where only these matter, else by trying
+    it on an idle cluster."""
+    if work.needed == 1 and not work.topology:
+        return 1
+    signature = work.signatures[0]
+    if len(work.signatures) == 1 and not work.topology and not signature.domain_rules.any:
+        return _room_when_empty(signature, board, refusals)
+    return room_when_idle() - len(work.placed_at)
+
+
+def _beyond(work: Work, refusals: list[NodeRefusal], most: int) -> list[NodeRefusal]:
+    """The same refusals, with a reason that will not pass for the nodes that have room."""
+    code = Code.TOPOLOGY_BEYOND_CAPACITY if work.topology else Code.GANG_BEYOND_CAPACITY
+    reason = Reason(code, _topology_key(work), work.needed, max(0, most), _topology_text(work))
+    others = [one for one in refusals if one.reason.code not in (Code.GANG, Code.TOPOLOGY)]
+    left = ~np.logical_or.reduce([one.nodes for one in others]) if others else refusals[0].nodes
+    return [*others, NodeRefusal(reason, left)]
 
 
 def _merged(refusals: list[NodeRefusal]) -> list[NodeRefusal]:
@@ -85,13 +113,8 @@ def _merged(refusals: list[NodeRefusal]) -> list[NodeRefusal]:
     return [NodeRefusal(reason, nodes[reason]) for reason in ordered]
 
 
-def _too_little_room(work: Work, group: int, board: Board, left: Bools) -> Reason:
-    signature = work.signatures[group]
-    if work.topology:
-        rule = work.topology[0]
-        return Reason(Code.TOPOLOGY, rule.key, asked=work.needed, detail=_topology_text(work))
-    room = int(signature.capacity(np.flatnonzero(left)).sum())
-    return Reason(Code.GANG, asked=work.needed, available=min(room, work.needed))
+def _topology_key(work: Work) -> str:
+    return work.topology[0].key if work.topology else ""
 
 
 def _topology_text(work: Work) -> str:

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 
 class Escaped(Exception):
-    """The call raised what would have ended the process, such as SystemExit."""
+    """The call raised what callers can't be asked to handle: what ends processes, as SystemExit
+    does, or an error that fails when it is shown."""
 
 
 class TimeLimit:
@@ -35,9 +36,7 @@ class TimeLimit:
             raise TimeoutError(f"took longer than {self._seconds:g} s")
         if outcome.error is None:
             return outcome.value
-        if isinstance(outcome.error, Exception):
-            raise outcome.error
-        raise Escaped(f"raised {type(outcome.error).__name__}: {outcome.error}") from outcome.error
+        raise outcome.error
 
     def __enter__(self) -> TimeLimit:
         return self
@@ -52,7 +51,7 @@ class TimeLimit:
 
 class _Outcome(NamedTuple):
     value: object
-    error: BaseException | None
+    error: Exception | None
 
 
 class _Interrupt(BaseException):
@@ -92,4 +91,13 @@ def _outcome_of(call: Callable[[], object]) -> _Outcome:
     try:
         return _Outcome(call(), None)
     except BaseException as error:
-        return _Outcome(None, error)
+        return _Outcome(None, _harmless(error))
+
+
+def _harmless(error: BaseException) -> Exception:
+    name = type(error).__name__
+    try:
+        text = str(error)
+    except BaseException:
+        return Escaped(f"raised {name}, which cannot be shown")
+    return error if isinstance(error, Exception) else Escaped(f"raised {name}: {text}")

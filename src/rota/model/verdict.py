@@ -52,6 +52,7 @@ class Code(Enum):
     GANG = "gang"
     GANG_BEYOND_CAPACITY = "gang beyond capacity"
     TOPOLOGY = "topology"
+    TOPOLOGY_BEYOND_CAPACITY = "topology beyond capacity"
     QUOTA = "quota"
     QUOTA_BEYOND = "quota beyond"
     PARTNER = "partner"
@@ -109,6 +110,7 @@ RULES: dict[Code, Rule] = {
     Code.GANG: _not_now("gang", *_ROOM),
     Code.GANG_BEYOND_CAPACITY: _never("gang", *_CLUSTER),
     Code.TOPOLOGY: _not_now("topology", *_ROOM),
+    Code.TOPOLOGY_BEYOND_CAPACITY: _never("topology", *_CLUSTER),
     Code.QUOTA: _not_now("quota", Unblock.TASK_ENDED, *_POLICY),
     Code.QUOTA_BEYOND: _never("quota", *_POLICY),
     Code.PARTNER: _not_now("partner", Unblock.TASK_PLACED),

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rota.engine.plugin import FULL_SCORE, Bools, Concern, Int64s, TaskView
+from rota.engine.plugin import FULL_SCORE, Bools, Concern, Rating, TaskView
 from rota.model.selectors import NodeTerm
 from rota.model.taints import Effect, tolerated
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NODE_KEY, NodeColumns
+
+_SOFT_TAINT_WEIGHT = 100
 
 
 class NodeAffinityFilter:
@@ -34,20 +36,20 @@ class NodeAffinityScore:
 
     criterion = "affinity"
 
-    def rate(self, task: TaskView, nodes: NodeColumns) -> Int64s | None:
+    def rate(self, task: TaskView, nodes: NodeColumns) -> Rating | None:
         wishes = [
             (preferred.weight, term_holds(preferred.term, nodes)) for preferred in task.spec.preferred_nodes
         ]
         clean = _without_soft_taints(task, nodes)
         if clean is not None:
-            wishes.append((FULL_SCORE // 10, clean))
+            wishes.append((_SOFT_TAINT_WEIGHT, clean))
         total = sum(weight for weight, _ in wishes)
         if not total:
             return None
         fulfilled = np.zeros(len(nodes), dtype=np.int64)
         for weight, holds in wishes:
             fulfilled += weight * holds
-        return fulfilled * FULL_SCORE // total
+        return Rating(fulfilled * FULL_SCORE // total, total)
 
 
 def _without_soft_taints(task: TaskView, nodes: NodeColumns) -> Bools | None:

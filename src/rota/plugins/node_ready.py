@@ -8,7 +8,7 @@ from rota.snapshot.nodes import NodeColumns
 
 
 class NodeReadyFilter:
-    concern = Concern.OTHER
+    concern = Concern.CONDITION
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         return nodes.ready & ~nodes.cordoned

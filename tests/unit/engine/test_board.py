@@ -189,7 +189,10 @@ class TestOffers:
 class TestCursor:
     def test_it_starts_where_the_last_task_was_started(self) -> None:
         made = Workbench(
-            Cluster().nodes("a b c", cpu=9).running("x", on=["b"], started=-5).running("y", on=["c"], started=-9)
+            Cluster()
+            .nodes("a b c", cpu=9)
+            .running("x", on=["b"], started=-5)
+            .running("y", on=["c"], started=-9)
         )
         assert made.board.cursor == made.at("b")
 
@@ -240,6 +243,8 @@ def test_a_task_fits_where_every_row_has_enough(cpu: int, fits: bool) -> None:
 
 
 def test_a_task_fits_where_what_it_does_not_ask_for_is_overbooked() -> None:
-    made = Workbench(Cluster().node("n", cpu=7, memory="1Gi").running("r", on=["n"], memory="2Gi").job("j", cpu=1))
+    made = Workbench(
+        Cluster().node("n", cpu=7, memory="1Gi").running("r", on=["n"], memory="2Gi").job("j", cpu=1)
+    )
     assert made.board.free[rows.MEMORY, 0] < 0
     assert made.board.fits(0, made.signature("j").demand)

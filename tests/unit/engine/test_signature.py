@@ -96,7 +96,9 @@ class Slowly:
             for row in (rows.CPU, rows.MEMORY, rows.GPU_MILLI, rows.SHARES)
         ]
         whole = not nodes.exists[at]
-        return nodes.specs[at].price_micro_per_hour * (Fraction(1) if whole else min(max(shares), Fraction(1)))
+        return nodes.specs[at].price_micro_per_hour * (
+            Fraction(1) if whole else min(max(shares), Fraction(1))
+        )
 
     def left(self, row: int, at: int) -> Fraction:
         free = int(self.bench.board.free[row, at] - self.demand.take[row])
@@ -122,9 +124,7 @@ class Slowly:
 
     def affinity(self, at: int) -> Fraction:
         node = self.bench.nodes.specs[at]
-        wishes = [
-            (wish.weight, wish.term.labels.selects(node.labels)) for wish in self.spec.preferred_nodes
-        ]
+        wishes = [(wish.weight, wish.term.labels.selects(node.labels)) for wish in self.spec.preferred_nodes]
         soft = [
             [t for t in spec.taints if t.effect is Effect.PREFER_NO_SCHEDULE]
             for spec in self.bench.nodes.specs
@@ -270,7 +270,9 @@ class TestStruckOff:
         assert bench.best("j") == "a"
 
     def test_a_refused_node_stays_refused_when_it_gets_room(self) -> None:
-        made = Cluster().node("a", cpu=4, taints=["x:NoSchedule"]).running("r", on=["a"], cpu=4).job("j", cpu=1)
+        made = (
+            Cluster().node("a", cpu=4, taints=["x:NoSchedule"]).running("r", on=["a"], cpu=4).job("j", cpu=1)
+        )
         bench = Workbench(made)
         assert bench.best("j") is None
         bench.board.lift(0, bench.snapshot.demand(bench.job("r").template.groups[0].spec), NO_FOOTPRINT, ())

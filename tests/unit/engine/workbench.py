@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rota.engine.board import Board
 from rota.engine.decide import Cycle
 from rota.engine.place import Work
-from rota.engine.plugin import Plugins, TaskView
-from rota.engine.signature import ActivePlugin, Signature
+from rota.engine.plugin import ActivePlugin, Plugins, TaskView
+from rota.engine.signature import Signature
 from rota.engine.topology import Footprint, Topology
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job

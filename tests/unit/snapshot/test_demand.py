@@ -79,7 +79,9 @@ def test_a_row_that_is_not_asked_for_is_met_even_where_it_is_overbooked() -> Non
 
 def test_the_short_list_of_rows_is_the_vector_without_the_rest() -> None:
     found = demand(cpu=1, gpu=0.5, extended={"fpga": 1})
-    assert dict(found.asked) == {row: int(found.need[row]) for row in range(len(INDEX)) if found.need[row] > 0}
+    assert dict(found.asked) == {
+        row: int(found.need[row]) for row in range(len(INDEX)) if found.need[row] > 0
+    }
 
 
 def test_scores_are_made_of_cpu_memory_gpu_and_slots() -> None:

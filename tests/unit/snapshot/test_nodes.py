@@ -193,7 +193,9 @@ def test_pools_backends_and_gpu_models_are_columns_as_well() -> None:
 
 
 def test_nodes_with_equal_taints_share_one_set() -> None:
-    nodes = columns(Cluster().nodes("a c", taints=["x:NoSchedule"]).node("b").node("d", taints=["y:NoExecute"]))
+    nodes = columns(
+        Cluster().nodes("a c", taints=["x:NoSchedule"]).node("b").node("d", taints=["y:NoExecute"])
+    )
     assert nodes.taint_sets == ((taint("x:NoSchedule"),), (), (taint("y:NoExecute"),))
     assert nodes.taint_set.tolist() == [0, 1, 0, 2]
 

@@ -10,7 +10,10 @@ from tests.words import NOW_MS, tasks
 
 def test_tasks_come_by_job_and_rank_whatever_order_the_records_have() -> None:
     cluster = (
-        Cluster().nodes("m n", cpu=9).running("b", on=["n", "m"], started=-5).running("a", on=["n"], started=-9)
+        Cluster()
+        .nodes("m n", cpu=9)
+        .running("b", on=["n", "m"], started=-5)
+        .running("a", on=["n"], started=-9)
     )
     running = snapshot_of(cluster.records).running
     assert [(one.job.id, one.placement.rank) for one in running.tasks] == [("a", 0), ("b", 0), ("b", 1)]

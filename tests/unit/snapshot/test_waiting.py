@@ -127,7 +127,12 @@ class TestGangsOfWhichSomeRun:
 
     def test_those_with_other_tasks_left_are_not_equal(self) -> None:
         waiting = WaitingJobs()
-        for record in [partly(name="a"), partly((0,), name="b"), partly((1,), name="c"), partly((0,), name="d")]:
+        for record in [
+            partly(name="a"),
+            partly((0,), name="b"),
+            partly((1,), name="c"),
+            partly((0,), name="d"),
+        ]:
             waiting.add(record)
         assert [names(lane) for lane in waiting.lanes()] == [["a"], ["b", "d"], ["c"]]
         assert waiting.task_count == 5 + 3 * 4

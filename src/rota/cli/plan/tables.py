@@ -68,12 +68,12 @@ def _task_count(view: PlanView, jobs: Iterable[JobId], count: int) -> Text:
 
 def _nodes_text(view: PlanView, bindings: Iterable[Binding]) -> Text:
     nodes = [binding.node for binding in bindings]
-    started = [node for node in nodes if view.is_started(node)]
-    ready = [node for node in nodes if not view.is_started(node)]
+    new = [node for node in nodes if view.must_be_started(node)]
+    ready = [node for node in nodes if not view.must_be_started(node)]
     text = Text(fold_counted(ready))
-    if started:
+    if new:
         text.append("; " if ready else "")
-        text.append(f"to be started: {fold_counted(started)}", style=PASSING)
+        text.append(f"to be started: {fold_counted(new)}", style=PASSING)
     return text
 
 
@@ -109,7 +109,7 @@ def _placed_wide(view: PlanView) -> RenderableType:
 
 
 def _readiness(view: PlanView, node: NodeName) -> Text:
-    if not view.is_started(node):
+    if not view.must_be_started(node):
         return Text("now")
     startup_ms = view.startup_ms(node)
     return Text(f"in {format_duration(startup_ms)}" if startup_ms else "to be started", style=PASSING)
@@ -179,7 +179,7 @@ def _refused_count(refusal: Refusal) -> str:
 def summary(view: PlanView) -> Text:
     asked, placed = view.asked_count, len(view.plan.bindings)
     nodes = view.used_nodes()
-    started = [node for node in nodes if view.is_started(node)]
+    new = [node for node in nodes if view.must_be_started(node)]
     text = Text()
     if asked:
         text.append(
@@ -187,8 +187,8 @@ def summary(view: PlanView) -> Text:
         )
         if placed:
             text.append(f" on {count_text(len(nodes), 'node')}")
-        if started:
-            text.append(f" ({len(started):,} to be started)", style=PASSING)
+        if new:
+            text.append(f" ({len(new):,} to be started)", style=PASSING)
     else:
         text.append("no task waited to be placed")
     if view.plan.evictions:
@@ -197,15 +197,13 @@ def summary(view: PlanView) -> Text:
     if waiting:
         verb = "waits" if waiting == 1 else "wait"
         text.append(", ").append(f"{count_text(waiting, 'job')} {verb}", style=PASSING)
-    text.append(_cost_text(view, nodes, started))
+    text.append(_cost_text(view, nodes, new))
     return text
 
 
-def _cost_text(view: PlanView, nodes: Sequence[NodeName], started: Sequence[NodeName]) -> str:
+def _cost_text(view: PlanView, nodes: Sequence[NodeName], new: Sequence[NodeName]) -> str:
     """What the nodes in use cost, and how much of that the plan adds."""
-    total, added = (
-        sum(view.node_spec(node).price_micro_per_hour for node in some) for some in (nodes, started)
-    )
+    total, added = (sum(view.node_spec(node).price_micro_per_hour for node in some) for some in (nodes, new))
     if not total:
         return ""
     return f" · {price_text(total)}" + (f" ({format_price(added)} new)" if added else "")

@@ -80,8 +80,8 @@ class PlanView:
         nodes = self._snapshot.nodes
         return nodes.specs[nodes.position[node]]
 
-    def is_started(self, node: NodeName) -> bool:
-        """Whether the node is yet to be started, from an offer."""
+    def must_be_started(self, node: NodeName) -> bool:
+        """Whether the node is so far only on offer."""
         nodes = self._snapshot.nodes
         return not bool(nodes.exists[nodes.position[node]])
 

@@ -1,0 +1,84 @@
+"""The cluster as it would be with nothing running and every node back: could the job ever start?
+
+What keeps a job back only for now is left out: other jobs, nodes that are down, taints of a passing
+condition, plugins' opinions, and wishes for company that may yet come.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from msgspec.structs import replace
+
+from rota.engine.board import Board
+from rota.engine.compile import Compiler
+from rota.engine.outside import OutsidePlugins
+from rota.engine.place import Work, place
+from rota.engine.plugin import Concern, Plugins
+from rota.engine.topology import affinity_group
+from rota.model.job import Job, JobTemplate
+from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
+from rota.model.taints import Toleration
+from rota.model.task import TaskSpec
+from rota.snapshot.running import build_running
+from rota.snapshot.state import Snapshot
+from rota.snapshot.waiting import LaneKey, WaitingJobs, replace_template
+
+
+class IdleCluster:
+    """Built when first asked, which is seldom: a gang was refused that isn't a matter of amounts."""
+
+    def __init__(self, snapshot: Snapshot, policy: Policy, plugins: Plugins) -> None:
+        self._policy = policy
+        filters = tuple(one for one in plugins.filters if one.concern is not Concern.CONDITION)
+        self._plugins = Plugins(filters, plugins.scores)
+        self._snapshot = replace_running(snapshot)
+        self._board = Board(self._snapshot)
+        passing = {taint.key for taints in snapshot.nodes.taint_sets for taint in taints if taint.is_passing}
+        self._bears = tuple(Toleration(key, exists=True) for key in sorted(passing))
+
+    def room_for(self, key: LaneKey, job: Job, scheduler: SchedulerPolicy, queue: QueuePolicy) -> int:
+        """How many tasks of the job could start together; at most all that it has."""
+        plain = replace(scheduler, plugins=())
+        template = self._without_company(key.template)
+        compiler = Compiler(
+            self._snapshot, self._board, self._policy, self._plugins, OutsidePlugins(self._plugins)
+        )
+        compiler.know(template)
+        compiler.enter(plain, queue)
+        work = compiler.compiled(replace_template(key, template), job)
+        counts = tuple(group.count for group in template.groups)
+        least = Work(work.signatures, counts, 1, work.topology)
+        checkpoint = self._board.checkpoint()
+        seats = place(least, self._board)
+        self._board.rollback(checkpoint)
+        return len(seats or ())
+
+    def _without_company(self, template: JobTemplate) -> JobTemplate:
+        """Only what the job's own tasks demand of each other is left of its rules about jobs."""
+
+        def own(spec: TaskSpec) -> TaskSpec:
+            terms = tuple(
+                term
+                for term in spec.job_affinity
+                if term.is_required
+                and affinity_group(term, template.namespace).includes(template.namespace, spec.labels)
+            )
+            tolerations = spec.tolerations + self._bears
+            return replace(spec, job_affinity=terms, spread=(), tolerations=tolerations)
+
+        groups = tuple(replace(group, spec=own(group.spec)) for group in template.groups)
+        return replace(template, groups=groups)
+
+
+def replace_running(snapshot: Snapshot) -> Snapshot:
+    """The same nodes, with nothing on them and nothing waiting."""
+    return Snapshot(
+        generation=snapshot.generation,
+        nodes=snapshot.nodes,
+        free=snapshot.nodes.capacity.copy(),
+        gpu_free=snapshot.nodes.gpu_capacity.astype(np.int32, copy=True),
+        running=build_running([], snapshot.nodes.position),
+        waiting=WaitingJobs(),
+        usage=(),
+        jobs=snapshot.jobs,
+    )

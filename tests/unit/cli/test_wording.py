@@ -1,0 +1,167 @@
+"""Everything the engine can say has words, and they are short and plain."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.cli.wording import (
+    cause_text,
+    kind_text,
+    outcome_text,
+    passing_text,
+    priority_text,
+    reason_text,
+    remedy_text,
+    request_text,
+)
+from rota.model.explanation import Change, Outcome, Remedy
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job, JobTemplate, TaskGroup
+from rota.model.plan import EvictionCause
+from rota.model.resources import GpuRequest, Resources
+from rota.model.task import TaskSpec
+from rota.model.verdict import Code, Kind, Reason
+
+GIB = 1 << 30
+REASONS = {
+    Reason(Code.NODE_NOT_READY): "node not ready",
+    Reason(Code.NODE_CORDONED): "node cordoned",
+    Reason(Code.OTHER_NODE_NAMED, "n7"): "only node n7 will do",
+    Reason(Code.POOL, "gpu, web"): "not in pool gpu, web",
+    Reason(Code.POOL): "no pool that job, queue and tenant have in common",
+    Reason(Code.BACKEND, "slurm"): "not of backend slurm",
+    Reason(Code.NODE_SELECTOR, "disk=ssd"): "node selector disk=ssd doesn't match",
+    Reason(
+        Code.NODE_AFFINITY, "zone In a,b and gen Gt 3"
+    ): "node affinity zone In a,b and gen Gt 3 doesn't match",
+    Reason(Code.NODE_AFFINITY, "zone In a or rack In r1"): "node affinity zone=a or rack=r1 doesn't match",
+    Reason(Code.TAINT, "dedicated=ml:NoSchedule"): "untolerated taint dedicated=ml:NoSchedule",
+    Reason(Code.PASSING_TAINT, "node.kubernetes.io/not-ready:NoSchedule"): (
+        "untolerated taint node.kubernetes.io/not-ready:NoSchedule"
+    ),
+    Reason(Code.GPU_MODEL, "A100 or H100"): "no GPU of model A100 or H100",
+    Reason(Code.PRICE, asked=500_000, available=1_200_000): "too dear: allows 0.50/h, cheapest 1.20/h",
+    Reason(Code.BEYOND_CAPACITY, "cpu", 64_000, 32_000): (
+        "beyond every such node: asks 64 cpu, largest has 32"
+    ),
+    Reason(Code.BEYOND_CAPACITY, "gpu", 2000): "asks 2 gpu, has none",
+    Reason(Code.BEYOND_CAPACITY, "gpu share", 300): "asks 0.3 of a gpu, has none",
+    Reason(Code.INSUFFICIENT, "cpu", 8000, 6500): "insufficient cpu: asks 8, most free 6.5",
+    Reason(Code.INSUFFICIENT, "memory", 64 * GIB, 64 * GIB - 1): (
+        "insufficient memory: asks 64Gi, most free 63.9Gi"
+    ),
+    Reason(Code.INSUFFICIENT, "memory", 1_234_567_890, 0): "insufficient memory: asks 1.2Gi, most free 0",
+    Reason(Code.INSUFFICIENT, "gpu", 2000, 1000): "insufficient gpu: asks 2, most free 1",
+    Reason(Code.INSUFFICIENT, "gpu share", 500, 200): (
+        "insufficient gpu: asks 0.5 of a device, most free 0.2"
+    ),
+    Reason(Code.INSUFFICIENT, "example.com/fpga", 3, 1): "insufficient example.com/fpga: asks 3, most free 1",
+    Reason(Code.NODE_IN_USE): "node in use: asks to have it to itself",
+    Reason(Code.NODE_EXCLUSIVE): "a job has the node to itself",
+    Reason(Code.PORT_TAKEN, "TCP/8080"): "host port TCP/8080 taken",
+    Reason(Code.JOB_AFFINITY, "zone: app In db"): "no job with app=db in the same zone",
+    Reason(Code.JOB_ANTI_AFFINITY, "host: app In web"): "anti-affinity: a job with app=web in the same host",
+    Reason(Code.RUNNING_ANTI_AFFINITY): "anti-affinity of a job there",
+    Reason(Code.TOPOLOGY_LABEL_MISSING, "rack"): "node has no label rack",
+    Reason(Code.SPREAD, "zone", 1): "spread over zone would be uneven by more than 1",
+    Reason(Code.PLUGIN, "licences", detail="no licence\nfor \x1b[31mmatlab"): "no licence for [31mmatlab",
+    Reason(Code.PLUGIN, "licences"): "refused, without a word why",
+    Reason(Code.GANG, asked=8, available=5): "room for 5 of the 8 tasks that start together",
+    Reason(Code.GANG_BEYOND_CAPACITY, asked=64, available=48): (
+        "gang beyond capacity: 64 tasks start together, 48 fit when all is idle"
+    ),
+    Reason(Code.TOPOLOGY, "zone", 4, detail="zone: same"): "no room for 4 tasks in one zone",
+    Reason(Code.TOPOLOGY_BEYOND_CAPACITY, "zone", 4, 3, "zone: different"): (
+        "beyond capacity: 4 tasks each in another zone, 3 fit when all is idle"
+    ),
+    Reason(Code.TOPOLOGY, "zone", 4, detail="zone: 2, host: different"): (
+        "no room for 4 tasks in 2 of zone and each in another host"
+    ),
+    Reason(Code.QUOTA, "vision/ada cpu", 8000, 6000): "quota of vision/ada: asks 8 cpu, 6 left",
+    Reason(Code.QUOTA_BEYOND, "vision gpu", 64_000, 8000): "beyond the quota of vision: asks 64 gpu",
+    Reason(Code.PARTNER, "database"): "waits for its partner database",
+    Reason(Code.STRICT_QUEUE, "first"): "behind first, which can't start (strict queue)",
+    Reason(Code.PREEMPTED, "urgent"): "preempted by urgent, queued again",
+    Reason(Code.PREEMPTED): "preempted, queued again",
+    Reason(Code.EVICTED_BY_TAINT): "evicted by a NoExecute taint, queued again",
+    Reason(Code.NO_SCHEDULER, "night", detail="team-a"): (
+        "no scheduler named night for the namespace team-a"
+    ),
+    Reason(Code.NO_SCHEDULER, detail="team-a"): "no scheduler serves the namespace team-a",
+    Reason(Code.NO_NODES): "the cluster has no nodes",
+}
+REMEDIES = {
+    Remedy(Change.RESOURCE, "cpu", 8000, 6000): "ask for at most 6 cpu (asks 8)",
+    Remedy(Change.RESOURCE, "memory", 64 * GIB, 10 * GIB): "ask for at most 10Gi memory (asks 64Gi)",
+    Remedy(Change.RESOURCE, "gpu share", 500, 200): "ask for at most 0.2 of a gpu (asks 0.5)",
+    Remedy(Change.GANG_SIZE, "", 8, 5): "start with 5 tasks (needs 8)",
+    Remedy(Change.GANG_SIZE, "", 2, 1): "start with 1 task (needs 2)",
+    Remedy(Change.TOLERATION, "dedicated=ml:NoSchedule"): "tolerate dedicated=ml:NoSchedule",
+    Remedy(Change.NODE_SELECTOR, "disk=ssd"): "drop the node selector disk=ssd",
+    Remedy(Change.NODE_LABEL, "disk=ssd", node=NodeName("n3")): "give node n3 the label disk=ssd",
+    Remedy(Change.NODE_AFFINITY): "drop the node affinity",
+    Remedy(Change.POOL, "gpu"): "allow the pool gpu",
+    Remedy(Change.GPU_MODEL, "L4"): "allow the GPU model L4",
+    Remedy(Change.JOB_AFFINITY, "zone: app In db"): "drop the affinity over zone with app=db",
+    Remedy(Change.JOB_AFFINITY, "spread over zone"): "drop the spread over zone",
+    Remedy(Change.EXCLUSIVE): "share nodes: drop exclusive",
+    Remedy(Change.PRICE, "", 500_000, 1_200_000): "pay up to 1.20/h a task (allows 0.50/h)",
+    Remedy(Change.TOPOLOGY, "rack"): "drop the topology rule over rack",
+    Remedy(Change.PRIORITY, "", -1000, 1000): "raise the priority to high (is low)",
+}
+
+
+@pytest.mark.covers("why-1")
+@pytest.mark.parametrize(("reason", "text"), REASONS.items(), ids=lambda one: getattr(one, "code", ""))
+def test_reasons(reason: Reason, text: str) -> None:
+    assert reason_text(reason) == text
+
+
+@pytest.mark.covers("why-2")
+@pytest.mark.parametrize(("remedy", "text"), REMEDIES.items(), ids=lambda one: getattr(one, "change", ""))
+def test_remedies(remedy: Remedy, text: str) -> None:
+    assert remedy_text(remedy) == text
+
+
+def test_nothing_is_without_words() -> None:
+    assert {reason.code for reason in REASONS} == set(Code)
+    assert {remedy.change for remedy in REMEDIES} == set(Change)
+    for code in Code:
+        assert reason_text(Reason(code))
+        assert passing_text(Reason(code))
+    for change in Change:
+        assert remedy_text(Remedy(change))
+    assert all(kind_text(kind) for kind in Kind)
+    assert all(cause_text(cause) for cause in EvictionCause)
+    assert all(outcome_text(outcome) for outcome in Outcome)
+
+
+def test_whether_a_reason_can_pass() -> None:
+    assert passing_text(Reason(Code.INSUFFICIENT, "cpu")) == "until a task ends or a node changes or joins"
+    assert passing_text(Reason(Code.NODE_SELECTOR)) == "never, unless a node changes or joins"
+    assert passing_text(Reason(Code.PREEMPTED)) == "until the next cycle comes"
+
+
+def test_a_plugins_long_words_are_cut() -> None:
+    text = reason_text(Reason(Code.PLUGIN, "chatty", detail="no " * 500))
+    assert len(text) == 200
+    assert text.endswith("…")
+
+
+def test_priorities_between_the_classes_are_numbers() -> None:
+    assert priority_text(1000) == "high"
+    assert priority_text(1001) == "1001"
+
+
+def job(*groups: TaskGroup) -> Job:
+    return Job(JobId("job"), JobTemplate(groups))
+
+
+def test_what_a_job_asks_for() -> None:
+    spec = TaskSpec(Resources(32_000, 256 * GIB), gpu=GpuRequest(4, models=("A100",)))
+    assert request_text(job(TaskGroup(spec))) == "32 cpu, 256Gi memory, 4 gpu, model A100"
+    assert request_text(job(TaskGroup(spec, 2))) == "2 tasks, each 32 cpu, 256Gi memory, 4 gpu, model A100"
+    share = TaskSpec(Resources(500), gpu=GpuRequest(1, 300))
+    assert request_text(job(TaskGroup(share), TaskGroup(TaskSpec(), 3))) == (
+        "1 task of 0.5 cpu, 0.3 of a gpu; 3 tasks, each no resources"
+    )

@@ -1,0 +1,33 @@
+"""Only certain models of GPU."""
+
+from typing import Any
+
+import pytest
+
+from rota.model.verdict import Code, Reason
+from rota.plugins.gpu_model import GpuModelFilter
+from tests.builders import Cluster
+from tests.unit.plugins.judging import Judged
+
+pytestmark = pytest.mark.covers("decide-2")
+
+MODELS = Cluster().node("a", gpus=1, gpu_model="A100").node("h", gpus=1, gpu_model="H100").node("none")
+
+
+@pytest.mark.parametrize(
+    ("words", "passes"),
+    [
+        ({"gpu": 1}, ["a", "h", "none"]),
+        ({"gpu": 1, "gpu_models": ["H100"]}, ["h"]),
+        ({"gpu": 0.5, "gpu_models": ["H100", "A100"]}, ["a", "h"]),
+        ({"gpu": 1, "gpu_models": ["B200"]}, []),
+        ({"gpu_models": ["H100"]}, ["a", "h", "none"]),
+    ],
+)
+def test_a_gpu_task_gets_a_model_that_will_do(words: dict[str, Any], passes: list[str]) -> None:
+    assert Judged(GpuModelFilter(), MODELS, **words).passes == passes
+
+
+def test_the_reason_names_the_models() -> None:
+    judged = Judged(GpuModelFilter(), MODELS, gpu=1, gpu_models=["H100", "B200"])
+    assert judged.reasons["a"] == [Reason(Code.GPU_MODEL, "H100 or B200")]

@@ -1,0 +1,60 @@
+"""Nodes whose taints keep the task away."""
+
+import pytest
+
+from rota.model.verdict import Code, Reason
+from rota.plugins.taints import TaintFilter
+from tests.builders import Cluster
+from tests.unit.plugins.judging import Judged
+
+pytestmark = pytest.mark.covers("decide-5")
+
+PRESSURE = "node.kubernetes.io/disk-pressure"
+NODES = (
+    Cluster()
+    .node("clean")
+    .node("drained", taints=["drain:NoExecute"])
+    .node("gpu", taints=["gpu=yes:NoSchedule"])
+    .node("soft", taints=["slow:PreferNoSchedule"])
+    .node("two", taints=["gpu=yes:NoSchedule", "team=ml:NoSchedule"])
+)
+
+
+@pytest.mark.parametrize(
+    ("tolerates", "passes"),
+    [
+        ([], ["clean", "soft"]),
+        (["gpu"], ["clean", "gpu", "soft"]),
+        (["gpu=yes"], ["clean", "gpu", "soft"]),
+        (["gpu=no"], ["clean", "soft"]),
+        (["gpu", "team=ml"], ["clean", "gpu", "soft", "two"]),
+        (["drain:NoSchedule"], ["clean", "soft"]),
+        (["drain:NoExecute"], ["clean", "drained", "soft"]),
+        (["*"], ["clean", "drained", "gpu", "soft", "two"]),
+    ],
+)
+def test_every_hard_taint_must_be_tolerated(tolerates: list[str], passes: list[str]) -> None:
+    assert Judged(TaintFilter(), NODES, tolerates=tolerates).passes == passes
+
+
+def test_the_reason_is_the_first_taint_that_is_not_tolerated() -> None:
+    judged = Judged(TaintFilter(), NODES, tolerates=["gpu"])
+    assert judged.reasons["two"] == [Reason(Code.TAINT, "team=ml:NoSchedule")]
+    assert judged.reasons["drained"] == [Reason(Code.TAINT, "drain:NoExecute")]
+
+
+def test_a_taint_of_a_condition_passes_and_one_that_lasts_comes_first() -> None:
+    nodes = (
+        Cluster()
+        .node("pressed", taints=[f"{PRESSURE}:NoSchedule"])
+        .node("pressed-and-kept", taints=[f"{PRESSURE}:NoSchedule", "team=ml:NoSchedule"])
+    )
+    judged = Judged(TaintFilter(), nodes)
+    assert judged.reasons == {
+        "pressed": [Reason(Code.PASSING_TAINT, f"{PRESSURE}:NoSchedule")],
+        "pressed-and-kept": [Reason(Code.TAINT, "team=ml:NoSchedule")],
+    }
+
+
+def test_a_cluster_without_taints_costs_nothing() -> None:
+    assert Judged(TaintFilter(), Cluster().nodes("a b")).says_all
