@@ -126,6 +126,12 @@ class Board:
                 return False
         return True
 
+    def read_only(self) -> tuple[Int64s, NDArray[np.int32]]:
+        """Views of what is free that nobody can write to, for plugins from outside."""
+        free, gpu_free = self.free.view(), self.gpu_free.view()
+        free.flags.writeable = gpu_free.flags.writeable = False
+        return free, gpu_free
+
     # -- moves
 
     def put(self, position: int, demand: Demand, footprint: Footprint) -> Devices:

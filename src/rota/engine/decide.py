@@ -105,6 +105,8 @@ class Cycle:
         self._cursors: dict[int, Cursor] = {}
         self._bindings: list[Binding] = []
         self._refused: dict[int, Refused] = {}
+        self._in_part: dict[JobId, Verdict] = {}
+        """Jobs of which some tasks start and others wait, and why these do."""
         self._started: set[JobId] = set()
         """Jobs that got something in this cycle."""
 
@@ -122,11 +124,16 @@ class Cycle:
                     asked_again = True
                     self._enter(scheduler, queue)
                     self._serve(again)
-        self._outside.tell(self._bindings, lambda job_id: self.snapshot.jobs[job_id].job)
+        self._outside.tell(self._bindings, self._scheduled)
+
+    def _scheduled(self, job_id: JobId) -> tuple[Job, str]:
+        job = self.snapshot.jobs[job_id].job
+        scheduler = scheduler_for(job.template, self._policy.schedulers)
+        return job, scheduler.name if scheduler else ""
 
     def plan(self) -> Plan:
         lost = self._evictor.lost
-        waiting = [Waiting((job,), verdict) for job, verdict in lost.items()]
+        waiting = [Waiting((job,), verdict) for job, verdict in (self._in_part | lost).items()]
         for refused in self._refused.values():
             jobs = (job.id for job in refused.cursor.jobs[refused.cursor.at :])
             waiting.append(Waiting(tuple(job for job in jobs if job not in lost), refused.verdict))
@@ -292,7 +299,20 @@ class Cycle:
         if seats is None:
             return False
         self._bind(run, work, seats)
+        if len(seats) < work.total:
+            self._in_part[run.head.id] = self._verdict_of_rest(run, work, seats)
         return True
+
+    def _verdict_of_rest(self, run: Run, work: Work, seats: list[Seat]) -> Verdict:
+        """Why the rest of a job waits of which enough has started."""
+        left = tuple(
+            count - sum(seat.group == group for seat in seats) for group, count in enumerate(work.counts)
+        )
+        rest = Work(work.signatures, left, 1, work.topology, tuple(seat.position for seat in seats))
+        quota = self._books.refusal(run.head.template, rest)
+        if quota is not None:
+            return _verdict_of(quota)
+        return verdict_of(rest, self._board, self._filters, lambda: work.total)[0]
 
     def _place_by_evicting(self, run: Run, work: Work) -> bool:
         done = self._evictor.make_room(run.head, run.priority, work)

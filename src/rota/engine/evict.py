@@ -115,10 +115,14 @@ class Evictor:
         preemptible = np.array([template.preemptible for template, _ in running.kinds], dtype=np.bool_)
         ran = self._now_ms - running.started_ms >= self._scheduler.preemption.min_run_ms
         eligible = victims.alive & (victims.priorities < priority) & ran & preemptible[running.spec]
-        spared = self._numbers_of({*job.preempted_by, *self.untouchable, job.id})
+        spared = self._numbers_of({*job.preempted_by, *self.untouchable})
+        if self._snapshot.jobs[job.id].placements:
+            spared += self._numbers_of({job.id})
         return eligible & ~np.isin(running.job, spared) if spared else eligible
 
     def _numbers_of(self, jobs: set[JobId]) -> list[int]:
+        if not jobs:
+            return []
         if self._job_number is None:
             numbered = enumerate(self._snapshot.running.jobs)
             self._job_number = {job.id: number for number, job in numbered}

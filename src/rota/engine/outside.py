@@ -17,7 +17,7 @@ class OutsidePlugins:
         self._plugins = plugins
         self._active: dict[str, tuple[ActivePlugin, ...]] = {}
         self._silenced: set[str] = set()
-        self.faults: list[PluginFault] = []
+        self.faults: dict[PluginFault, None] = {}
         self.current: JobId = JobId("")
         """The job that is being decided on: faults are put down to it."""
 
@@ -52,23 +52,33 @@ class OutsidePlugins:
             if isinstance(error, TimeoutError):
                 # Each further question would cost as much time again.
                 self._silenced.add(name)
-            self.faults.append(PluginFault(name, call, f"{type(error).__name__}: {error}", self.current))
+            # One entry however often it is asked: the same fault comes with every placement.
+            self.faults[PluginFault(name, call, _words_of(error), self.current)] = None
             return None
 
-    def tell(self, bindings: Iterable[Binding], job_of: Callable[[JobId], Job]) -> None:
-        """Tells every active plugin, job by job, what is bound."""
-        active = [one for plugins in self._active.values() for one in plugins]
-        if not active:
+    def tell(self, bindings: Iterable[Binding], scheduled: Callable[[JobId], tuple[Job, str]]) -> None:
+        """Tells the active plugins of each job's scheduler what is bound. `scheduled`: the job and
+        the name of its scheduler."""
+        if not any(self._active.values()):
             return
         by_job: dict[JobId, list[Binding]] = {}
         for binding in bindings:
             by_job.setdefault(binding.job, []).append(binding)
-        for one in active:
-            for job_id, bound in by_job.items():
-                self.current = job_id
-                call = partial(one.plugin.on_job_scheduled, job_of(job_id), bound)
+        for job_id, bound in by_job.items():
+            self.current = job_id
+            job, scheduler = scheduled(job_id)
+            for one in self._active.get(scheduler, ()):
+                call = partial(one.plugin.on_job_scheduled, job, bound)
                 self.ask(one.config.name, "on_job_scheduled", call)
 
 
 def _make(known: Mapping[str, PluginMaker], config: PluginConfig) -> Plugin:
     return known[config.name](dict(config.settings))
+
+
+def _words_of(error: Exception) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        # An error that can't even be shown.
+        return type(error).__name__

@@ -86,7 +86,7 @@ class NodeScore(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StateView:
-    """All nodes as they are at this moment of the decision; arrays are not to be written to."""
+    """All nodes as they are at this moment of the decision. Arrays can't be written to."""
 
     nodes: NodeColumns
     free: Int64s
@@ -128,7 +128,8 @@ class NodeView:
     @property
     def task_count(self) -> int:
         free = int(self._state.free[rows.SHARES, self.position])
-        return 0 if free <= 0 else rows.NODE_SHARES - free
+        # Nothing left: a task has the node to itself.
+        return 1 if free <= 0 else rows.NODE_SHARES - free
 
 
 class Plugin:

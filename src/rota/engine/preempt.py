@@ -11,6 +11,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 from numpy.typing import NDArray
@@ -154,22 +155,54 @@ class Preempted:
 
 
 def preempt(work: Work, board: Board, victims: Victims, eligible: Bools) -> Preempted | None:
-    """Makes room and places the job, both on the board; or changes nothing and gives None."""
+    """Makes room and places the job, both on the board; or changes nothing and gives None.
+
+    Two ways to choose victims on a node are tried where they differ: the largest first, which needs
+    the fewest, and the cheapest first. The better outcome is taken.
+    """
     eligible = eligible & victims.alive
     if not eligible.any():
         return None
     checkpoint = board.checkpoint()
-    chosen = _cheapest_steps(work, board, victims, eligible)
-    if chosen is not None:
-        victims.lift(task for unit in chosen for task in unit.tasks)
-        seats = place(work, board)
-        if seats is not None:
-            if _is_local(work):
-                return Preempted(seats, _spare(chosen, victims))
-            board.rollback(checkpoint)
-            return _spare_by_trial(work, board, victims, chosen)
+    first, *others = _orders(work, victims)
+    best, by = _with_steps(work, board, victims, eligible, first), first
+    for order in others:
         board.rollback(checkpoint)
-    # Rules over domains, or devices, can ask for more than amounts tell: try it with all gone.
+        done = _with_steps(work, board, victims, eligible, order)
+        if done is not None and (best is None or _loss(done.victims) < _loss(best.victims)):
+            best, by = done, order
+        elif best is not None:
+            # The board has to hold what is answered: the better one is done again.
+            board.rollback(checkpoint)
+            best = _with_steps(work, board, victims, eligible, by)
+    return best or _with_everyone(work, board, victims, eligible)
+
+
+def _loss(units: list[Unit]) -> tuple[int, int, int]:
+    """What the eviction of these costs: how many go, how high their class is, how long they ran."""
+    tasks = sum(len(unit.tasks) for unit in units)
+    highest = max((unit.priority for unit in units), default=-(1 << 62))
+    return tasks, highest, -min((unit.started_ms for unit in units), default=0)
+
+
+def _with_steps(
+    work: Work, board: Board, victims: Victims, eligible: Bools, order: VictimOrder
+) -> Preempted | None:
+    checkpoint = board.checkpoint()
+    chosen = _cheapest_steps(work, board, victims, eligible, order)
+    if chosen is None:
+        return None
+    victims.lift(task for unit in chosen for task in unit.tasks)
+    seats = place(work, board)
+    if seats is not None and _is_local(work):
+        return Preempted(seats, _spare(chosen, victims))
+    board.rollback(checkpoint)
+    return None if seats is None else _spare_by_trial(work, board, victims, chosen)
+
+
+def _with_everyone(work: Work, board: Board, victims: Victims, eligible: Bools) -> Preempted | None:
+    """Rules over domains, or devices, can ask for more than amounts tell: try it with all gone."""
+    checkpoint = board.checkpoint()
     candidates, together = victims.candidates(eligible)
     everyone = victims.units(candidates.tolist(), together.tolist())
     victims.lift(task for unit in everyone for task in unit.tasks)
@@ -222,13 +255,15 @@ def _spare_by_trial(work: Work, board: Board, victims: Victims, chosen: list[Uni
     return Preempted(seats, needed)
 
 
-def _cheapest_steps(work: Work, board: Board, victims: Victims, eligible: Bools) -> list[Unit] | None:
+def _cheapest_steps(
+    work: Work, board: Board, victims: Victims, eligible: Bools, order: VictimOrder
+) -> list[Unit] | None:
     """The units to evict for the largest group, by amounts alone; None: there aren't enough.
 
-    For every node its candidates are put in order (few with them, large, low class, young), and the
-    room after each is summed up. A step is what it takes to gain room for one more task.
+    For every node its candidates are put in order, and the room after each is summed up. A step is
+    what it takes to gain room for one more task.
     """
-    group = max(range(len(work.counts)), key=lambda g: (work.signatures[g].largest_share(), -g))
+    group = _largest_group(work)
     signature = work.signatures[group]
     candidates, together = victims.candidates(eligible)
     there = signature.static_mask[victims.running.node[candidates]]
@@ -239,8 +274,8 @@ def _cheapest_steps(work: Work, board: Board, victims: Victims, eligible: Bools)
     wanted, least = work.total - free_room, work.needed - free_room
     if len(work.counts) > 1:
         wanted, least = work.counts[group] - free_room, 1
-    order = _victim_order(candidates, together, victims, signature.demand)
-    candidates, together = candidates[order], together[order]
+    ranked = _ranked(candidates, together, victims, board, signature.demand, order)
+    candidates, together = candidates[ranked], together[ranked]
     steps = _Steps(board, victims, signature, candidates, together)
     picked: list[int] = []
     gained = 0
@@ -268,7 +303,7 @@ class _Steps:
         ends = np.flatnonzero(room > before)
         begins = np.r_[0, ends[:-1] + 1] if len(ends) else ends
         begins = np.maximum(begins, starts[owner[ends]])
-        cost = np.r_[0, np.cumsum(together)]
+        cost = np.r_[0, np.cumsum(_tasks_lost(victims, candidates, together, node))]
         self._ends = (ends + 1).tolist()
         self._begins = begins.tolist()
         self._gains = (room - before)[ends].tolist()
@@ -307,25 +342,68 @@ class _Steps:
         return self._begins[step], self._ends[step], self._gains[step]
 
 
-def _victim_order(candidates: Int64s, together: Int64s, victims: Victims, demand: Demand) -> Int64s:
-    """By node, and on each node those first that it costs least to lose."""
+class VictimOrder(Enum):
+    """Who goes first on a node, after those who take the fewest others along."""
+
+    LARGEST = "largest"
+    CHEAPEST = "cheapest"
+
+
+def _orders(work: Work, victims: Victims) -> tuple[VictimOrder, ...]:
+    """Both, unless all running tasks are of one size and the orders come to the same."""
+    asked = work.signatures[_largest_group(work)].demand.take > 0
+    sizes = {other.take[asked].tobytes() for other in victims.demands}
+    return (VictimOrder.CHEAPEST,) if len(sizes) == 1 else (VictimOrder.LARGEST, VictimOrder.CHEAPEST)
+
+
+def _largest_group(work: Work) -> int:
+    groups = [group for group, count in enumerate(work.counts) if count]
+    return max(groups, key=lambda group: (work.signatures[group].largest_share(), -group))
+
+
+def _useful(candidates: Int64s, victims: Victims, board: Board, demand: Demand) -> Int64s:
+    """How much of what its node lacks for the task a candidate would free: first by the resource it
+    helps least with, then over all. More than is lacking counts as enough."""
+    kind, node = victims.running.spec[candidates], victims.running.node[candidates]
+    least = np.full(len(candidates), 1000, dtype=np.int64)
+    total = np.zeros(len(candidates), dtype=np.int64)
+    for row in np.flatnonzero(demand.take > 0).tolist():
+        lacking = np.maximum(demand.take[row] - board.free[row].take(node), 0)
+        freed = np.array([other.take[row] for other in victims.demands], dtype=np.int64)[kind]
+        part = np.where(lacking > 0, np.minimum(freed * 1000 // np.maximum(lacking, 1), 1000), 1000)
+        np.minimum(least, part, out=least)
+        total += part
+    return least * 1_000_000 + total
+
+
+def _ranked(
+    candidates: Int64s,
+    together: Int64s,
+    victims: Victims,
+    board: Board,
+    demand: Demand,
+    order: VictimOrder,
+) -> Int64s:
+    """By node, and on each node in the order in which they go."""
     running = victims.running
-    asked = np.flatnonzero(demand.take[: rows.GPU_ROWS] > 0)
-    useful = np.array(
-        [
-            int(np.minimum(other.take[asked] * 1000 // demand.take[asked], 1000).sum())
-            for other in victims.demands
-        ]
-    )
-    keys = (
-        -running.started_ms[candidates],
-        victims.priorities[candidates],
-        -useful[running.spec[candidates]],
-        together,
-        running.node[candidates],
-    )
+    priority, started = victims.priorities[candidates], -running.started_ms[candidates]
+    useful = -_useful(candidates, victims, board, demand)
+    keys = [started, priority, useful] if order is VictimOrder.LARGEST else [useful, started, priority]
+    keys += [together, running.node[candidates].astype(np.int64)]
     # Sorting is stable and candidates are in the order of job and rank: that breaks the last ties.
-    return np.lexsort([key for key in keys if (key != key[0]).any()] or [keys[-1]])
+    return np.lexsort([key for key in keys if (key != key[0]).any()] or keys[-1:])
+
+
+def _tasks_lost(victims: Victims, candidates: Int64s, together: Int64s, node: Int64s) -> Int64s:
+    """How many tasks go with each candidate that didn't go with an earlier one of the same node."""
+    if not (together > 1).any():
+        return together
+    job = victims.running.job[candidates].astype(np.int64)
+    gang = np.where(together > 1, job, -1 - candidates)
+    _, first = np.unique(np.stack([node, gang]), axis=1, return_index=True)
+    lost = np.zeros_like(together)
+    lost[first] = together[first]
+    return lost
 
 
 def _room_after(

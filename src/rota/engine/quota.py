@@ -95,13 +95,14 @@ class Quotas:
             reclaimable = max(now, max(0, own) // asked)
             if now < at_once:
                 at_once = now
-                most = account.nominal + (
-                    sum(other.lendable for key, other in pool.items() if key != path)
-                    if account.borrowable is None
-                    else account.borrowable
-                )
-                code = Code.QUOTA if asked <= most else Code.QUOTA_BEYOND
-                reason = Reason(code, f"{'/'.join(path)} {resource}", asked, max(0, most - account.used))
+                lent = sum(other.lendable for key, other in pool.items() if key != path)
+                borrowable = lent if account.borrowable is None else min(lent, account.borrowable)
+                most = account.nominal + borrowable
+                subject = f"{'/'.join(path)} {resource}"
+                if asked > most:
+                    reason = Reason(Code.QUOTA_BEYOND, subject, asked, most)
+                else:
+                    reason = Reason(Code.QUOTA, subject, asked, max(0, min(limit, in_pool)))
             with_reclaim = min(with_reclaim, reclaimable)
         return QuotaAnswer(at_once, with_reclaim, reason)
 

@@ -258,7 +258,7 @@ class Signature:
         return np.where(refused, REFUSED, score)
 
     def _state(self) -> StateView:
-        return StateView(self._board.nodes, self._board.free, self._board.gpu_free)
+        return StateView(self._board.nodes, *self._board.read_only())
 
     def _plugin_mask(self, one: ActivePlugin, at: Int64s) -> Bools | None:
         if not one.plugin.filters:

@@ -142,10 +142,12 @@ def _room_when_empty(signature: Signature, board: Board, refusals: list[NodeRefu
 
 
 def node_refusals(signature: Signature, board: Board, filters: Sequence[NodeFilter]) -> list[NodeRefusal]:
-    """Each node at most once, under the first reason that refuses it."""
+    """Each node at most once, under the first reason that refuses it; reasons that don't pass come
+    before those that do, so that a node counts as hopeless if it is."""
     open_nodes = np.ones(len(board.nodes), dtype=np.bool_)
     found: list[NodeRefusal] = []
-    for reason, refused in _all_refusals(signature, board, filters):
+    every = list(_all_refusals(signature, board, filters))
+    for reason, refused in sorted(every, key=lambda one: one[0].kind is not Kind.NEVER):
         first = refused & open_nodes
         if first.any():
             found.append(NodeRefusal(reason, first))

@@ -127,6 +127,7 @@ def build_columns(
     names = tuple(node.name for node in every)
     taint_sets, taint_codes = _coded([spec.taints for spec in specs])
     capacity = _capacity(specs, index)
+    capacity.flags.writeable = False
     return NodeColumns(
         names=names,
         position={name: position for position, name in enumerate(names)},

@@ -258,5 +258,4 @@ class TestWhereSomeRun:
         cluster = ZONES.running("j", on=["c1"], cpu=1, tasks=4, topology=[lie("zone", "count", 2)])
         found = placed(cluster)
         assert found is not None
-        assert {name[0] for name in found} <= {"b", "c"}
-        assert "b" in {name[0] for name in found}
+        assert len({"c", *(name[0] for name in found)}) == 2

@@ -1,0 +1,97 @@
+"""Whether those whom a plan evicts have to go: complaints about a plan, none if it is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from rota.model.job import JobRecord
+from rota.model.plan import EvictionCause
+from rota.model.policy import Reclaim
+from rota.model.taints import Effect, bears_until_ms
+from tests.reference import quotas
+from tests.reference.case import Case, Step
+from tests.reference.gangs import can_start
+from tests.reference.world import Task, World, amounts
+
+Complaints = Iterator[str]
+
+
+def check_evictions(case: Case) -> Complaints:
+    for eviction in case.plan.evictions:
+        task = next(one for one in case.before.of(eviction.job) if one.rank == eviction.rank)
+        if task.node != eviction.node:
+            yield f"{eviction.job}/{eviction.rank} runs on {task.node}, not {eviction.node}"
+        if eviction.cause is EvictionCause.TAINT:
+            yield from _taint_faults(case, task)
+        elif eviction.preemptor not in case.bindings:
+            yield f"{eviction.job} is evicted for {eviction.preemptor}, which doesn't start"
+    for job, evictions in case.evictions.items():
+        ranks = [eviction.rank for eviction in evictions]
+        if len(set(ranks)) < len(ranks):
+            yield f"{job}: ranks {ranks} are evicted, some of them twice"
+        kept = len(case.after.of(job))
+        if 0 < kept < case.jobs[job].job.template.min_count:
+            yield f"{job} keeps {kept} tasks, and needs {case.jobs[job].job.template.min_count}"
+    for step in case.steps():
+        if step.victims:
+            yield from _victim_faults(case, step)
+            yield from _spared_faults(case, step)
+
+
+def _taint_faults(case: Case, task: Task) -> Complaints:
+    """Somebody of its gang must have been driven out."""
+    for member in case.before.of(task.job.id):
+        for taint in case.before.nodes[member.node].spec.taints:
+            until = bears_until_ms(taint, member.spec.tolerations)
+            if taint.effect is Effect.NO_EXECUTE and until is not None and until <= case.now_ms:
+                return
+    yield f"no taint drives {task.job.id}/{task.rank} out"
+
+
+def _victim_faults(case: Case, step: Step) -> Complaints:
+    job = step.gang.record.job.id
+    reclaims = step.cause is EvictionCause.RECLAIMED
+    reclaim = case.policy.fair_share.reclaim
+    scheduler = case.scheduler(job)
+    if scheduler is None or not scheduler.preemption.enabled:
+        yield f"{job} evicts, though preemption is off"
+    if reclaims and reclaim is Reclaim.NEVER:
+        yield f"{job} takes back, though nobody may"
+    if not reclaims and not case.may_preempt(job):
+        yield f"{job} has no right to evict"
+    for task in step.victims:
+        if not case.may_evict(job, task, whatever_priority=reclaims and reclaim is Reclaim.ANY):
+            yield f"{job} has no right to evict {task.job.id}"
+
+
+def _spared_faults(case: Case, step: Step) -> Complaints:
+    """Nobody is evicted in vain: with any victim back, the job would not fit as it does."""
+    world = step.world.copy()
+    for task in step.victims:
+        world.lift(task)
+    for victim in sorted({task.job.id for task in step.victims}):
+        gone = [task for task in step.victims if task.job.id == victim]
+        for back in _returns(case.jobs[victim], gone, world.of(victim)):
+            for task in back:
+                world.put(task)
+            if can_start(world, step.gang, len(step.placed)) and _within_quotas(case, world, step):
+                yield f"{step.gang.record.job.id} evicts {victim}/{[task.rank for task in back]} in vain"
+            for task in back:
+                world.lift(task)
+
+
+def _returns(record: JobRecord, gone: list[Task], kept: list[Task]) -> Iterator[tuple[Task, ...]]:
+    """The parts of an evicted job that could have stayed: as a gang, or one more beside the rest."""
+    least = 1 if kept else min(record.job.template.min_count, len(gone))
+    yield from combinations(gone, least)
+
+
+def _within_quotas(case: Case, world: World, step: Step) -> bool:
+    before = quotas.usage(world)
+    after = dict(before)
+    for task in step.placed:
+        for path in quotas.tenants(task.job.template):
+            for resource, amount in amounts(task.spec).items():
+                after[path, resource] = after.get((path, resource), 0) + amount
+    return not quotas.broken(case.policy, before, after)

@@ -1,0 +1,227 @@
+"""Whether those who wait have to: complaints about a plan, none if it is right."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from rota.model.plan import EvictionCause
+from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from tests.reference import quotas
+from tests.reference.case import Case
+from tests.reference.gangs import GangAsk, can_start, queue_of
+from tests.reference.rules import refusals
+from tests.reference.world import World, amounts, capacity
+
+Complaints = Iterator[str]
+
+
+def check_reasons(case: Case) -> Complaints:
+    """Every job that isn't started is in the plan once, with reasons that are true."""
+    count = Counter(job for entry in case.plan.waiting for job in entry.jobs)
+    yield from (f"{job} waits {times} times" for job, times in count.items() if times > 1)
+    due = {
+        name
+        for name, record in case.jobs.items()
+        if name in case.evictions or (name not in case.bindings and list(record.waiting_ranks()))
+    }
+    if due != set(count):
+        yield f"waiting are {sorted(count)}, should be {sorted(due)}"
+    world = case.after
+    for job, verdict in _verdicts(case):
+        for complaint in _reason_faults(case, world, job, verdict):
+            yield f"{job}: {complaint}"
+
+
+def check_never(case: Case) -> Complaints:
+    """ "Never" is said of those, and only those, that wouldn't start even if nothing else ran."""
+    idle = case.after.idle()
+    for job, verdict in _verdicts_about_nodes(case):
+        possible = can_start(idle, case.gangs[job], hopeful=True)
+        if possible is (verdict.kind is Kind.NEVER):
+            codes = ", ".join(sorted(refusal.reason.code.value for refusal in verdict.refusals))
+            yield f"{job}: {verdict.kind.value} ({codes}), but idle it would{'' if possible else ' not'} start"
+
+
+def check_left_out(case: Case) -> Complaints:
+    """Nobody waits who could start beside what the plan leaves, or by evicting whom it may."""
+    world = case.after
+    for job, _ in _verdicts_about_nodes(case):
+        gang = case.gangs[job]
+        if can_start(world, gang) and quota_allows(case, world, gang):
+            yield f"{job} could start"
+        elif _could_preempt(case, world, gang):
+            yield f"{job} could start by preemption"
+
+
+def _verdicts(case: Case) -> Iterator[tuple[str, Verdict]]:
+    return ((job, entry.verdict) for entry in case.plan.waiting for job in entry.jobs)
+
+
+def _verdicts_about_nodes(case: Case) -> Iterator[tuple[str, Verdict]]:
+    return (
+        (job, verdict)
+        for job, verdict in _verdicts(case)
+        if job not in case.evictions
+        and not any(refusal.reason.code in NOT_ABOUT_NODES for refusal in verdict.refusals)
+    )
+
+
+NOT_ABOUT_NODES = {
+    Code.QUOTA,
+    Code.QUOTA_BEYOND,
+    Code.PARTNER,
+    Code.STRICT_QUEUE,
+    Code.PREEMPTED,
+    Code.EVICTED_BY_TAINT,
+    Code.NO_SCHEDULER,
+    Code.NO_NODES,
+}
+_WHOLE_GANG = {Code.GANG, Code.TOPOLOGY, Code.GANG_BEYOND_CAPACITY}
+
+
+def _reason_faults(case: Case, world: World, job: str, verdict: Verdict) -> Complaints:
+    alone = [refusal for refusal in verdict.refusals if refusal.reason.code in NOT_ABOUT_NODES]
+    if job in case.evictions:
+        causes = {one.cause for one in case.evictions[job]}
+        by_taint = Code.EVICTED_BY_TAINT if EvictionCause.TAINT in causes else Code.PREEMPTED
+        if [refusal.reason.code for refusal in verdict.refusals] not in ([by_taint], [Code.PREEMPTED]):
+            yield f"was evicted, but waits for {verdict.refusals}"
+    elif alone:
+        if len(verdict.refusals) > 1 or alone[0].nodes:
+            yield f"{alone[0].reason.code.value} is not about nodes"
+        if verdict.kind is not alone[0].reason.kind:
+            yield f"{alone[0].reason.code.value} is not {verdict.kind.value}"
+        if not _is_true(case, world, job, alone[0].reason):
+            yield f"not true: {alone[0].reason}"
+    else:
+        yield from _node_faults(world, case.gangs[job], verdict)
+
+
+def _is_true(case: Case, world: World, job: str, reason: Reason) -> bool:
+    """Reasons that are about something else than nodes."""
+    match reason.code:
+        case Code.NO_NODES:
+            return not world.nodes
+        case Code.NO_SCHEDULER:
+            return case.scheduler(job) is None
+        case Code.PARTNER:
+            partner = case.jobs[job].job.template.connect_to
+            return reason.subject == partner and not world.of(partner)
+        case Code.QUOTA | Code.QUOTA_BEYOND:
+            base = world.idle() if reason.code is Code.QUOTA_BEYOND else world
+            return not quota_allows(case, base, case.gangs[job])
+        case Code.STRICT_QUEUE:
+            waits = any(reason.subject in entry.jobs for entry in case.plan.waiting)
+            return waits and share_queue(case, job, reason.subject) and _is_strict(case, job)
+    return False
+
+
+def _is_strict(case: Case, job: str) -> bool:
+    scheduler = case.scheduler(job)
+    return scheduler is not None and queue_of(case.jobs[job], scheduler).strict
+
+
+def quota_allows(case: Case, world: World, gang: GangAsk) -> bool:
+    """Whether some `needed` of its tasks may be had: those that ask for least, if they differ."""
+    before = quotas.usage(world)
+    ranks = [(group, rank) for group, some in enumerate(gang.ranks) for rank in some]
+    for chosen in combinations(ranks, gang.needed):
+        after = dict(before)
+        for group, _ in chosen:
+            for path in quotas.tenants(gang.record.job.template):
+                for resource, amount in amounts(gang.asks[group].spec).items():
+                    after[path, resource] = after.get((path, resource), 0) + amount
+        if not quotas.broken(case.policy, before, after):
+            return True
+    return False
+
+
+def _node_faults(world: World, gang: GangAsk, verdict: Verdict) -> Complaints:
+    counted = sum(refusal.nodes for refusal in verdict.refusals)
+    if counted != len(world.nodes):
+        yield f"{counted} of {len(world.nodes)} nodes are counted"
+    found = [list(_group_faults(world, gang, group, verdict)) for group in range(len(gang.asks))]
+    # The verdict is about one of the groups; nobody says which.
+    yield from min(found, key=len)
+
+
+def _group_faults(world: World, gang: GangAsk, group: int, verdict: Verdict) -> Complaints:
+    """Each reason holds for as many nodes as it counts, and each node has one of the reasons."""
+    truth = {name: refusals(world, gang.asks[group], node) for name, node in world.nodes.items()}
+    holds: set[str] = set()
+    for refusal in verdict.refusals:
+        reason = refusal.reason
+        if reason.code in _WHOLE_GANG:
+            holds.update(world.nodes)
+            if reason.code is not Code.TOPOLOGY and reason.available >= reason.asked:
+                yield f"a gang of {reason.asked} is said not to fit where {reason.available} do"
+            continue
+        nodes = {name for name, reasons in truth.items() if _matches(reason, reasons)}
+        holds |= nodes
+        if len(nodes) < refusal.nodes:
+            yield f"{reason.code.value} {reason.subject} of {refusal.nodes} nodes, is true of {sorted(nodes)}"
+        yield from _amount_faults(world, gang, group, refusal, nodes)
+    if holds != set(world.nodes):
+        yield f"nothing keeps it from {sorted(set(world.nodes) - holds)}"
+
+
+_WITH_SUBJECT = {
+    Code.OTHER_NODE_NAMED,
+    Code.NODE_SELECTOR,
+    Code.TAINT,
+    Code.PASSING_TAINT,
+    Code.BEYOND_CAPACITY,
+    Code.INSUFFICIENT,
+    Code.TOPOLOGY_LABEL_MISSING,
+    Code.SPREAD,
+}
+
+
+def _matches(reason: Reason, reasons: Iterable[tuple[Code, str]]) -> bool:
+    return (reason.code, reason.subject if reason.code in _WITH_SUBJECT else "") in reasons
+
+
+def _amount_faults(world: World, gang: GangAsk, group: int, refusal: Refusal, nodes: set[str]) -> Complaints:
+    reason = refusal.reason
+    if reason.code not in (Code.BEYOND_CAPACITY, Code.INSUFFICIENT):
+        return
+    spec = gang.asks[group].spec
+    asked = amounts(spec).get("gpu" if reason.subject.startswith("gpu") else reason.subject, 0)
+    if reason.asked != asked:
+        yield f"asks for {asked} {reason.subject}, not {reason.asked}"
+    if not 0 <= reason.available < asked:
+        yield f"{reason.available} {reason.subject} would be enough for {asked}"
+    most = max((capacity(world.nodes[name]).get(reason.subject, 0) for name in nodes), default=0)
+    if reason.code is Code.BEYOND_CAPACITY and reason.subject != "gpu share" and reason.available > most:
+        yield f"no node has {reason.available} {reason.subject}"
+
+
+def _could_preempt(case: Case, world: World, gang: GangAsk) -> bool:
+    """Whether it would start if everyone went whom it may evict."""
+    job = gang.record.job.id
+    if not case.may_preempt(job) or quotas.accounts(case.policy):
+        return False
+    cleared = world.copy()
+    for victim in sorted({task.job.id for task in world.tasks()}):
+        members = world.of(victim)
+        may_go = [task for task in members if case.may_evict(job, task)]
+        keep = case.jobs[victim].job.template.min_count
+        if len(may_go) < len(members):
+            # The gang can't go as a whole; its last ranks can, if it has more than it needs.
+            spare = sorted(members, key=lambda task: task.rank)[keep:]
+            may_go = [task for task in spare if task in may_go]
+        for task in may_go:
+            cleared.lift(task)
+    return can_start(cleared, gang)
+
+
+def share_queue(case: Case, one: str, other: str) -> bool:
+    first, second = case.jobs.get(one), case.jobs.get(other)
+    return (
+        first is not None
+        and second is not None
+        and first.job.template.queue == second.job.template.queue
+        and case.scheduler(one) == case.scheduler(other)
+    )

@@ -1,0 +1,468 @@
+"""Whom to evict: units that go together, the smallest set, then the cheapest, and who is spared."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rota.engine.preempt import Unit, Victims, preempt
+from rota.engine.topology import Footprint
+from tests.builders import Cluster
+from tests.unit.engine.workbench import Workbench
+from tests.words import apart, lie, near, spread, tasks
+
+
+class Scene(Workbench):
+    """A workbench with victims."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        running = self.snapshot.running
+        priorities = np.array([task.job.template.priority for task in running.tasks], dtype=np.int64)
+        self.victims = Victims(self.snapshot, self.board, priorities, self._footprint_of_kind)
+
+    def _footprint_of_kind(self, kind: int) -> Footprint:
+        template, group = self.snapshot.running.kinds[kind]
+        return self._topology.footprint(template.namespace, template.groups[group].spec)
+
+    def task_names(self, numbers: Any) -> list[str]:
+        """job/rank of running tasks."""
+        found = [self.snapshot.running.tasks[int(number)] for number in numbers]
+        return [f"{task.job.id}/{task.placement.rank}" for task in found]
+
+    def eligible(self, *spared: str) -> np.ndarray[Any, Any]:
+        names = [task.job.id for task in self.snapshot.running.tasks]
+        return np.array([name not in spared for name in names], dtype=np.bool_)
+
+    def kill(self, *names: str) -> None:
+        alive = self.victims.alive
+        for number, name in enumerate(self.task_names(range(len(alive)))):
+            if name in names:
+                alive[number] = False
+
+    def candidates(self, *spared: str) -> dict[str, int]:
+        """Tasks that can be evicted, and how many go with each."""
+        able, together = self.victims.candidates(self.eligible(*spared))
+        return dict(zip(self.task_names(able), together.tolist(), strict=True))
+
+    def units(self, *spared: str) -> list[list[str]]:
+        able, together = self.victims.candidates(self.eligible(*spared))
+        return [self.task_names(unit.tasks) for unit in self.victims.units(able.tolist(), together.tolist())]
+
+    def preempt(self, name: str = "new", *spared: str) -> tuple[list[str], list[str]] | None:
+        """Where the job goes, and the tasks that go for it."""
+        done = preempt(self.work(name), self.board, self.victims, self.eligible(*spared))
+        if done is None:
+            return None
+        evicted = [task for unit in done.victims for task in self.task_names(unit.tasks)]
+        return self.names(seat.position for seat in done.seats), sorted(evicted)
+
+
+def evicted(cluster: Cluster, *spared: str) -> list[str] | None:
+    found = Scene(cluster).preempt("new", *spared)
+    return None if found is None else found[1]
+
+
+@pytest.mark.covers("prio-2")
+class TestUnits:
+    GANGS = (
+        Cluster()
+        .nodes("a b", cpu=99)
+        .running("elastic", on=["a", "b", "a", "b"], min_available=2)
+        .running("gang", on=["a", "b"])
+        .running("one", on=["b"])
+    )
+
+    def test_a_gang_goes_as_a_whole_and_what_it_can_spare_alone_the_last_ranks_first(self) -> None:
+        assert Scene(self.GANGS).candidates() == {
+            "elastic/0": 4,
+            "elastic/1": 4,
+            "elastic/2": 1,
+            "elastic/3": 1,
+            "gang/0": 2,
+            "gang/1": 2,
+            "one/0": 1,
+        }
+
+    def test_each_unit_comes_once_and_nothing_twice(self) -> None:
+        scene = Scene(self.GANGS)
+        assert scene.units() == [
+            ["elastic/0", "elastic/1", "elastic/2", "elastic/3"],
+            ["gang/0", "gang/1"],
+            ["one/0"],
+        ]
+        able, together = scene.victims.candidates(scene.eligible())
+        spare = [
+            at for at, name in zip(able, scene.task_names(able), strict=True) if name[-2:] in ("/2", "/3")
+        ]
+        count = [int(n) for at, n in zip(able, together, strict=True) if at in spare]
+        units = scene.victims.units([int(at) for at in spare], count)
+        assert [scene.task_names(unit.tasks) for unit in units] == [["elastic/2"], ["elastic/3"]]
+
+    def test_a_gang_of_which_a_task_must_stay_does_not_go(self) -> None:
+        scene = Scene(self.GANGS)
+        eligible = scene.eligible()
+        eligible[scene.task_names(range(len(eligible))).index("gang/1")] = False
+        able, _ = scene.victims.candidates(eligible)
+        assert not {"gang/0", "gang/1"} & set(scene.task_names(able))
+
+    def test_a_gang_of_which_a_task_must_stay_can_still_spare_others(self) -> None:
+        scene = Scene(self.GANGS)
+        eligible = scene.eligible()
+        eligible[scene.task_names(range(len(eligible))).index("elastic/0")] = False
+        able, together = scene.victims.candidates(eligible)
+        found = dict(zip(scene.task_names(able), together.tolist(), strict=True))
+        assert {name: count for name, count in found.items() if name.startswith("elastic")} == {
+            "elastic/2": 1,
+            "elastic/3": 1,
+        }
+
+    def test_what_is_dead_is_neither_a_candidate_nor_a_member(self) -> None:
+        scene = Scene(self.GANGS)
+        scene.kill("elastic/3", "one/0")
+        assert scene.candidates() == {
+            "elastic/0": 3,
+            "elastic/1": 3,
+            "elastic/2": 1,
+            "gang/0": 2,
+            "gang/1": 2,
+        }
+        scene.kill("elastic/2")
+        assert scene.candidates("gang") == {"elastic/0": 2, "elastic/1": 2}
+        scene.kill("elastic/0", "elastic/1", "gang/0", "gang/1")
+        assert scene.candidates() == {}
+
+    def test_dead_tasks_in_the_middle_do_not_shift_the_ranks(self) -> None:
+        scene = Scene(self.GANGS)
+        scene.kill("elastic/1")
+        assert {name: n for name, n in scene.candidates().items() if name.startswith("elastic")} == {
+            "elastic/0": 3,
+            "elastic/2": 3,
+            "elastic/3": 1,
+        }
+        [number] = [n for n, job in enumerate(scene.snapshot.running.jobs) if job.id == "elastic"]
+        assert scene.task_names(scene.victims.tasks_of(number)) == ["elastic/0", "elastic/2", "elastic/3"]
+
+    def test_a_cluster_where_nothing_runs_has_no_candidates(self) -> None:
+        assert Scene(Cluster().node("a")).candidates() == {}
+
+
+@pytest.mark.parametrize(
+    ("worth", "less"),
+    [
+        (Unit((0,), 5, 9, "a"), Unit((1,), 4, 1, "b")),
+        (Unit((0, 1), 5, 9, "a"), Unit((2,), 5, 1, "b")),
+        (Unit((0,), 5, 1, "b"), Unit((1,), 5, 9, "a")),
+        (Unit((0,), 5, 1, "a"), Unit((1,), 5, 1, "b")),
+    ],
+    ids=["high class", "large", "long running", "name"],
+)
+def test_most_worth_sparing_is_the_high_class_the_large_and_the_long_running(worth: Unit, less: Unit) -> None:
+    assert sorted([less, worth], key=Unit.value) == [worth, less]
+
+
+@pytest.mark.covers("prio-3")
+class TestSmallestSet:
+    def test_one_large_victim_rather_than_two_small_ones(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("a b", cpu=4)
+            .running("s1", on=["a"], cpu=2)
+            .running("s2", on=["a"], cpu=2)
+            .running("large", on=["b"], cpu=4)
+        )
+        assert evicted(cluster.job("new", cpu=4)) == ["large/0"]
+
+    def test_on_one_node_the_one_that_makes_enough_room(self) -> None:
+        cluster = Cluster().node("a", cpu=6).running("s1", on=["a"], cpu=1).running("s2", on=["a"], cpu=2)
+        cluster = cluster.running("s3", on=["a"], cpu=3)
+        assert evicted(cluster.job("new", cpu=3)) == ["s3/0"]
+
+    def test_one_that_makes_room_in_all_that_lacks_rather_than_two_that_make_more_of_some(self) -> None:
+        cluster = (
+            Cluster()
+            .node("a", cpu=10, memory="7Gi")
+            .running("x1", on=["a"], cpu=3, memory="2Gi")
+            .running("x2", on=["a"], cpu=3, memory="1Gi", priority="batch")
+            .running("y", on=["a"], cpu=1, memory="3Gi")
+        )
+        assert evicted(cluster.job("new", cpu=4, memory="4Gi")) == ["y/0"]
+
+    def test_free_room_is_used_before_anybody_goes(self) -> None:
+        cluster = (
+            Cluster().nodes("a b c", cpu=2).running("r1", on=["a"], cpu=2).running("r2", on=["b"], cpu=2)
+        )
+        found = Scene(cluster.job("new", cpu=2, tasks=2)).preempt()
+        assert found is not None
+        assert len(found[1]) == 1
+        assert "c" in found[0]
+
+    def test_a_gang_that_lies_on_one_node_counts_once(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("a b", cpu=4)
+            .running("gang", on=["a", "a"], cpu=2)
+            .running("s1", on=["b"], cpu=2)
+            .running("s2", on=["b"], cpu=1)
+            .running("s3", on=["b"], cpu=1)
+        )
+        assert evicted(cluster.job("new", cpu=4)) == ["gang/0", "gang/1"]
+
+    def test_a_whole_gang_weighs_as_much_as_all_its_tasks(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("a b c", cpu=4)
+            .running("gang", on=["a", "c"], cpu=4)
+            .running("one", on=["b"], cpu=4)
+        )
+        assert evicted(cluster.job("new", cpu=4)) == ["one/0"]
+
+    def test_what_a_gang_can_spare_goes_before_a_whole_one(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("a b c d", cpu=4)
+            .running("stiff", on=["a", "b"], cpu=4)
+            .running("elastic", on=["c", "d"], cpu=4, min_available=1)
+        )
+        assert evicted(cluster.job("new", cpu=4)) == ["elastic/1"]
+
+    def test_for_a_gang_the_cheapest_nodes_of_all(self) -> None:
+        cluster = Cluster()
+        for node, sizes in [("a", [4]), ("b", [2, 2]), ("c", [4]), ("d", [1, 1, 2])]:
+            cluster = cluster.node(node, cpu=4)
+            for number, cpu in enumerate(sizes):
+                cluster = cluster.running(f"{node}{number}", on=[node], cpu=cpu)
+        assert evicted(cluster.job("new", cpu=4, tasks=2)) == ["a0/0", "c0/0"]
+        assert evicted(cluster.job("new", cpu=4, tasks=3)) == ["a0/0", "b0/0", "b1/0", "c0/0"]
+
+
+@pytest.mark.covers("prio-3")
+class TestCheapest:
+    NODES = Cluster().nodes("a b", cpu=2)
+
+    def test_the_lowest_class(self) -> None:
+        cluster = self.NODES.running("x", on=["a"], cpu=2, priority="low")
+        cluster = cluster.running("y", on=["b"], cpu=2, priority="batch")
+        assert evicted(cluster.job("new", cpu=2)) == ["y/0"]
+
+    def test_then_who_loses_the_least_work(self) -> None:
+        cluster = self.NODES.running("x", on=["a"], cpu=2, started=-500)
+        cluster = cluster.running("y", on=["b"], cpu=2, started=-100)
+        assert evicted(cluster.job("new", cpu=2)) == ["y/0"]
+
+    def test_class_counts_before_work(self) -> None:
+        cluster = self.NODES.running("x", on=["a"], cpu=2, started=-500, priority="batch")
+        cluster = cluster.running("y", on=["b"], cpu=2, started=-100, priority="low")
+        assert evicted(cluster.job("new", cpu=2)) == ["x/0"]
+
+    def test_number_counts_before_class(self) -> None:
+        cluster = self.NODES.running("x1", on=["a"], cpu=1, priority="batch")
+        cluster = cluster.running("x2", on=["a"], cpu=1, priority="batch")
+        cluster = cluster.running("y", on=["b"], cpu=2, priority="low")
+        assert evicted(cluster.job("new", cpu=2)) == ["y/0"]
+
+    def test_on_one_node_too(self) -> None:
+        cluster = Cluster().node("a", cpu=4)
+        for name, priority, started in [
+            ("u", "low", -9),
+            ("v", "batch", -9),
+            ("w", "batch", -5),
+            ("x", "low", -1),
+        ]:
+            cluster = cluster.running(name, on=["a"], cpu=1, priority=priority, started=started)
+        assert evicted(cluster.job("new", cpu=1)) == ["w/0"]
+        assert evicted(cluster.job("new", cpu=2)) == ["v/0", "w/0"]
+        assert evicted(cluster.job("new", cpu=3)) == ["v/0", "w/0", "x/0"]
+
+    def test_who_makes_room_enough_is_as_good_as_who_makes_more(self) -> None:
+        cluster = Cluster().node("a", cpu=4).running("small", on=["a"], cpu=1, priority="batch")
+        cluster = cluster.running("large", on=["a"], cpu=2, priority="low")
+        assert evicted(cluster.job("new", cpu=2)) == ["small/0"]
+
+    def test_equals_go_by_the_order_of_their_jobs(self) -> None:
+        cluster = Cluster().node("a", cpu=2).running("y", on=["a"], cpu=1).running("x", on=["a"], cpu=1)
+        assert evicted(cluster.job("new", cpu=1)) == ["x/0"]
+
+
+@pytest.mark.covers("prio-3")
+class TestSpared:
+    def test_who_fits_beside_the_job_after_all(self) -> None:
+        cluster = (
+            Cluster()
+            .node("a", cpu=4, memory="8Gi")
+            .running("lean", on=["a"], cpu=3, memory="1Gi")
+            .running("fat", on=["a"], cpu=1, memory="7Gi")
+        )
+        assert evicted(cluster.job("new", cpu=1, memory="5Gi")) == ["fat/0"]
+
+    def test_the_most_valuable_of_them(self) -> None:
+        cluster = Cluster().node("a", cpu=5)
+        cluster = cluster.running("x", on=["a"], cpu=2, priority="batch")
+        cluster = cluster.running("y", on=["a"], cpu=3, priority="low")
+        found = Scene(cluster.job("new", cpu=2)).preempt()
+        assert found == (["a"], ["x/0"])
+
+    def test_the_board_is_as_if_they_had_never_gone(self) -> None:
+        cluster = Cluster().node("a", cpu=4, memory="8Gi")
+        cluster = cluster.running("lean", on=["a"], cpu=3, memory="1Gi")
+        cluster = cluster.running("fat", on=["a"], cpu=1, memory="7Gi").job("new", cpu=1, memory="5Gi")
+        scene, expected = Scene(cluster), Scene(cluster)
+        assert scene.preempt() is not None
+        [fat] = [n for n, name in enumerate(expected.task_names(range(2))) if name == "fat/0"]
+        expected.victims.lift([fat])
+        expected.put("new", "a")
+        assert scene.board.free.tolist() == expected.board.free.tolist()
+        assert scene.board.shares.tolist() == expected.board.shares.tolist()
+
+
+@pytest.mark.covers("prio-3")
+class TestNobody:
+    @pytest.mark.parametrize(
+        "words",
+        [
+            {"cpu": 5},
+            {"cpu": 3, "tasks": 3},
+            {"gpu": 1},
+            {"cpu": 1, "selector": {"disk": "ssd"}},
+            {"cpu": 4, "tasks": 2, "topology": [lie("host", "same")]},
+            {"affinity": [near("host", "app In none")]},
+        ],
+    )
+    def test_goes_for_a_job_that_would_not_fit_anyway(self, words: dict[str, Any]) -> None:
+        cluster = Cluster().nodes("a b", cpu=4).running("r1", on=["a"], cpu=4).running("r2", on=["b"], cpu=4)
+        scene = Scene(cluster.job("new", **words))
+        scene.work("new")
+        before = scene.state()
+        assert scene.preempt() is None
+        assert scene.state() == before
+
+    def test_goes_who_is_not_eligible(self) -> None:
+        cluster = Cluster().node("a", cpu=4).running("r1", on=["a"], cpu=2).running("r2", on=["a"], cpu=2)
+        assert evicted(cluster.job("new", cpu=2), "r1") == ["r2/0"]
+        assert evicted(cluster.job("new", cpu=3), "r1") is None
+        assert evicted(cluster.job("new", cpu=2), "r1", "r2") is None
+
+    def test_goes_from_a_node_that_will_not_do(self) -> None:
+        cluster = Cluster().node("a", cpu=2, taints=["x:NoSchedule"]).node("b", cpu=2)
+        cluster = cluster.running("r1", on=["a"], cpu=2, priority="batch").running("r2", on=["b"], cpu=2)
+        assert evicted(cluster.job("new", cpu=2)) == ["r2/0"]
+
+
+@pytest.mark.covers("prio-3", "decide-4")
+class TestRulesOverDomains:
+    """What amounts don't tell is found by trying."""
+
+    def test_who_keeps_the_job_away_goes(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("a b", cpu=9)
+            .running("shy", on=["a"], affinity=[apart("host", "app In new")])
+            .running("other", on=["a", "b"], min_available=1)
+            .running("rival", on=["b"], labels={"app": "rival"})
+        )
+        job = cluster.job("new", labels={"app": "new"}, affinity=[apart("host", "app In rival")])
+        found = Scene(job).preempt("new", "rival")
+        assert found == (["a"], ["shy/0"])
+
+    def test_the_fewest_of_those_that_a_spread_is_uneven_by(self) -> None:
+        cluster = (
+            Cluster()
+            .node("a", cpu=9, zone="a")
+            .node("b", cpu=1, zone="b")
+            .running("web", on=["a", "a"], labels={"app": "web"}, min_available=1)
+            .running("fill", on=["b"], cpu=1)
+        )
+        job = cluster.job("new", labels={"app": "web"}, spread=[spread("zone", "app In web")], cpu=1)
+        assert evicted(job) == ["fill/0"]
+
+    def test_a_domain_is_cleared_for_a_gang_that_must_be_together(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("a1 a2", cpu=2, zone="a")
+            .nodes("b1 b2", cpu=2, zone="b")
+            .running("w", on=["a1"], cpu=2)
+            .running("x", on=["b1"], cpu=2)
+            .running("y", on=["b2"], cpu=2)
+        )
+        found = Scene(cluster.job("new", cpu=2, tasks=2, topology=[lie("zone", "same")])).preempt()
+        assert found is not None
+        assert (sorted(found[0]), found[1]) == (["a1", "a2"], ["w/0"])
+
+    def test_groups_that_differ_each_get_their_room(self) -> None:
+        cluster = (
+            Cluster()
+            .node("a", cpu=4, gpus=1)
+            .node("b", cpu=4)
+            .running("g", on=["a"], gpu=1, devices=[[0]])
+            .running("c", on=["b"], cpu=4)
+            .running("d", on=["a"], cpu=4)
+        )
+        found = Scene(cluster.job("new", groups=[tasks(1, gpu=1), tasks(1, cpu=4)])).preempt()
+        assert found is not None
+        assert found[1] in (["c/0", "g/0"], ["d/0", "g/0"])
+
+
+@pytest.mark.covers("prio-3", "decide-2")
+class TestDevices:
+    NODE = Cluster().node("a", cpu=9, gpus=2)
+
+    def test_a_whole_device_is_cleared_rather_than_parts_of_two(self) -> None:
+        cluster = (
+            self.NODE.running("x", on=["a"], gpu=0.5, devices=[[0]])
+            .running("y", on=["a"], gpu=0.5, devices=[[1]])
+            .running("z", on=["a"], gpu=0.5, devices=[[1]])
+        )
+        assert evicted(cluster.job("new", gpu=1)) == ["x/0"]
+
+    def test_what_is_free_on_several_devices_is_not_enough(self) -> None:
+        cluster = self.NODE.running("x", on=["a"], gpu=0.3, devices=[[0]]).running(
+            "y", on=["a"], gpu=0.4, devices=[[1]], started=-7200
+        )
+        scene = Scene(cluster.job("new", gpu=1))
+        assert scene.preempt() == (["a"], ["x/0"])
+        assert scene.board.gpu_free.tolist() == [[0, 600]]
+
+    def test_a_part_needs_room_on_one_device(self) -> None:
+        cluster = self.NODE.running("x", on=["a"], gpu=0.6, devices=[[0]], started=-7200)
+        cluster = cluster.running("y", on=["a"], gpu=0.6, devices=[[1]])
+        assert evicted(cluster.job("new", gpu=0.5)) == ["y/0"]
+
+    def test_a_part_that_fits_beside_the_job_is_spared(self) -> None:
+        cluster = self.NODE.running("x", on=["a"], gpu=0.2, devices=[[0]])
+        cluster = cluster.running("y", on=["a"], gpu=0.9, devices=[[0]]).running(
+            "z", on=["a"], gpu=1, devices=[[1]], priority=9
+        )
+        found = evicted(cluster.job("new", gpu=0.7))
+        assert found == ["y/0"]
+
+    def test_two_whole_devices(self) -> None:
+        cluster = self.NODE.running("x", on=["a"], gpu=0.2, devices=[[0]])
+        cluster = cluster.running("y", on=["a"], gpu=0.9, devices=[[1]])
+        assert evicted(cluster.job("new", gpu=2)) == ["x/0", "y/0"]
+
+
+@pytest.mark.covers("prio-3", "decide-12")
+def test_a_node_is_cleared_for_a_job_that_wants_it_alone() -> None:
+    cluster = (
+        Cluster()
+        .nodes("a b", cpu=4)
+        .running("r1", on=["a"], cpu=1)
+        .running("r2", on=["a"], cpu=1)
+        .running("r3", on=["b"], cpu=1)
+    )
+    assert evicted(cluster.job("new", spec={"exclusive": True})) == ["r3/0"]
+
+
+def test_fitting_back_minds_amounts_and_devices() -> None:
+    cluster = Cluster().node("a", cpu=4, gpus=2).running("r", on=["a", "a"], cpu=1, gpu=1, devices=[[0], [1]])
+    scene = Scene(cluster.job("cpu", cpu=3).job("part", gpu=0.5))
+    [unit] = scene.victims.units([0, 1], [2, 2])
+    assert not scene.victims.fits_back(unit)
+    scene.victims.lift(unit.tasks)
+    assert scene.victims.fits_back(unit)
+    point = scene.board.checkpoint()
+    scene.put("cpu", "a")
+    assert not scene.victims.fits_back(unit)
+    scene.board.rollback(point)
+    scene.put("part", "a")
+    assert not scene.victims.fits_back(unit)
