@@ -15,8 +15,10 @@ from rota.intake.convert import convert
 from rota.intake.document import Document, parse_documents
 from rota.intake.errors import FieldPath, InputError
 from rota.intake.files import records_from_documents
+from rota.intake.jobs import MAX_TASKS
 from rota.intake.policies import policy_from
 from rota.model.cluster import ClusterRecords
+from rota.model.ids import JobId
 from rota.model.job import JobRecord, Placement
 from rota.model.plan import Plan
 from rota.model.policy import Policy
@@ -68,13 +70,13 @@ class _Reader:
         later = {name for step in form.then for name in _names(step)}
         jobs = {record.job.id: record for record in records.jobs}
         now_ms = self._time(("now",), form.now)
+        at_first = _dated((record for name, record in jobs.items() if name not in later), now_ms)
         steps = [Step(now_ms, frozenset(), (), form.expect)]
         for index, step in enumerate(form.then):
             now_ms += self._duration(("then", index, "after"), step.after)
             self._check_finished(step.finish, jobs.keys(), ("then", index, "finish"))
-            submitted = tuple(record for name, record in jobs.items() if name in set(_names(step)))
+            submitted = _dated((jobs[JobId(name)] for name in _names(step)), now_ms)
             steps.append(Step(now_ms, frozenset(step.finish), submitted, step.expect))
-        at_first = tuple(record for name, record in jobs.items() if name not in later)
         return Scenario(form.title, replace(records, jobs=at_first), policy, tuple(steps))
 
     # -- parts that are files of their own elsewhere
@@ -128,6 +130,21 @@ class _Reader:
         for index, name in enumerate(names):
             if name not in known:
                 raise self._document.error((*at, index), f"there is no job {name}", "name one of the jobs")
+
+
+def _dated(records: Iterable[JobRecord], now_ms: int) -> tuple[JobRecord, ...]:
+    """Jobs of which nobody said when they came are numbered, from 0: they came just now, in that order."""
+    found = tuple(records)
+    numbers = (record.job.submitted_ms for record in found if record.job.submitted_ms < MAX_TASKS)
+    first_ms = now_ms - 1 - max(numbers, default=0)
+    return tuple(_dated_one(record, first_ms) for record in found)
+
+
+def _dated_one(record: JobRecord, first_ms: int) -> JobRecord:
+    number = record.job.submitted_ms
+    if number >= MAX_TASKS:
+        return record
+    return replace(record, job=replace(record.job, submitted_ms=first_ms + number))
 
 
 def _names(step: LaterForm) -> Iterator[str]:

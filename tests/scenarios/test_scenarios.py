@@ -50,6 +50,4 @@ def complaint_about(path: Path, shown_as: str) -> str:
 
 
 def _reversed(records: ClusterRecords) -> ClusterRecords:
-    return replace(
-        records, nodes=records.nodes[::-1], offers=records.offers[::-1], jobs=records.jobs[::-1]
-    )
+    return replace(records, nodes=records.nodes[::-1], offers=records.offers[::-1], jobs=records.jobs[::-1])

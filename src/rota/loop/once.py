@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from msgspec.structs import replace
+
 from rota.engine.decide import decide
 from rota.engine.explain import explain
 from rota.engine.plugin import Plugins
@@ -31,7 +33,7 @@ class Moment:
         call_limit_s: float = CALL_LIMIT_S,
     ) -> None:
         """`call_limit_s`: how long a plugin from outside may take for one call."""
-        self.snapshot = snapshot_of(records, policy.defaults)
+        self.snapshot = snapshot_of(_dated(records, now_ms), policy.defaults)
         self._policy = policy
         self._now_ms = now_ms
         self._host = host
@@ -56,9 +58,21 @@ def latest_time_ms(records: ClusterRecords) -> int | None:
 
     Deciding as of then makes what is read from files a matter of the files alone.
     """
-    # Jobs without a time are numbered in their order, from 0: that is no moment.
     latest = max(_times_ms(records), default=0)
     return latest if latest > len(records.jobs) else None
+
+
+def _dated(records: ClusterRecords, now_ms: int) -> ClusterRecords:
+    """Jobs of which nobody said when they came are numbered in their order, from 0, which is no
+    moment: they came just now, in that order."""
+    count = len(records.jobs)
+    jobs = tuple(
+        replace(record, job=replace(record.job, submitted_ms=now_ms - count + record.job.submitted_ms))
+        if record.job.submitted_ms < count
+        else record
+        for record in records.jobs
+    )
+    return replace(records, jobs=jobs)
 
 
 def _times_ms(records: ClusterRecords) -> Iterator[int]:

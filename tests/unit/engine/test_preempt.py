@@ -1,5 +1,6 @@
 """Whom to evict: units that go together, the smallest set, then the cheapest, and who is spared."""
 
+import random
 from typing import Any
 
 import numpy as np
@@ -237,6 +238,35 @@ class TestSmallestSet:
 
 
 @pytest.mark.covers("prio-3")
+@pytest.mark.parametrize("seed", range(30))
+def test_where_one_victim_is_enough_the_cheapest_such_goes(seed: int) -> None:
+    chance = random.Random(seed)
+    cluster = Cluster().nodes("a b c", cpu=6, memory="6Gi")
+    free = {node: [6, 6] for node in "abc"}
+    held: dict[str, tuple[str, int, int, str]] = {}
+    for number in range(9):
+        node, cpu, memory = chance.choice("abc"), chance.randrange(1, 4), chance.randrange(4)
+        if cpu <= free[node][0] and memory <= free[node][1]:
+            free[node][0] -= cpu
+            free[node][1] -= memory
+            name, priority = f"r{number}", chance.choice(["low", "batch"])
+            held[name] = (node, cpu, memory, priority)
+            cluster = cluster.running(name, on=[node], cpu=cpu, memory=f"{memory}Gi", priority=priority)
+    need = (chance.randrange(2, 6), chance.randrange(2, 6))
+    enough = [
+        name
+        for name, (node, cpu, memory, _) in held.items()
+        if free[node][0] + cpu >= need[0] and free[node][1] + memory >= need[1]
+    ]
+    found = evicted(cluster.job("new", cpu=need[0], memory=f"{need[1]}Gi"))
+    if enough and not any(left[0] >= need[0] and left[1] >= need[1] for left in free.values()):
+        assert found is not None
+        [victim] = [name.removesuffix("/0") for name in found]
+        assert victim in enough
+        assert held[victim][3] == min(held[name][3] for name in enough)
+
+
+@pytest.mark.covers("prio-3")
 class TestCheapest:
     NODES = Cluster().nodes("a b", cpu=2)
 
@@ -363,6 +393,11 @@ class TestRulesOverDomains:
         job = cluster.job("new", labels={"app": "new"}, affinity=[apart("host", "app In rival")])
         found = Scene(job).preempt("new", "rival")
         assert found == (["a"], ["shy/0"])
+
+    def test_only_the_task_goes_that_its_gang_can_spare(self) -> None:
+        shy = [apart("host", "app In new")]
+        cluster = Cluster().nodes("a b", cpu=9).running("shy", on=["a", "b"], affinity=shy, min_available=1)
+        assert Scene(cluster.job("new", labels={"app": "new"})).preempt() == (["b"], ["shy/1"])
 
     def test_the_fewest_of_those_that_a_spread_is_uneven_by(self) -> None:
         cluster = (

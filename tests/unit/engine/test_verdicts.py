@@ -1,0 +1,340 @@
+"""Why a job waits: every code in a small cluster, each node counted once, never or not now."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rota.engine.plugin import NodeView, Plugin, Plugins, TaskView
+from rota.model.policy import (
+    FairShare,
+    PluginConfig,
+    Policy,
+    QueuePolicy,
+    Quota,
+    SchedulerPolicy,
+    TenantPolicy,
+)
+from rota.model.resources import HostPort
+from rota.model.verdict import RULES, Code, Kind, Reason, Refusal, Unblock, Verdict
+from rota.plugins import FILTERS, SCORES
+from tests.builders import Cluster, policy
+from tests.words import apart, lie, near, spread, tasks
+
+pytestmark = pytest.mark.covers("why-1")
+
+ONE = Cluster().node("n", cpu=4, memory="8Gi", gpus=1, zone="a")
+TWO = Cluster().nodes("m n", cpu=4)
+PRESSURE = "node.kubernetes.io/disk-pressure"
+
+
+class Grumpy(Plugin):
+    def filter(self, task: TaskView, node: NodeView) -> str | None:
+        return "no"
+
+
+PLUGINS = Plugins(FILTERS, SCORES, {"grumpy": Grumpy})
+
+
+def quota(cpu: int) -> Policy:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", cpu * 1000),)))
+    return Policy(fair_share=FairShare(tenants=(tenant,)))
+
+
+def alone(cluster: Cluster, **words: Any) -> Cluster:
+    return cluster.job("j", **words)
+
+
+Case = tuple[Cluster, Policy]
+
+
+def case(cluster: Cluster, rules: Policy | None = None, **words: Any) -> Case:
+    return alone(cluster, **words), rules or Policy()
+
+
+CASES: dict[Code, Callable[[], Case]] = {
+    Code.NODE_NOT_READY: lambda: case(Cluster().node("n", cpu=4, ready=False), cpu=1),
+    Code.NODE_CORDONED: lambda: case(Cluster().node("n", cpu=4, cordoned=True), cpu=1),
+    Code.OTHER_NODE_NAMED: lambda: case(ONE, spec={"node_name": "m"}),
+    Code.POOL: lambda: case(ONE, spec={"pools": ("p",)}),
+    Code.BACKEND: lambda: case(ONE, spec={"backends": ("kube",)}),
+    Code.NODE_SELECTOR: lambda: case(ONE, selector={"disk": "ssd"}),
+    Code.NODE_AFFINITY: lambda: case(ONE, requires=["disk In ssd"]),
+    Code.TAINT: lambda: case(Cluster().node("n", taints=["x:NoSchedule"])),
+    Code.PASSING_TAINT: lambda: case(Cluster().node("n", taints=[f"{PRESSURE}:NoSchedule"])),
+    Code.GPU_MODEL: lambda: case(ONE, gpu=1, gpu_models=["H100"]),
+    Code.PRICE: lambda: case(
+        Cluster().node("n", cpu=1, price=1), cpu=1, spec={"max_price_micro_per_hour": 9}
+    ),
+    Code.BEYOND_CAPACITY: lambda: case(ONE, cpu=5),
+    Code.INSUFFICIENT: lambda: case(ONE.running("r", on=["n"], cpu=4), cpu=1),
+    Code.NODE_IN_USE: lambda: case(ONE.running("r", on=["n"]), spec={"exclusive": True}),
+    Code.NODE_EXCLUSIVE: lambda: case(ONE.running("r", on=["n"], spec={"exclusive": True}), cpu=1),
+    Code.PORT_TAKEN: lambda: case(
+        ONE.running("r", on=["n"], spec={"ports": (HostPort(80),)}), spec={"ports": (HostPort(80),)}
+    ),
+    Code.JOB_AFFINITY: lambda: case(ONE, affinity=[near("zone", "app In db")]),
+    Code.JOB_ANTI_AFFINITY: lambda: case(
+        ONE.running("r", on=["n"], labels={"app": "db"}), affinity=[apart("zone", "app In db")]
+    ),
+    Code.RUNNING_ANTI_AFFINITY: lambda: case(
+        ONE.running("r", on=["n"], affinity=[apart("zone", "app In j")]), labels={"app": "j"}
+    ),
+    Code.TOPOLOGY_LABEL_MISSING: lambda: case(ONE, spread=[spread("rack", "app In j")]),
+    Code.SPREAD: lambda: case(
+        ONE.node("full", zone="b", cordoned=True).running("r", on=["n"], labels={"app": "j"}),
+        labels={"app": "j"},
+        spread=[spread("zone", "app In j")],
+    ),
+    Code.PLUGIN: lambda: case(ONE, Policy((SchedulerPolicy(plugins=(PluginConfig("grumpy"),)),))),
+    Code.GANG: lambda: case(TWO.running("r", on=["m"], cpu=4), cpu=4, tasks=2),
+    Code.GANG_BEYOND_CAPACITY: lambda: case(TWO, cpu=4, tasks=3),
+    Code.TOPOLOGY: lambda: case(
+        TWO.running("r", on=["m", "n"], cpu=1), cpu=2, tasks=2, topology=[lie("host", "same")]
+    ),
+    Code.TOPOLOGY_BEYOND_CAPACITY: lambda: case(TWO, cpu=3, tasks=2, topology=[lie("host", "same")]),
+    Code.QUOTA: lambda: case(ONE.running("r", on=["n"], cpu=2), quota(3), cpu=2),
+    Code.QUOTA_BEYOND: lambda: case(ONE, quota(3), cpu=4),
+    Code.PARTNER: lambda: case(ONE, template={"connect_to": "nobody"}),
+    Code.STRICT_QUEUE: lambda: case(
+        ONE.job("first", cpu=9, submitted=-9), policy(queues=(QueuePolicy(strict=True),)), cpu=1
+    ),
+    Code.PREEMPTED: lambda: (
+        ONE.running("j", on=["n"], cpu=4, priority="low").job("new", cpu=4, priority="high"),
+        Policy(),
+    ),
+    Code.EVICTED_BY_TAINT: lambda: (
+        Cluster().node("n", taints=["x:NoExecute"]).running("j", on=["n"]),
+        Policy(),
+    ),
+    Code.NO_SCHEDULER: lambda: case(ONE, Policy((SchedulerPolicy(namespaces=("other",)),))),
+    Code.NO_NODES: lambda: case(Cluster(), cpu=1),
+}
+
+
+def test_there_is_a_case_for_every_code() -> None:
+    assert set(CASES) == set(Code)
+
+
+@pytest.mark.parametrize("code", Code, ids=lambda code: code.value)
+class TestEveryCode:
+    def verdict(self, code: Code) -> Verdict:
+        cluster, rules = CASES[code]()
+        return cluster.plan(rules, plugins=PLUGINS).waits("j")
+
+    def test_it_is_given(self, code: Code) -> None:
+        assert code in {refusal.reason.code for refusal in self.verdict(code).refusals}
+
+    def test_its_kind_is_that_of_the_rules(self, code: Code) -> None:
+        assert self.verdict(code).kind is RULES[code].kind
+
+    def test_its_events_are_those_of_the_rules(self, code: Code) -> None:
+        assert set(RULES[code].unblocked_by) <= self.verdict(code).unblocked_by
+
+
+def verdict(cluster: Cluster, name: str = "j") -> Verdict:
+    return cluster.plan().waits(name)
+
+
+def reasons(cluster: Cluster, name: str = "j") -> dict[Code, int]:
+    """How many nodes each code refuses."""
+    found: dict[Code, int] = {}
+    for refusal in verdict(cluster, name).refusals:
+        found[refusal.reason.code] = found.get(refusal.reason.code, 0) + refusal.nodes
+    return found
+
+
+class TestCounting:
+    MANY = (
+        Cluster()
+        .nodes("a b", cpu=1)
+        .node("c", cpu=9, taints=["x:NoSchedule"])
+        .node("d", cpu=1, taints=["x:NoSchedule"])
+        .node("e", cpu=9, ready=False)
+        .nodes("f g", cpu=9)
+        .running("r", on=["f", "g"], cpu=8)
+    )
+
+    def test_each_node_is_counted_once(self) -> None:
+        assert reasons(self.MANY.job("j", cpu=4)) == {
+            Code.BEYOND_CAPACITY: 2,
+            Code.TAINT: 2,
+            Code.NODE_NOT_READY: 1,
+            Code.INSUFFICIENT: 2,
+        }
+
+    @pytest.mark.parametrize(
+        "words",
+        [
+            {"cpu": 4},
+            {"cpu": 1, "tasks": 9},
+            {"cpu": 5, "gpu": 1},
+            {"cpu": 1, "tasks": 5, "topology": [lie("host", "different")]},
+            {"cpu": 4, "selector": {"disk": "ssd"}},
+            {"groups": [tasks(2, cpu=1), tasks(1, cpu=9)]},
+            {"cpu": 1, "spec": {"exclusive": True}, "tasks": 3},
+        ],
+    )
+    def test_all_nodes_are_counted(self, words: dict[str, Any]) -> None:
+        found = verdict(self.MANY.job("j", **words))
+        assert sum(refusal.nodes for refusal in found.refusals) == 7
+
+    def test_the_most_frequent_reason_comes_first(self) -> None:
+        cluster = Cluster().node("a", cpu=1).nodes("b c d", cpu=9, taints=["x:NoSchedule"])
+        counts = [refusal.nodes for refusal in verdict(cluster.job("j", cpu=4)).refusals]
+        assert counts == [3, 1]
+
+    def test_equal_jobs_wait_for_the_same_reasons(self) -> None:
+        plan = ONE.job("x", cpu=9).job("y", cpu=9).job("z", cpu=8).plan()
+        assert [list(entry.jobs) for entry in plan.plan.waiting] == [["x", "y"], ["z"]]
+
+
+class TestAmounts:
+    @pytest.mark.parametrize(
+        ("words", "reason"),
+        [
+            ({"cpu": 9}, Reason(Code.BEYOND_CAPACITY, "cpu", 9000, 8000)),
+            ({"cpu": 6}, Reason(Code.INSUFFICIENT, "cpu", 6000, 5000)),
+            ({"memory": "9Gi"}, Reason(Code.BEYOND_CAPACITY, "memory", 9 << 30, 8 << 30)),
+            ({"gpu": 3}, Reason(Code.BEYOND_CAPACITY, "gpu", 3000, 2000)),
+            ({"gpu": 2}, Reason(Code.INSUFFICIENT, "gpu", 2000, 1000)),
+            ({"extended": {"fpga": 2}}, Reason(Code.BEYOND_CAPACITY, "fpga", 2, 1)),
+        ],
+    )
+    def test_a_reason_says_how_much_was_asked_and_the_most_there_is(
+        self, words: dict[str, Any], reason: Reason
+    ) -> None:
+        cluster = Cluster().nodes("m n", cpu=8, memory="8Gi", gpus=2, extended={"fpga": 1})
+        cluster = cluster.running("r", on=["m"], cpu=3, gpu=0.5, devices=[[0]])
+        cluster = cluster.running("s", on=["n"], cpu=4, gpu=0.5, devices=[[0]])
+        assert Refusal(reason, 2) in verdict(cluster.job("j", **words)).refusals
+
+    def test_a_share_of_a_gpu_is_compared_with_the_emptiest_device(self) -> None:
+        cluster = Cluster().node("n", gpus=2).running("r", on=["n", "n"], gpu=0.6, devices=[[0], [1]])
+        [refusal] = verdict(cluster.job("j", gpu=0.5)).refusals
+        assert refusal.reason == Reason(Code.INSUFFICIENT, "gpu share", 500, 400)
+
+    def test_a_gang_says_how_many_it_needs_and_how_many_fit(self) -> None:
+        cluster = Cluster().nodes("a b", cpu=4).running("r", on=["a"], cpu=3)
+        [refusal] = verdict(cluster.job("j", cpu=1, tasks=9, min_available=6)).refusals
+        assert (refusal.reason.code, refusal.reason.asked, refusal.reason.available) == (Code.GANG, 6, 5)
+
+    def test_of_a_gang_of_which_some_run_only_the_rest_counts(self) -> None:
+        cluster = Cluster().node("a", cpu=3).running("j", on=["a"], cpu=1, tasks=4)
+        cluster = cluster.running("r", on=["a"], cpu=1)
+        [refusal] = verdict(cluster).refusals
+        assert (refusal.reason.asked, refusal.reason.available) == (3, 1)
+
+    def test_a_port_is_named(self) -> None:
+        cluster, _ = CASES[Code.PORT_TAKEN]()
+        assert [one.reason.subject for one in verdict(cluster).refusals] == ["TCP/80"]
+
+
+class TestNeverOrNotNow:
+    """Never: not on this cluster, however idle. A node that would refuse for good says so first."""
+
+    def kind(self, cluster: Cluster) -> Kind:
+        return verdict(cluster).kind
+
+    def test_one_node_that_may_yet_take_it_is_hope_enough(self) -> None:
+        cluster = TWO.node("big", cpu=9).running("r", on=["big"], cpu=9)
+        assert self.kind(cluster.job("j", cpu=8)) is Kind.NOT_NOW
+        assert self.kind(TWO.job("j", cpu=8)) is Kind.NEVER
+
+    def test_a_gang_larger_than_the_idle_cluster_never_starts(self) -> None:
+        cluster = TWO.running("r", on=["m"], cpu=4)
+        assert self.kind(cluster.job("j", cpu=2, tasks=4)) is Kind.NOT_NOW
+        assert self.kind(cluster.job("j", cpu=2, tasks=5)) is Kind.NEVER
+        assert self.kind(cluster.job("j", cpu=2, tasks=5, min_available=4)) is Kind.NOT_NOW
+
+    def test_nodes_that_are_down_count_for_a_gang(self) -> None:
+        cluster = Cluster().node("m", cpu=4).node("n", cpu=4, ready=False)
+        assert self.kind(cluster.job("j", cpu=4, tasks=2)) is Kind.NOT_NOW
+        assert self.kind(cluster.job("j", cpu=4, tasks=3)) is Kind.NEVER
+
+    def test_nodes_that_refuse_for_good_do_not_count_for_a_gang(self) -> None:
+        cluster = Cluster().node("m", cpu=4).node("n", cpu=4, taints=["x:NoSchedule"])
+        assert self.kind(cluster.job("j", cpu=4, tasks=2)) is Kind.NEVER
+
+    @pytest.mark.parametrize(
+        ("count", "share", "kind"),
+        [(4, 0.5, Kind.NOT_NOW), (5, 0.5, Kind.NEVER), (2, 0.6, Kind.NOT_NOW), (3, 0.6, Kind.NEVER)],
+    )
+    def test_a_gang_of_shares_is_counted_by_devices(self, count: int, share: float, kind: Kind) -> None:
+        cluster = Cluster().node("n", gpus=2).running("r", on=["n"], gpu=1, devices=[[0]])
+        assert self.kind(cluster.job("j", gpu=share, tasks=count)) is kind
+
+    def test_a_gang_whose_tasks_keep_apart_needs_as_many_hosts(self) -> None:
+        words: dict[str, Any] = {"labels": {"app": "j"}, "affinity": [apart("host", "app In j")], "cpu": 2}
+        busy = TWO.running("r", on=["m"], cpu=4)
+        assert self.kind(busy.job("j", tasks=2, **words)) is Kind.NOT_NOW
+        assert self.kind(busy.job("j", tasks=3, **words)) is Kind.NEVER
+
+    def test_a_gang_in_one_domain_needs_one_large_enough(self) -> None:
+        rule = [lie("host", "same")]
+        busy = TWO.running("r", on=["m", "n"], cpu=3)
+        assert self.kind(busy.job("j", cpu=2, tasks=2, topology=rule)) is Kind.NOT_NOW
+        assert self.kind(busy.job("j", cpu=2, tasks=3, topology=rule)) is Kind.NEVER
+
+    @pytest.mark.parametrize(
+        ("cluster", "words", "code"),
+        [
+            (Cluster().node("n", cpu=1, cordoned=True), {"cpu": 2}, Code.BEYOND_CAPACITY),
+            (Cluster().node("n", cpu=1, ready=False), {"cpu": 2}, Code.BEYOND_CAPACITY),
+            (
+                Cluster().node("n", cpu=1, taints=[f"{PRESSURE}:NoSchedule"]),
+                {"cpu": 2},
+                Code.BEYOND_CAPACITY,
+            ),
+            (
+                Cluster().node("n", cpu=1, price=1, taints=[f"{PRESSURE}:NoSchedule"]),
+                {"cpu": 1, "spec": {"max_price_micro_per_hour": 5}},
+                Code.PRICE,
+            ),
+            (
+                ONE.running("r", on=["n"], cpu=4),
+                {"cpu": 1, "affinity": [near("rack", "app In db")]},
+                Code.TOPOLOGY_LABEL_MISSING,
+            ),
+            (
+                ONE.running("r", on=["n"], cpu=4),
+                {"cpu": 1, "spread": [spread("rack", "app In j")]},
+                Code.TOPOLOGY_LABEL_MISSING,
+            ),
+        ],
+    )
+    def test_a_reason_that_lasts_comes_before_one_that_passes(
+        self, cluster: Cluster, words: dict[str, Any], code: Code
+    ) -> None:
+        found = verdict(cluster.job("j", **words))
+        assert [refusal.reason.code for refusal in found.refusals] == [code]
+        assert found.kind is Kind.NEVER
+
+    def test_of_groups_the_one_that_can_never_start_speaks(self) -> None:
+        cluster = ONE.running("r", on=["n"], cpu=4)
+        assert reasons(cluster.job("j", groups=[tasks(1, cpu=1), tasks(1, cpu=9)])) == {
+            Code.BEYOND_CAPACITY: 1
+        }
+        assert self.kind(cluster.job("j", groups=[tasks(1, cpu=1), tasks(1, cpu=9)])) is Kind.NEVER
+
+    def test_a_group_that_can_never_start_does_not_matter_if_it_is_not_needed(self) -> None:
+        cluster = ONE.running("r", on=["n"], cpu=4)
+        job = cluster.job("j", groups=[tasks(2, cpu=1), tasks(1, cpu=9)], min_available=2)
+        assert self.kind(job) is Kind.NOT_NOW
+
+
+@pytest.mark.parametrize(
+    ("code", "event"),
+    [
+        (Code.INSUFFICIENT, Unblock.TASK_ENDED),
+        (Code.JOB_AFFINITY, Unblock.TASK_PLACED),
+        (Code.BEYOND_CAPACITY, Unblock.NODE_ADDED),
+        (Code.QUOTA, Unblock.POLICY_CHANGED),
+        (Code.PREEMPTED, Unblock.NEXT_CYCLE),
+    ],
+)
+def test_the_events_that_could_help_are_named(code: Code, event: Unblock) -> None:
+    cluster, rules = CASES[code]()
+    assert event in cluster.plan(rules, plugins=PLUGINS).waits("j").unblocked_by
