@@ -41,7 +41,7 @@ def check_never(case: Case) -> Complaints:
         possible = can_start(idle, case.gangs[job], hopeful=True)
         if possible is (verdict.kind is Kind.NEVER):
             codes = ", ".join(sorted(refusal.reason.code.value for refusal in verdict.refusals))
-            yield f"{job}: {verdict.kind.value} ({codes}), but idle it would{'' if possible else ' not'} start"
+            yield f"{job}: {verdict.kind.value} ({codes}), but idle it could{'' if possible else ' not'}"
 
 
 def check_left_out(case: Case) -> Complaints:

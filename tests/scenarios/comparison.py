@@ -55,7 +55,7 @@ class Made:
     def __init__(self, records: ClusterRecords, plan: Plan) -> None:
         self.plan = plan
         self._jobs: dict[JobId, Job] = {record.job.id: record.job for record in records.jobs}
-        self.records = {record.job.id: record for record in records.jobs}
+        self._records = {record.job.id: record for record in records.jobs}
         self.bindings: dict[str, list[Binding]] = {}
         self.evictions: dict[str, list[Eviction]] = {}
         self.waiting: dict[str, Verdict] = {}
@@ -84,25 +84,22 @@ class Made:
     def runs(self, name: str) -> list[int]:
         """Ranks that ran before the plan."""
         job_id = self.job_id(name)
-        ranks = [placement.rank for placement in self.records[job_id].placements]
+        ranks = [placement.rank for placement in self._records[job_id].placements]
         return [rank for rank in ranks if self.name(job_id, rank) == name]
-
-    def evicted(self) -> set[str]:
-        return set(self.evictions)
 
     def _waiting_names(self, job_id: JobId) -> list[str]:
         job = self._jobs[job_id]
         if not job.tasks_are_jobs:
             return [job_id]
         busy = {one.rank for one in self.plan.bindings if one.job == job_id}
-        ranks = [rank for rank in self.records[job_id].waiting_ranks() if rank not in busy]
+        ranks = [rank for rank in self._records[job_id].waiting_ranks() if rank not in busy]
         return [self.name(job_id, rank) for rank in ranks]
 
     def as_yaml(self) -> str:
         """All of the plan, for people."""
         plain: dict[str, Plain] = {
             "placed": {name: [one.node for one in found] for name, found in self.bindings.items()},
-            "evicted": {name: _eviction(found, None) for name, found in self.evictions.items()},
+            "evicted": {name: _eviction(found) for name, found in self.evictions.items()},
             "waiting": {
                 name: {"verdict": verdict.kind.value, "because": _reasons(verdict)}
                 for name, verdict in sorted(self.waiting.items())
@@ -169,9 +166,7 @@ def _devices_as(form: DevicesForm, devices: list[list[int]]) -> Plain:
 
 def _evicted(expect: ExpectForm, made: Made) -> tuple[Plain, Plain]:
     expected = {name: _wanted_eviction(name, form, made) for name, form in sorted(expect.evicted.items())}
-    actual = {
-        name: _eviction(found, expect.evicted.get(name)) for name, found in sorted(made.evictions.items())
-    }
+    actual = {name: _eviction(found) for name, found in sorted(made.evictions.items())}
     return expected, actual
 
 
@@ -181,7 +176,7 @@ def _wanted_eviction(name: str, form: EvictedForm, made: Made) -> Plain:
     return {"by": form.by or None, "cause": cause.value, "ranks": ranks}
 
 
-def _eviction(found: list[Eviction], form: EvictedForm | None) -> Plain:
+def _eviction(found: list[Eviction]) -> Plain:
     by = sorted({one.preemptor for one in found})
     causes = sorted({one.cause.value for one in found})
     return {
@@ -197,7 +192,7 @@ def _waiting(expect: ExpectForm, made: Made) -> tuple[Plain, Plain]:
         name: _verdict_as(expect.waiting.get(name), verdict)
         for name, verdict in sorted(made.waiting.items())
         # That who is evicted waits goes without saying.
-        if name in expect.waiting or name not in made.evicted()
+        if name in expect.waiting or name not in made.evictions
     }
     return expected, actual
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -31,38 +33,34 @@ class Books:
         """The work, cut down to what the quotas allow; None: they don't allow what is needed."""
         if not self.quotas.any:
             return work
-        answer = self._ask(template, work)
-        if len(work.counts) > 1:
-            return work if answer.at_once else None
-        if answer.at_once >= work.total:
+        counts = self._counts(template, work, lambda answer: answer.at_once)
+        if counts == work.counts:
             return work
-        if answer.at_once < work.needed:
+        if sum(counts) < work.needed:
             return None
-        return Work(work.signatures, (answer.at_once,), work.needed, work.topology, work.placed_at)
+        return Work(work.signatures, counts, work.needed, work.topology, work.placed_at)
 
     def may_reclaim(self, template: JobTemplate, work: Work) -> bool:
         """Whether what is needed lies within the tenant's own quota."""
-        answer = self._ask(template, work)
-        return answer.with_reclaim >= (1 if len(work.counts) > 1 else work.needed)
+        return sum(self._counts(template, work, lambda answer: answer.with_reclaim)) >= work.needed
 
     def refusal(self, template: JobTemplate, work: Work) -> Reason | None:
         """The quota that stands in the way of what is needed."""
         if not self.quotas.any or self.allowed(template, work) is not None:
             return None
-        single = len(work.counts) == 1
-        amounts = work.signatures[0].demand.take * work.needed if single else _total(work)
-        return self.quotas.ask(template, amounts, 1).reason
+        needed, left = np.zeros_like(work.signatures[0].demand.take), work.needed
+        for signature, count in zip(work.signatures, work.counts, strict=True):
+            needed = needed + signature.demand.take * min(count, left)
+            left -= min(count, left)
+        return self.quotas.ask(template, needed, 1).reason
 
-    def _ask(self, template: JobTemplate, work: Work) -> QuotaAnswer:
-        """About tasks one by one, or where they differ about the job as a whole."""
-        if len(work.counts) > 1:
-            return self.quotas.ask(template, _total(work), 1)
-        return self.quotas.ask(template, work.signatures[0].demand.take, work.total)
-
-
-def _total(work: Work) -> Int64s:
-    parts = [
-        signature.demand.take * count for signature, count in zip(work.signatures, work.counts, strict=True)
-    ]
-    total: Int64s = np.sum(parts, axis=0)
-    return total
+    def _counts(self, template: JobTemplate, work: Work, of: Callable[[QuotaAnswer], int]) -> tuple[int, ...]:
+        """Of each group, how many tasks may start once those of the groups before it have."""
+        counts = []
+        for signature, count in zip(work.signatures, work.counts, strict=True):
+            take = signature.demand.take
+            counts.append(min(count, of(self.quotas.ask(template, take, count))))
+            self.quotas.charge(template, take, counts[-1])
+        for signature, count in zip(work.signatures, counts, strict=True):
+            self.quotas.charge(template, signature.demand.take, -count)
+        return tuple(counts)

@@ -32,7 +32,7 @@ from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting
 from rota.model.policy import Policy, QueuePolicy, QueueStrategy, SchedulerPolicy
-from rota.model.verdict import Code, Reason, Refusal, Unblock, Verdict
+from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane, LaneKey, replace_template
 
@@ -246,10 +246,10 @@ class Cycle:
             return self._idle.room_for(lane.key, job, self._scheduler, self._queue)
 
         quota = self._books.refusal(job.template, work)
-        if quota is not None:
-            self._refuse(run.cursor, _verdict_of(quota))
-        else:
-            self._refuse(run.cursor, *verdict_of(work, self._board, self._filters, room_when_idle))
+        verdict, nodes = verdict_of(work, self._board, self._filters, room_when_idle)
+        if quota is not None and (quota.kind is Kind.NEVER or verdict.kind is not Kind.NEVER):
+            verdict, nodes = _verdict_of(quota), []
+        self._refuse(run.cursor, verdict, nodes)
         return 0
 
     def _not_yet(self, job: Job) -> Reason | None:
@@ -299,8 +299,6 @@ class Cycle:
         if seats is None:
             return False
         self._bind(run, work, seats)
-        if len(seats) < work.total:
-            self._in_part[run.head.id] = self._verdict_of_rest(run, work, seats)
         return True
 
     def _verdict_of_rest(self, run: Run, work: Work, seats: list[Seat]) -> Verdict:
@@ -318,11 +316,24 @@ class Cycle:
         done = self._evictor.make_room(run.head, run.priority, work)
         if done is None:
             return False
-        allowed, preempted, cause = done
-        for unit in preempted.victims:
+        _, preempted = done
+        causes = [self._evictor.cause_of(run.head, run.priority, unit) for unit in preempted.victims]
+        for unit, cause in zip(preempted.victims, causes, strict=True):
             self._evictor.record(unit.tasks, cause, run.head.id)
-        self._bind(run, allowed, preempted.seats)
+        if self._watch is not None and run.head.id == self._watch.job:
+            self._show_room_made(work, preempted.seats)
+        self._bind(run, work, preempted.seats)
         return True
+
+    def _show_room_made(self, work: Work, seats: list[Seat]) -> None:
+        """Lets the watch see the board with the victims gone and the job not yet there."""
+        checkpoint = self._board.checkpoint()
+        for seat in seats:
+            signature = work.signatures[seat.group]
+            self._board.lift(seat.position, signature.demand, signature.footprint, seat.devices)
+        if self._watch is not None:
+            self._watch.placing(work, self._board)
+        self._board.rollback(checkpoint)
 
     def _bind(self, run: Run, work: Work, seats: list[Seat]) -> None:
         job, key = run.head, run.cursor.lane.key
@@ -337,6 +348,8 @@ class Cycle:
         self._started.add(job.id)
         if key.placed:
             self._evictor.untouchable.add(job.id)
+        if len(seats) < work.total:
+            self._in_part[job.id] = self._verdict_of_rest(run, work, seats)
 
     def _refuse(self, cursor: Cursor, verdict: Verdict, nodes: list[NodeRefusal] | None = None) -> None:
         self._refused[cursor.lane.number] = Refused(

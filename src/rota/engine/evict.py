@@ -11,8 +11,9 @@ from rota.engine.board import Board
 from rota.engine.books import Books
 from rota.engine.order import effective_priority
 from rota.engine.place import Work, place
-from rota.engine.preempt import Preempted, Unit, Victims, preempt
+from rota.engine.preempt import Preempted, preempt
 from rota.engine.topology import Footprint
+from rota.engine.victims import Unit, Victims
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.plan import Eviction, EvictionCause
@@ -69,20 +70,18 @@ class Evictor:
 
     # -- for a job
 
-    def make_room(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted, EvictionCause] | None:
+    def make_room(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted] | None:
         """Evicts what it takes to place the job, and places it, both on the board; or nothing.
         What was placed may be less than the work where a quota allows no more."""
         if not self._scheduler.preemption.enabled or not len(self._snapshot.running):
             return None
         allowed = self._books.allowed(job.template, work)
         if allowed is None:
-            reclaimed = self._take_back(job, priority, work)
-            return None if reclaimed is None else (*reclaimed, EvictionCause.RECLAIMED)
+            return self._take_back(job, priority, work)
         done = self.preempted(job, priority, allowed)
-        if done is not None:
-            return allowed, done, EvictionCause.PREEMPTED
-        done = self._reclaimed_from_borrowers(job, priority, allowed)
-        return None if done is None else (allowed, done, EvictionCause.RECLAIMED)
+        if done is None:
+            done = self._reclaimed_from_borrowers(job, priority, allowed)
+        return None if done is None else (allowed, done)
 
     def preempted(self, job: Job, priority: int, work: Work) -> Preempted | None:
         if not may_preempt(job.template, priority):
@@ -149,19 +148,23 @@ class Evictor:
 
     def _take_back(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted] | None:
         """Makes room in the quotas: takes back what others have borrowed, and evicts what is lower
-        in class of the tenant's own."""
+        in class of the tenant's own, until the quotas and the nodes have room."""
         template, victims = job.template, self.victims
         checkpoint = self._board.checkpoint()
         taken: list[Unit] = []
+        done: tuple[Work, Preempted] | None = None
         for unit in self._quota_holders(job, priority, work):
-            if self._books.allowed(template, work) is not None:
+            if not self._is_own(template, unit) and not any(map(self._borrows, unit.tasks)):
+                continue
+            self._credit(unit.tasks, -1)
+            victims.lift(unit.tasks)
+            victims.alive[list(unit.tasks)] = False
+            taken.append(unit)
+            done = self._placed_after(job, work)
+            if done is not None:
                 break
-            if self._is_own(template, unit) or any(map(self._borrows, unit.tasks)):
-                self._credit(unit.tasks, -1)
-                victims.lift(unit.tasks)
-                victims.alive[list(unit.tasks)] = False
-                taken.append(unit)
-        done = self._placed_after(job, priority, work, taken)
+        if done is None and taken:
+            done = self._placed_after(job, work, priority)
         needed = taken if done is None else self._still_needed(template, done[0], taken)
         # Evictions are charged where they are put on record; until then the books are as before.
         for unit in needed:
@@ -176,7 +179,8 @@ class Evictor:
     def _quota_holders(self, job: Job, priority: int, work: Work) -> list[Unit]:
         """Running units whose eviction could make room in the quotas, the least valuable first."""
         template, running = job.template, self.victims.running
-        own = np.array([kind.project == template.project for kind, _ in running.kinds])[running.spec]
+        are_one = self._books.quotas.are_one
+        own = np.array([are_one(kind, template) for kind, _ in running.kinds])[running.spec]
         eligible = np.zeros(len(running), dtype=np.bool_)
         if self._reclaim is not Reclaim.NEVER and self._books.may_reclaim(template, work):
             ceiling = priority if self._reclaim is Reclaim.LOWER_PRIORITY else Priority.CRITICAL + 1
@@ -185,37 +189,56 @@ class Evictor:
             eligible |= self._eligible(job, priority) & own
         candidates, together = self.victims.candidates(eligible)
         units = self.victims.units(candidates.tolist(), together.tolist())
-        return sorted(units, key=Unit.value, reverse=True)
+        usable = np.logical_or.reduce([signature.static_mask for signature in work.signatures])
+        helps = {id(unit): any(usable[running.node[task]] for task in unit.tasks) for unit in units}
+        least_valuable_first = sorted(units, key=Unit.value, reverse=True)
+        return sorted(least_valuable_first, key=lambda unit: not helps[id(unit)])
 
     def _placed_after(
-        self, job: Job, priority: int, work: Work, taken: list[Unit]
+        self, job: Job, work: Work, priority: int | None = None
     ) -> tuple[Work, Preempted] | None:
-        """Places the job in the room that the quotas have now, evicting more for room on nodes."""
+        """Places the job in the room that the quotas have now; with a priority, evicting more for
+        room on nodes."""
         allowed = self._books.allowed(job.template, work)
-        if allowed is None or not taken:
+        if allowed is None:
             return None
         seats = place(allowed, self._board)
         if seats is not None:
             return allowed, Preempted(seats, [])
-        more = self.preempted(job, priority, allowed)
+        more = None if priority is None else self.preempted(job, priority, allowed)
         return None if more is None else (allowed, more)
 
     def _still_needed(self, template: JobTemplate, work: Work, taken: list[Unit]) -> list[Unit]:
         """Spares the units without which the quota and the nodes hold the job as well."""
         needed = []
+        lost_cores: set[int] = set()
         for unit in sorted(taken, key=Unit.value):
             self._credit(unit.tasks, 1)
             allowed = self._books.allowed(template, work)
-            if allowed is not None and allowed.total == work.total and self.victims.fits_back(unit):
+            fits = allowed is not None and allowed.total == work.total and self.victims.fits_back(unit)
+            if fits and unit.job not in lost_cores:
                 self.victims.put_back(unit)
                 self.victims.alive[list(unit.tasks)] = True
             else:
                 self._credit(unit.tasks, -1)
                 needed.append(unit)
+                if unit.is_core:
+                    lost_cores.add(unit.job)
         return needed
 
     def _is_own(self, template: JobTemplate, unit: Unit) -> bool:
-        return self.victims.running.tasks[unit.tasks[0]].job.template.project == template.project
+        return self._books.quotas.are_one(self._template_of(unit), template)
+
+    def _template_of(self, unit: Unit) -> JobTemplate:
+        return self.victims.running.tasks[unit.tasks[0]].job.template
+
+    def cause_of(self, job: Job, priority: int, unit: Unit) -> EvictionCause:
+        """Preempted by a higher class, or else reclaimed for a quota."""
+        lower = unit.priority < priority and may_preempt(job.template, priority)
+        if not self._books.quotas.any or (lower and self._is_own(job.template, unit)):
+            return EvictionCause.PREEMPTED
+        within = self._books.quotas.borrows_any(self._template_of(unit))
+        return EvictionCause.RECLAIMED if within or not lower else EvictionCause.PREEMPTED
 
     def _borrows(self, task: int) -> bool:
         kind = int(self.victims.running.spec[task])

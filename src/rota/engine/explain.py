@@ -6,13 +6,11 @@ same placing code is asked again on the board as the plan leaves it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from msgspec.structs import replace
 
 from rota.engine.board import Board
-from rota.engine.decide import Cycle, Refused
+from rota.engine.decide import Cycle
 from rota.engine.place import Work
 from rota.engine.plugin import Plugins
 from rota.engine.remedy import remedies_for
@@ -21,13 +19,14 @@ from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, node_refusals
 from rota.model.explanation import Explanation, NodeScores, Outcome, RefusedNodes
 from rota.model.ids import JobId, NodeName
-from rota.model.job import Placement
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Verdict
 from rota.snapshot.state import Snapshot
 
 _RUNNERS_UP = 4
+_RATED = 512
+"""How many nodes are rated by criterion: it isn't known yet which of them it will be."""
 
 
 class _Lookout:
@@ -46,7 +45,7 @@ class _Lookout:
         self.weights = tuple(signature.weights().items())
         ranked = signature.feasible_scores()
         order = np.lexsort((np.arange(len(ranked)), -ranked))
-        best = [at for at in order[: _RUNNERS_UP + 1].tolist() if ranked[at] >= 0]
+        best = [at for at in order[:_RATED].tolist() if ranked[at] >= 0]
         self.scores = tuple(_scores_of(signature, board, at) for at in best)
 
 
@@ -72,42 +71,39 @@ def explain(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins, j
 
 def _outcome(cycle: Cycle, lookout: _Lookout, plan: Plan, job_id: JobId) -> Explanation:
     snapshot = cycle.snapshot
-    bound = sorted((one for one in plan.bindings if one.job == job_id), key=lambda one: one.rank)
+    bound = [one for one in plan.bindings if one.job == job_id]
+    lost = {one.rank for one in plan.evictions if one.job == job_id}
+    kept = [one for one in snapshot.jobs[job_id].placements if one.rank not in lost]
+    nodes = _by_rank([*((one.rank, one.node) for one in bound), *((one.rank, one.node) for one in kept)])
+    verdict = _verdict_in(plan, job_id)
     if bound:
-        where = tuple(binding.node for binding in bound)
         return Explanation(
             job_id,
             Outcome.PLACED,
-            where,
-            refusals=_named(lookout.refusals, snapshot),
-            # A preemptor goes where its victims were, which may not be what ranked first.
-            scores=_chosen_first(lookout.scores, where[0]),
-            weights=lookout.weights,
+            nodes,
+            verdict,
+            _named(lookout.refusals, snapshot),
+            _chosen_first(lookout.scores, min(bound, key=lambda one: one.rank).node),
+            lookout.weights,
         )
-    verdict = _verdict_in(plan, job_id)
     if verdict is None:
-        return Explanation(job_id, Outcome.RUNNING, _nodes_of(snapshot.jobs[job_id].placements))
+        return Explanation(job_id, Outcome.RUNNING, nodes)
     refused = cycle.refusal_of(job_id)
-    if refused is None or any(eviction.job == job_id for eviction in plan.evictions):
-        return Explanation(job_id, Outcome.EVICTED, verdict=verdict)
-    return _waiting(cycle, refused, job_id, verdict)
-
-
-def _waiting(cycle: Cycle, refused: Refused, job_id: JobId, verdict: Verdict) -> Explanation:
+    if refused is None or lost:
+        return Explanation(job_id, Outcome.EVICTED, nodes, verdict)
     job = next(job for job in refused.cursor.jobs[refused.cursor.at :] if job.id == job_id)
     return Explanation(
         job_id,
         Outcome.WAITING,
-        _nodes_of(cycle.snapshot.jobs[job_id].placements),
+        nodes,
         verdict,
-        _named(refused.nodes, cycle.snapshot),
+        _named(refused.nodes, snapshot),
         remedies=remedies_for(cycle, refused, job),
     )
 
 
-def _nodes_of(placements: Sequence[Placement]) -> tuple[NodeName, ...]:
-    ordered = sorted(placements, key=lambda placement: placement.rank)
-    return tuple(placement.node for placement in ordered)
+def _by_rank(places: list[tuple[int, NodeName]]) -> tuple[NodeName, ...]:
+    return tuple(node for _, node in sorted(places))
 
 
 def _verdict_in(plan: Plan, job_id: JobId) -> Verdict | None:
@@ -126,4 +122,5 @@ def _named(refusals: list[NodeRefusal], snapshot: Snapshot) -> tuple[RefusedNode
 
 
 def _chosen_first(scores: tuple[NodeScores, ...], chosen: NodeName) -> tuple[NodeScores, ...]:
-    return tuple(sorted(scores, key=lambda one: one.node != chosen))
+    ordered = sorted(scores, key=lambda one: one.node != chosen)
+    return tuple(ordered[: _RUNNERS_UP + 1])

@@ -47,15 +47,27 @@ class Seat:
     devices: Devices
 
 
-def place(work: Work, board: Board) -> list[Seat] | None:
+def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] | None:
     """Places as many tasks as it can and at least the needed number; else nothing, and None."""
     checkpoint = board.checkpoint()
-    for within, seeds in _regions(work, board, work.topology, None):
-        seats = _place_groups(work, board, within, seeds)
+    for region, seeds in _regions(work, board, rules_of(work), within):
+        seats = _place_groups(work, board, region, seeds)
         if seats is not None:
             return seats
         board.rollback(checkpoint)
     return None
+
+
+def rules_of(work: Work) -> tuple[TopologyRule, ...]:
+    """The job's own rules, and those that follow from others: tasks that must be near their own
+    kind, of which there is none yet, all have to go to one domain."""
+    implied = {
+        rule.term.topology_key: None
+        for signature in work.signatures
+        for rule in signature.domain_rules.near
+        if rule.may_be_first and not rule.counter.total and work.total > 1
+    }
+    return (*work.topology, *(TopologyRule(key, TopologyMode.SAME) for key in implied))
 
 
 _MANY = 64

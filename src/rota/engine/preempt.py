@@ -9,143 +9,27 @@ that isn't needed after all is spared, the most valuable first.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.place import Seat, Work, place
+from rota.engine.place import Seat, Work, place, rules_of
 from rota.engine.signature import Signature
-from rota.engine.topology import Footprint
+from rota.engine.victims import Unit, Victims
+from rota.model.job import TopologyMode
 from rota.snapshot import rows
 from rota.snapshot.demand import Demand
-from rota.snapshot.state import Snapshot
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 _TRIALS = 256
 """How many victims are tried for sparing one by one where each try means placing the job anew."""
-
-
-@dataclass(frozen=True, eq=False)
-class Unit:
-    """Running tasks (positions in the running columns) that can only be evicted together."""
-
-    tasks: tuple[int, ...]
-    priority: int
-    started_ms: int
-    name: str
-    """Job id and rank, to break ties by."""
-
-    def value(self) -> tuple[int, int, int, str]:
-        """Sorts from the most to the least worth sparing: high class, large, long running."""
-        return -self.priority, -len(self.tasks), self.started_ms, self.name
-
-
-class Victims:
-    """Running tasks as preemption sees them in one cycle; evicted ones are no longer there."""
-
-    def __init__(
-        self,
-        snapshot: Snapshot,
-        board: Board,
-        priorities: Int64s,
-        footprint: Callable[[int], Footprint],
-    ) -> None:
-        self.running = snapshot.running
-        self.priorities = priorities
-        self.alive: Bools = np.ones(len(self.running), dtype=np.bool_)
-        self._board = board
-        self.demands: list[Demand] = [
-            snapshot.demand(template.groups[group].spec) for template, group in self.running.kinds
-        ]
-        self._footprint = footprint
-        # Tasks are ordered by job: each job is a stretch that begins where the number changes.
-        self._first = np.flatnonzero(np.diff(self.running.job, prepend=-1))
-
-    def tasks_of(self, job: int) -> list[int]:
-        """Alive tasks of a job, by its number."""
-        end = self._first[job + 1] if job + 1 < len(self._first) else len(self.alive)
-        stretch = self.alive[self._first[job] : end]
-        tasks: list[int] = (np.flatnonzero(stretch) + self._first[job]).tolist()
-        return tasks
-
-    def candidates(self, eligible: Bools) -> tuple[Int64s, Int64s]:
-        """Tasks that can be evicted, and how many go with each: it alone where its gang can spare
-        it (the last ranks first), else all of its gang, if all of it is eligible."""
-        if not len(self.alive):
-            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
-        alive = np.add.reduceat(self.alive.astype(np.int64), self._first)
-        open_to = np.add.reduceat((eligible & self.alive).astype(np.int64), self._first)
-        spare = np.maximum(alive - self.running.min_running, 0)
-        job = self.running.job
-        before: Int64s = np.cumsum(self.alive) - self.alive
-        number: Int64s = before - before[self._first][job]
-        alone = number >= (alive - spare)[job]
-        with_all = (open_to == alive)[job]
-        together = np.where(alone, 1, alive[job])
-        able = np.flatnonzero(eligible & self.alive & (alone | with_all))
-        return able, together[able]
-
-    def units(self, tasks: Iterable[int], together: Iterable[int]) -> list[Unit]:
-        """The units of these candidates, each once."""
-        found: dict[tuple[bool, int], Unit] = {}
-        for task, count in zip(tasks, together, strict=True):
-            job = int(self.running.job[task])
-            alone = count == 1
-            key = (alone, task if alone else job)
-            if key not in found:
-                found[key] = self._unit((task,) if alone else tuple(self.tasks_of(job)))
-        gone = {task for (alone, _), unit in found.items() if not alone for task in unit.tasks}
-        return [unit for (alone, task), unit in found.items() if not (alone and task in gone)]
-
-    def _unit(self, tasks: tuple[int, ...]) -> Unit:
-        first = self.running.tasks[tasks[0]]
-        return Unit(
-            tasks,
-            int(self.priorities[tasks[0]]),
-            int(min(self.running.started_ms[task] for task in tasks)),
-            f"{first.job.id}/{first.placement.rank}",
-        )
-
-    def lift(self, tasks: Iterable[int]) -> None:
-        for task in tasks:
-            kind = int(self.running.spec[task])
-            self._board.lift(
-                int(self.running.node[task]),
-                self.demands[kind],
-                self._footprint(kind),
-                self.running.tasks[task].placement.gpu_devices,
-            )
-
-    def fits_back(self, unit: Unit) -> bool:
-        """Whether the unit's tasks fit beside what is on the board now."""
-        taken: dict[int, Int64s] = {}
-        devices: dict[tuple[int, int], int] = {}
-        for task in unit.tasks:
-            at = int(self.running.node[task])
-            demand = self.demands[int(self.running.spec[task])]
-            before = taken.get(at)
-            taken[at] = demand.take.copy() if before is None else before + demand.take
-            for device in self.running.tasks[task].placement.gpu_devices:
-                devices[at, device] = devices.get((at, device), 0) + demand.gpu.share_milli
-        return all(
-            bool((self._board.free[:, at] >= take)[take > 0].all()) for at, take in taken.items()
-        ) and all(self._board.gpu_free[at, device] >= milli for (at, device), milli in devices.items())
-
-    def put_back(self, unit: Unit) -> None:
-        for task in unit.tasks:
-            kind = int(self.running.spec[task])
-            self._board.put_running(
-                int(self.running.node[task]),
-                self.demands[kind],
-                self._footprint(kind),
-                self.running.tasks[task].placement.gpu_devices,
-            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,25 +41,48 @@ class Preempted:
 def preempt(work: Work, board: Board, victims: Victims, eligible: Bools) -> Preempted | None:
     """Makes room and places the job, both on the board; or changes nothing and gives None.
 
-    Two ways to choose victims on a node are tried where they differ: the largest first, which needs
-    the fewest, and the cheapest first. The better outcome is taken.
+    Several ways to choose victims are tried where they differ, and the one that costs least is
+    taken: the largest on a node first, which needs the fewest, or the cheapest first; and for a job
+    that must lie in one domain, each of the domains.
     """
     eligible = eligible & victims.alive
     if not eligible.any():
         return None
     checkpoint = board.checkpoint()
-    first, *others = _orders(work, victims)
-    best, by = _with_steps(work, board, victims, eligible, first), first
-    for order in others:
-        board.rollback(checkpoint)
-        done = _with_steps(work, board, victims, eligible, order)
-        if done is not None and (best is None or _loss(done.victims) < _loss(best.victims)):
-            best, by = done, order
-        elif best is not None:
-            # The board has to hold what is answered: the better one is done again.
+    kept = victims.counted_in(rule.counter for s in work.signatures for rule in s.domain_rules.near)
+    # Those it must be near to are the last to be evicted for it.
+    for may_go in [eligible & ~kept, eligible] if (eligible & kept).any() else [eligible]:
+        attempts = [
+            partial(_with_steps, work, board, victims, may_go, order, within)
+            for within in _regions(work, board)
+            for order in _orders(work, victims)
+        ]
+        best: tuple[tuple[int, int, int], int] | None = None
+        for number, attempt in enumerate(attempts):
+            done = attempt()
+            if done is not None and len(attempts) == 1:
+                return done
             board.rollback(checkpoint)
-            best = _with_steps(work, board, victims, eligible, by)
-    return best or _with_everyone(work, board, victims, eligible)
+            if done is not None and (best is None or _loss(done.victims) < best[0]):
+                best = _loss(done.victims), number
+        done = attempts[best[1]]() if best is not None else _with_everyone(work, board, victims, may_go)
+        if done is not None:
+            return done
+    return None
+
+
+_REGIONS = 64
+"""How many domains are tried for a job that must lie in one."""
+
+
+def _regions(work: Work, board: Board) -> Iterator[Bools | None]:
+    rule = next((rule for rule in rules_of(work) if rule.mode is TopologyMode.SAME), None)
+    if rule is None or work.placed_at:
+        yield None
+        return
+    column = board.nodes.topology(rule.key)
+    for domain in range(min(len(column.values), _REGIONS)):
+        yield column.codes == domain
 
 
 def _loss(units: list[Unit]) -> tuple[int, int, int]:
@@ -186,18 +93,18 @@ def _loss(units: list[Unit]) -> tuple[int, int, int]:
 
 
 def _with_steps(
-    work: Work, board: Board, victims: Victims, eligible: Bools, order: VictimOrder
+    work: Work, board: Board, victims: Victims, eligible: Bools, order: VictimOrder, within: Bools | None
 ) -> Preempted | None:
     checkpoint = board.checkpoint()
-    chosen = _cheapest_steps(work, board, victims, eligible, order)
+    chosen = _cheapest_steps(work, board, victims, eligible, order, within)
     if chosen is None:
         return None
     victims.lift(task for unit in chosen for task in unit.tasks)
-    seats = place(work, board)
+    seats = place(work, board, within)
     if seats is not None and _is_local(work):
         return Preempted(seats, _spare(chosen, victims))
     board.rollback(checkpoint)
-    return None if seats is None else _spare_by_trial(work, board, victims, chosen)
+    return None if seats is None else _spare_by_trial(work, board, victims, chosen, within)
 
 
 def _with_everyone(work: Work, board: Board, victims: Victims, eligible: Bools) -> Preempted | None:
@@ -211,7 +118,10 @@ def _with_everyone(work: Work, board: Board, victims: Victims, eligible: Bools) 
     if seats is None:
         return None
     used = {seat.position for seat in seats}
-    there = [unit for unit in everyone if any(int(victims.running.node[task]) in used for task in unit.tasks)]
+    jobs = {
+        unit.job for unit in everyone if any(int(victims.running.node[task]) in used for task in unit.tasks)
+    }
+    there = [unit for unit in everyone if unit.job in jobs]
     return _spare_by_trial(work, board, victims, there) or _spare_by_trial(work, board, victims, everyone)
 
 
@@ -225,38 +135,46 @@ def _is_local(work: Work) -> bool:
 def _spare(chosen: list[Unit], victims: Victims) -> list[Unit]:
     """Puts back whoever still fits beside the placed job."""
     evicted = []
+    lost_cores: set[int] = set()
     for unit in sorted(chosen, key=Unit.value):
-        if victims.fits_back(unit):
+        if unit.job not in lost_cores and victims.fits_back(unit):
             victims.put_back(unit)
         else:
             evicted.append(unit)
+            if unit.is_core:
+                lost_cores.add(unit.job)
     return evicted
 
 
-def _spare_by_trial(work: Work, board: Board, victims: Victims, chosen: list[Unit]) -> Preempted | None:
+def _spare_by_trial(
+    work: Work, board: Board, victims: Victims, chosen: list[Unit], within: Bools | None = None
+) -> Preempted | None:
     """Leaves out one unit after another, keeping each omission with which the job still fits."""
     checkpoint = board.checkpoint()
 
     def attempt(units: list[Unit]) -> list[Seat] | None:
         board.rollback(checkpoint)
         victims.lift(task for unit in units for task in unit.tasks)
-        return place(work, board)
+        return place(work, board, within)
 
     if attempt(chosen) is None:
         board.rollback(checkpoint)
         return None
     needed = sorted(chosen, key=Unit.value)
+    lost_cores: set[int] = set()
     for unit in list(needed)[:_TRIALS]:
         without = [other for other in needed if other is not unit]
-        if without and attempt(without) is not None:
+        if without and unit.job not in lost_cores and attempt(without) is not None:
             needed = without
+        elif unit.is_core:
+            lost_cores.add(unit.job)
     seats = attempt(needed)
     assert seats is not None
     return Preempted(seats, needed)
 
 
 def _cheapest_steps(
-    work: Work, board: Board, victims: Victims, eligible: Bools, order: VictimOrder
+    work: Work, board: Board, victims: Victims, eligible: Bools, order: VictimOrder, within: Bools | None
 ) -> list[Unit] | None:
     """The units to evict for the largest group, by amounts alone; None: there aren't enough.
 
@@ -266,11 +184,12 @@ def _cheapest_steps(
     group = _largest_group(work)
     signature = work.signatures[group]
     candidates, together = victims.candidates(eligible)
-    there = signature.static_mask[victims.running.node[candidates]]
+    usable = signature.static_mask if within is None else signature.static_mask & within
+    there = usable[victims.running.node[candidates]]
     candidates, together = candidates[there], together[there]
     if not len(candidates):
         return None
-    free_room = int(signature.capacity(np.flatnonzero(signature.feasible_scores() >= 0)).sum())
+    free_room = int(signature.capacity(np.flatnonzero(signature.feasible_scores(within) >= 0)).sum())
     wanted, least = work.total - free_room, work.needed - free_room
     if len(work.counts) > 1:
         wanted, least = work.counts[group] - free_room, 1
@@ -388,7 +307,13 @@ def _ranked(
     running = victims.running
     priority, started = victims.priorities[candidates], -running.started_ms[candidates]
     useful = -_useful(candidates, victims, board, demand)
-    keys = [started, priority, useful] if order is VictimOrder.LARGEST else [useful, started, priority]
+    asked = demand.take > 0
+    sizes = [int((other.take[asked] * 1000 // demand.take[asked]).sum()) for other in victims.demands]
+    size = np.array(sizes, dtype=np.int64)[running.spec[candidates]]
+    if order is VictimOrder.LARGEST:
+        keys = [started, size, priority, useful]
+    else:
+        keys = [useful, size, started, priority]
     keys += [together, running.node[candidates].astype(np.int64)]
     # Sorting is stable and candidates are in the order of job and rank: that breaks the last ties.
     return np.lexsort([key for key in keys if (key != key[0]).any()] or keys[-1:])

@@ -106,9 +106,20 @@ class Quotas:
             with_reclaim = min(with_reclaim, reclaimable)
         return QuotaAnswer(at_once, with_reclaim, reason)
 
+    def are_one(self, one: JobTemplate, other: JobTemplate) -> bool:
+        """Whether both hold from the same account in every pool that both are in."""
+        parents = {parent for parent, _ in self._pools}
+        paths = [(_member(one, parent), _member(other, parent)) for parent in parents]
+        return one.project == other.project and all(a == b for a, b in paths if a and b)
+
     def borrows(self, template: JobTemplate, amounts: Int64s) -> bool:
         """Whether its tenant holds more than its own of anything that the task holds."""
         return any(account.borrowed and asked for account, asked in self._accounts(template, amounts))
+
+    def borrows_any(self, template: JobTemplate) -> bool:
+        """Whether its tenant holds more than its own of anything."""
+        accounts = (pool.get(_member(template, parent)) for (parent, _), pool in self._pools.items())
+        return any(account is not None and account.borrowed for account in accounts)
 
     def _asked(self, amounts: Int64s, resource: str) -> int:
         row = self._row.get(resource)

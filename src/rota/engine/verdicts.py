@@ -39,11 +39,16 @@ def verdict_of(
     """Why the job can't start, from the group that has the fewest nodes to go to."""
     if not len(board.nodes):
         return Verdict(Kind.NEVER, (Refusal(Reason(Code.NO_NODES), 0),)), []
-    groups = [group for group, count in enumerate(work.counts) if count]
-    found = min(
-        (_group_refusals(work, group, board, filters) for group in groups),
-        key=lambda refusals: (_is_possible(refusals), _room_for(refusals)),
-    )
+    groups = {
+        group: _group_refusals(work, group, board, filters)
+        for group, count in enumerate(work.counts)
+        if count
+    }
+    hopeful = [group for group, refusals in groups.items() if _is_possible(refusals)]
+    # Groups that can never start matter only if it needs some of their tasks.
+    enough = sum(work.counts[group] for group in hopeful) >= work.needed
+    telling = hopeful if enough else [group for group in groups if group not in hopeful]
+    found = min((groups[group] for group in telling), key=_room_for)
     kind = Kind.NOT_NOW if _is_possible(found) else Kind.NEVER
     if kind is Kind.NOT_NOW:
         most = _room_at_best(work, board, found, room_when_idle)

@@ -59,13 +59,13 @@ def latest_time_ms(records: ClusterRecords) -> int | None:
     Deciding as of then makes what is read from files a matter of the files alone.
     """
     latest = max(_times_ms(records), default=0)
-    return latest if latest > len(records.jobs) else None
+    return latest if latest > _most_undated(records) else None
 
 
 def _dated(records: ClusterRecords, now_ms: int) -> ClusterRecords:
     """Jobs of which nobody said when they came are numbered in their order, from 0, which is no
     moment: they came just now, in that order."""
-    count = len(records.jobs)
+    count = _most_undated(records)
     jobs = tuple(
         replace(record, job=replace(record.job, submitted_ms=now_ms - count + record.job.submitted_ms))
         if record.job.submitted_ms < count
@@ -73,6 +73,11 @@ def _dated(records: ClusterRecords, now_ms: int) -> ClusterRecords:
         for record in records.jobs
     )
     return replace(records, jobs=jobs)
+
+
+def _most_undated(records: ClusterRecords) -> int:
+    """Jobs without a time bear numbers below this: readers count jobs, or pods that form them."""
+    return sum(record.job.template.task_count for record in records.jobs)
 
 
 def _times_ms(records: ClusterRecords) -> Iterator[int]:

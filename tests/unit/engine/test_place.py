@@ -144,6 +144,15 @@ class TestGangs:
         assert seats is not None
         assert [seat.group for seat in seats] == [0, 1, 1]
 
+    @pytest.mark.covers("decide-4")
+    def test_a_group_that_must_be_near_another_of_the_job_comes_after_it(self) -> None:
+        worker = tasks(2, cpu=1, labels={"role": "worker"}, affinity=[near("host", "role In master")])
+        master = tasks(1, cpu=1, labels={"role": "master"})
+        for groups in ([worker, master], [master, worker]):
+            found = placed(Cluster().nodes("a b", cpu=9).job("j", groups=groups))
+            assert found is not None
+            assert len(set(found)) == 1
+
     @pytest.mark.covers("decide-2")
     def test_each_seat_has_its_own_devices(self) -> None:
         cluster = Cluster().node("n", cpu=9, gpus=4).job("j", groups=[tasks(1, gpu=2), tasks(2, gpu=0.5)])

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rota.engine.preempt import Unit, Victims, preempt
+from rota.engine.preempt import preempt
+from rota.engine.victims import Unit, Victims
 from rota.engine.topology import Footprint
 from tests.builders import Cluster
 from tests.unit.engine.workbench import Workbench

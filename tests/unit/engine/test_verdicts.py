@@ -272,6 +272,13 @@ class TestNeverOrNotNow:
         assert self.kind(busy.job("j", tasks=2, **words)) is Kind.NOT_NOW
         assert self.kind(busy.job("j", tasks=3, **words)) is Kind.NEVER
 
+    def test_a_gang_whose_groups_keep_apart_needs_hosts_for_each(self) -> None:
+        one = tasks(1, cpu=2, labels={"role": "one"}, affinity=[apart("host", "role In other")])
+        other = tasks(1, cpu=2, labels={"role": "other"})
+        busy = TWO.running("r", on=["m"], cpu=4)
+        assert self.kind(busy.job("j", groups=[one, other])) is Kind.NOT_NOW
+        assert self.kind(ONE.job("j", groups=[one, other])) is Kind.NEVER
+
     def test_a_gang_in_one_domain_needs_one_large_enough(self) -> None:
         rule = [lie("host", "same")]
         busy = TWO.running("r", on=["m", "n"], cpu=3)
