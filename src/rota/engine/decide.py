@@ -21,7 +21,7 @@ from rota.engine.board import Board
 from rota.engine.books import Books
 from rota.engine.compile import Compiler
 from rota.engine.evict import Evictor
-from rota.engine.idle import IdleCluster
+from rota.engine.idle import IdleCluster, without_jobs
 from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
 from rota.engine.outside import OutsidePlugins
 from rota.engine.place import Seat, Work, place, place_equal
@@ -391,6 +391,7 @@ class Cycle:
         self._board.rollback(0)
         self._evictor.victims.lift(range(len(self.snapshot.running)))
         self._evictor.victims.alive[:] = False
+        self._books = Books(without_jobs(self.snapshot), self._policy.fair_share, self._now_ms)
 
 
 def queue_named(name: str, scheduler: SchedulerPolicy) -> QueuePolicy:

@@ -38,10 +38,14 @@ class _Lookout:
         self.weights: tuple[tuple[str, int], ...] = ()
         self.refusals: list[NodeRefusal] = []
         self._plugins = plugins
+        self._has_looked = False
 
     def placing(self, work: Work, board: Board) -> None:
         signature = next(s for s, count in zip(work.signatures, work.counts, strict=True) if count)
-        self.refusals = node_refusals(signature, board, self._plugins.filters)
+        if not self._has_looked:
+            # A job that evicts is looked at again once the room is made: who refused it did so before.
+            self.refusals = node_refusals(signature, board, self._plugins.filters)
+            self._has_looked = True
         self.weights = tuple(signature.weights().items())
         ranked = signature.feasible_scores()
         order = np.lexsort((np.arange(len(ranked)), -ranked))

@@ -18,7 +18,7 @@ from rota.engine.topology import affinity_group
 from rota.model.job import Job, JobTemplate
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from rota.model.taints import Toleration
-from rota.model.task import TaskSpec
+from rota.model.task import JobAffinity, TaskSpec
 from rota.snapshot.running import build_running
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import LaneKey, WaitingJobs, replace_template
@@ -31,7 +31,7 @@ class IdleCluster:
         self._policy = policy
         filters = tuple(one for one in plugins.filters if one.concern is not Concern.CONDITION)
         self._plugins = Plugins(filters, plugins.scores)
-        self._snapshot = replace_running(snapshot)
+        self._snapshot = without_jobs(snapshot)
         self._board = Board(self._snapshot)
         passing = {taint.key for taints in snapshot.nodes.taint_sets for taint in taints if taint.is_passing}
         self._bears = tuple(Toleration(key, exists=True) for key in sorted(passing))
@@ -55,14 +55,14 @@ class IdleCluster:
 
     def _without_company(self, template: JobTemplate) -> JobTemplate:
         """Only what the job's own tasks demand of each other is left of its rules about jobs."""
+        namespace = template.namespace
+
+        def is_own(term: JobAffinity) -> bool:
+            selected = affinity_group(term, namespace)
+            return any(selected.includes(namespace, group.spec.labels) for group in template.groups)
 
         def own(spec: TaskSpec) -> TaskSpec:
-            terms = tuple(
-                term
-                for term in spec.job_affinity
-                if term.is_required
-                and affinity_group(term, template.namespace).includes(template.namespace, spec.labels)
-            )
+            terms = tuple(term for term in spec.job_affinity if term.is_required and is_own(term))
             tolerations = spec.tolerations + self._bears
             return replace(spec, job_affinity=terms, spread=(), tolerations=tolerations)
 
@@ -70,7 +70,7 @@ class IdleCluster:
         return replace(template, groups=groups)
 
 
-def replace_running(snapshot: Snapshot) -> Snapshot:
+def without_jobs(snapshot: Snapshot) -> Snapshot:
     """The same nodes, with nothing on them and nothing waiting."""
     return Snapshot(
         generation=snapshot.generation,

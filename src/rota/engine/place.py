@@ -216,12 +216,28 @@ def _place_seed(
 
 def _hardest_first(work: Work) -> list[int]:
     """Tasks with few nodes to choose from before those with many, large ones before small ones,
-    which still find room between them."""
+    which still find room between them; but none before those of the job that it must be near to."""
     if len(work.signatures) == 1:
         return [0]
     nodes = [int(signature.static_mask.sum()) for signature in work.signatures]
     size = [signature.largest_share() for signature in work.signatures]
-    return sorted(range(len(size)), key=lambda group: (nodes[group], -size[group], group))
+    left = sorted(range(len(size)), key=lambda group: (nodes[group], -size[group], group))
+    order: list[int] = []
+    while left:
+        ready = [group for group in left if not _company(work, group).intersection(left)]
+        order.append((ready or left)[0])
+        left.remove(order[-1])
+    return order
+
+
+def _company(work: Work, group: int) -> set[int]:
+    """The other groups of the job that this one must be near to."""
+    wanted = {id(rule.counter) for rule in work.signatures[group].domain_rules.near if not rule.may_be_first}
+    return {
+        other
+        for other, signature in enumerate(work.signatures)
+        if other != group and any(id(counter) in wanted for counter in signature.footprint.counters)
+    }
 
 
 def _regions(

@@ -53,6 +53,7 @@ def remedies_for(cycle: Cycle, refused: Refused, job: Job) -> tuple[Remedy, ...]
         *_amounts(template, attempt),
         *_gang_size(template, attempt),
         *_loosened(cycle, template, attempt),
+        *_price(cycle, template, attempt),
         *_priority(cycle, template, attempt),
     ]
     return tuple(sorted(found, key=_size))
@@ -196,12 +197,6 @@ def _loosened(cycle: Cycle, template: JobTemplate, attempt: Try) -> Iterator[Rem
         trial = attempt(loosened)
         if trial is None:
             continue
-        if change is Change.PRICE:
-            spec = template.groups[0].spec
-            prices = task_price_micro(cycle.snapshot.demand(spec), cycle.snapshot.nodes)
-            dearest = max(int(prices[cycle.snapshot.nodes.position[node]]) for node in trial.nodes)
-            yield _remedy(change, trial, "", spec.max_price_micro_per_hour or 0, dearest)
-            continue
         yield _remedy(change, trial, subject)
         if change is Change.NODE_SELECTOR:
             lacking = [node for node in trial.nodes if not _has_label(cycle, node, subject)]
@@ -255,9 +250,39 @@ def _loosenings(cycle: Cycle, template: JobTemplate) -> Iterator[tuple[Change, s
         yield Change.TOPOLOGY, rule.key, replace(template, topology=rest)
     if any(spec.exclusive for spec in specs):
         yield Change.EXCLUSIVE, "", _with_specs(template, lambda spec: replace(spec, exclusive=False))
-    if any(spec.max_price_micro_per_hour is not None for spec in specs):
-        free = _with_specs(template, lambda spec: replace(spec, max_price_micro_per_hour=None))
-        yield Change.PRICE, "", free
+
+
+def _price(cycle: Cycle, template: JobTemplate, attempt: Try) -> Iterator[Remedy]:
+    """The least that a task would have to be allowed to cost an hour."""
+    allowed = [group.spec.max_price_micro_per_hour for group in template.groups]
+    limits = [limit for limit in allowed if limit is not None]
+    if not limits:
+        return
+    prices = sorted(
+        {
+            int(price)
+            for group in template.groups
+            for price in task_price_micro(cycle.snapshot.demand(group.spec), cycle.snapshot.nodes)
+            if price > min(limits)
+        },
+        reverse=True,
+    )
+
+    def at(count: int) -> Trial | None:
+        """With the `count`-th highest price as the limit: the more of them, the lower."""
+        return attempt(_with_specs(template, _paying(prices[count - 1])))
+
+    found = _largest(len(prices), at)
+    if found is not None:
+        yield _remedy(Change.PRICE, found[1], "", min(limits), prices[found[0] - 1])
+
+
+def _paying(most: int) -> Callable[[TaskSpec], TaskSpec]:
+    def change(spec: TaskSpec) -> TaskSpec:
+        limit = spec.max_price_micro_per_hour
+        return spec if limit is None else replace(spec, max_price_micro_per_hour=max(limit, most))
+
+    return change
 
 
 def _untolerated(specs: list[TaskSpec], taints: tuple[Taint, ...]) -> list[Taint]:

@@ -247,6 +247,26 @@ class TestTopology:
         assert self.zones(cluster, tasks=6, topology=rules) == "bbbccc"
 
 
+@pytest.mark.covers("decide-4", "gang-1")
+class TestGangsThatWantTheirOwnCompany:
+    WORDS: dict[str, Any] = {"cpu": 1, "labels": {"app": "j"}, "affinity": [near("zone", "app In j")]}
+
+    @pytest.mark.parametrize("count", [5, 6])
+    def test_go_to_a_domain_that_holds_them_all(self, count: int) -> None:
+        found = placed(ZONES.job("j", tasks=count, **self.WORDS))
+        assert found is not None
+        assert {name[0] for name in found} == {"b"}
+
+    def test_take_no_other_group_of_the_job_along(self) -> None:
+        cluster = Cluster().node("a", cpu=9, zone="a").node("b", cpu=1, gpus=1, zone="b")
+        found = placed(cluster.job("j", groups=[tasks(3, **self.WORDS), tasks(1, gpu=1)]))
+        assert found is not None
+        assert sorted(found) == ["a", "a", "a", "b"]
+
+    def test_wait_where_none_does(self) -> None:
+        assert placed(ZONES.job("j", tasks=7, **self.WORDS)) is None
+
+
 @pytest.mark.covers("decide-4", "gang-2")
 class TestWhereSomeRun:
     """The tasks that run already bind those that are still to come."""

@@ -152,10 +152,10 @@ class TestUnits:
 @pytest.mark.parametrize(
     ("worth", "less"),
     [
-        (Unit((0,), 5, 9, "a"), Unit((1,), 4, 1, "b")),
-        (Unit((0, 1), 5, 9, "a"), Unit((2,), 5, 1, "b")),
-        (Unit((0,), 5, 1, "b"), Unit((1,), 5, 9, "a")),
-        (Unit((0,), 5, 1, "a"), Unit((1,), 5, 1, "b")),
+        (Unit((0,), 0, False, 5, 9, "a"), Unit((1,), 0, False, 4, 1, "b")),
+        (Unit((0, 1), 0, False, 5, 9, "a"), Unit((2,), 0, False, 5, 1, "b")),
+        (Unit((0,), 0, False, 5, 1, "b"), Unit((1,), 0, False, 5, 9, "a")),
+        (Unit((0,), 0, False, 5, 1, "a"), Unit((1,), 0, False, 5, 1, "b")),
     ],
     ids=["high class", "large", "long running", "name"],
 )

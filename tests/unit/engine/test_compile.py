@@ -1,0 +1,151 @@
+"""What a job is compiled to: its own conditions, and those of its queue, its tenant and its budget."""
+
+from typing import Any
+
+import pytest
+
+from rota.engine.board import Board
+from rota.engine.compile import Compiler
+from rota.engine.outside import OutsidePlugins
+from rota.engine.place import Work
+from rota.model.ids import JobId
+from rota.model.policy import FairShare, Policy, QueuePolicy, SchedulerPolicy, TenantPolicy
+from rota.snapshot import snapshot_of
+from tests.builders import PLUGINS, Cluster
+from tests.words import lie
+
+
+class Compiling:
+    def __init__(
+        self, cluster: Cluster, policy: Policy | None = None, queue: QueuePolicy | None = None
+    ) -> None:
+        policy = policy or Policy()
+        self.snapshot = snapshot_of(cluster.records)
+        self.queue = queue or QueuePolicy()
+        self.compiler = Compiler(
+            self.snapshot, Board(self.snapshot), policy, PLUGINS, OutsidePlugins(PLUGINS)
+        )
+        self.compiler.enter(policy.schedulers[0], self.queue)
+
+    def work(self, name: str = "j") -> Work:
+        [lane] = [lane for lane in self.snapshot.waiting.lanes() if any(j.id == name for j in lane.view()[0])]
+        return self.compiler.work(lane, self.snapshot.jobs[JobId(name)].job)
+
+    def nodes(self, name: str = "j") -> list[str]:
+        """Where the first group may go."""
+        mask = self.work(name).signatures[0].static_mask
+        return [node for node, may in zip(self.snapshot.nodes.names, mask, strict=True) if may]
+
+
+@pytest.mark.covers("decide-13")
+class TestPools:
+    CLUSTER = Cluster().node("a", pool="a").node("b", pool="b").node("c", pool="c")
+
+    @pytest.mark.parametrize(
+        ("own", "queue", "project", "user", "nodes"),
+        [
+            ((), (), (), (), "abc"),
+            (("a",), (), (), (), "a"),
+            ((), ("a", "b"), (), (), "ab"),
+            ((), (), ("a", "b"), (), "ab"),
+            ((), (), (), ("c",), "c"),
+            (("a", "b"), ("b", "c"), (), (), "b"),
+            ((), ("a", "b"), ("b", "c"), (), "b"),
+            ((), (), ("a", "b"), ("b", "c"), "b"),
+            (("a",), ("b",), (), (), ""),
+            (("a", "b"), ("b", "c"), ("a", "c"), (), ""),
+        ],
+    )
+    def test_a_job_goes_where_it_its_queue_and_its_tenant_all_may(
+        self,
+        own: tuple[str, ...],
+        queue: tuple[str, ...],
+        project: tuple[str, ...],
+        user: tuple[str, ...],
+        nodes: str,
+    ) -> None:
+        tenants = (TenantPolicy("p", pools=project), TenantPolicy("p/u", pools=user))
+        made = Compiling(
+            self.CLUSTER.job("j", spec={"pools": own}, template={"project": "p", "user": "u"}),
+            Policy(fair_share=FairShare(tenants=tenants)),
+            QueuePolicy(pools=queue),
+        )
+        assert "".join(made.nodes()) == nodes
+
+
+@pytest.mark.covers("decide-9")
+class TestBudget:
+    CLUSTER = Cluster().node("free", cpu=4).node("one", cpu=4, price=1).node("two", cpu=4, price=2)
+
+    @pytest.mark.parametrize(
+        ("budget", "hours", "count", "own", "nodes"),
+        [
+            (4, 2, 1, None, {"free", "one", "two"}),
+            (2, 2, 1, None, {"free", "one"}),
+            (4, 2, 2, None, {"free", "one"}),
+            (1, 2, 1, None, {"free"}),
+            (4, 2, 1, 1_000_000, {"free", "one"}),
+            (2, 2, 1, 9_000_000, {"free", "one"}),
+            (1, None, 1, None, {"free", "one", "two"}),
+        ],
+    )
+    def test_a_task_may_cost_its_share_of_the_jobs_budget_an_hour(
+        self, budget: int, hours: int | None, count: int, own: int | None, nodes: set[str]
+    ) -> None:
+        limits: dict[str, Any] = {"max_cost_micro": budget * 1_000_000}
+        if hours:
+            limits["time_limit_ms"] = hours * 3_600_000
+        spec = {"max_price_micro_per_hour": own}
+        cluster = self.CLUSTER.job("j", cpu=4, tasks=count, template=limits, spec=spec)
+        assert set(Compiling(cluster).nodes()) == nodes
+
+
+class TestWork:
+    def test_it_is_what_waits_and_what_is_needed(self) -> None:
+        cluster = Cluster().node("a", cpu=9).running("j", on=["a"], tasks=4, min_available=3)
+        work = Compiling(cluster).work()
+        assert (work.counts, work.needed, work.total) == ((3,), 2, 3)
+
+    def test_it_knows_where_the_jobs_tasks_run_if_that_matters(self) -> None:
+        cluster = Cluster().nodes("a b", cpu=9)
+        plain = cluster.running("j", on=["b"], tasks=2)
+        bound = cluster.running("j", on=["b"], tasks=2, topology=[lie("host", "same")])
+        assert Compiling(plain).work().placed_at == ()
+        assert Compiling(bound).work().placed_at == (1,)
+
+    def test_a_task_on_a_node_that_is_gone_is_nowhere(self) -> None:
+        cluster = Cluster().node("a", cpu=9)
+        bound = cluster.running("j", on=["gone"], tasks=2, topology=[lie("host", "same")])
+        assert Compiling(bound).work().placed_at == ()
+
+
+class TestSharing:
+    def test_tasks_that_ask_for_the_same_share_a_signature(self) -> None:
+        cluster = Cluster().node("a", cpu=9).job("j", cpu=1).job("k", cpu=1, priority="high").job("l", cpu=2)
+        made = Compiling(cluster)
+        [one], [same], [other] = (made.work(name).signatures for name in "jkl")
+        assert one is same
+        assert one is not other
+
+    def test_not_in_another_namespace(self) -> None:
+        cluster = Cluster().node("a", cpu=9).job("j", cpu=1).job("k", cpu=1, template={"namespace": "x"})
+        made = Compiling(cluster)
+        assert made.work("j").signatures[0] is not made.work("k").signatures[0]
+
+    @pytest.mark.covers("decide-11")
+    def test_not_under_another_scheduler(self) -> None:
+        made = Compiling(Cluster().node("a", cpu=9).job("j", cpu=1))
+        before = made.work().signatures[0]
+        made.compiler.enter(SchedulerPolicy("other"), QueuePolicy())
+        assert made.work().signatures[0] is not before
+
+    def test_however_many_kinds_there_are_each_is_compiled(self) -> None:
+        cluster = Cluster().node("a", cpu=9)
+        for number in range(1, 1101):
+            cluster = cluster.record(Cluster().job(f"j{number}", cpu=number / 1000).records.jobs[0])
+        made = Compiling(cluster)
+        lanes = list(made.snapshot.waiting.lanes())
+        for lane in lanes * 2:
+            [job] = lane.view()[0]
+            demand = made.compiler.work(lane, job).signatures[0].demand
+            assert f"j{demand.take[0]}" == job.id
