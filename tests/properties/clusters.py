@@ -75,7 +75,7 @@ TASKS: tuple[Mapping[str, Any], ...] = (
     {"overhead": Resources(cpu_milli=500)},
     {"platform": "ubuntu", "runtime": "kata"},
     {"node_selector": (("zone", "a"),)},
-    {"node_selector": (("host", "n1"),)},
+    {"node_selector": (("cores", "16"), ("zone", "b"))},
     {"node_affinity": (node_term("cores Gt 8"),)},
     {"node_affinity": (node_term("ssd Exists"), NodeTerm(Selector(), (when("host In n0"),)))},
     {"node_affinity": (node_term("zone NotIn b"),)},

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from rota.model.cluster import ClusterRecords
 from rota.model.job import JobRecord, Priority
 from rota.model.plan import Binding, Eviction, EvictionCause, Plan
 from rota.model.policy import Policy, Promotion, SchedulerPolicy
-from tests.reference.gangs import GangAsk, gang_ask, scheduler_of
+from tests.reference.gangs import GangAsk, gang_ask, rest_of, scheduler_of
 from tests.reference.world import Task, World, jobs_of, world_of
 
 
@@ -19,7 +20,7 @@ class Step:
 
     gang: GangAsk
     victims: tuple[Task, ...]
-    cause: EvictionCause | None
+    causes: tuple[EvictionCause, ...]
     placed: tuple[Task, ...]
     world: World
 
@@ -60,10 +61,10 @@ class Case:
         for task in self.victims_of(lambda one: one.cause is EvictionCause.TAINT):
             world.lift(task)
         for job in self.bindings:
-            causes = {one.cause for one in self.plan.evictions if one.preemptor == job}
-            victims = self.victims_of(lambda one, job=job: one.preemptor == job)
+            causes = tuple(one.cause for one in self.plan.evictions if one.preemptor == job)
+            victims = self.victims_of(partial(_is_for, job))
             placed = self.placed(job)
-            yield Step(self.gangs[job], victims, min(causes, key=str, default=None), placed, world.copy())
+            yield Step(self.gangs[job], victims, causes, placed, world.copy())
             for task in victims:
                 world.lift(task)
             for task in placed:
@@ -75,10 +76,18 @@ class Case:
             Task(record.job, one.rank, one.node, one.gpu_devices, self.now_ms) for one in self.bindings[job]
         )
 
-    def victims_of(self, belongs: object) -> tuple[Task, ...]:
-        assert callable(belongs)
+    def victims_of(self, belongs: Callable[[Eviction], bool]) -> tuple[Task, ...]:
         running = {(task.job.id, task.rank): task for task in self.before.tasks()}
         return tuple(running[one.job, one.rank] for one in self.plan.evictions if belongs(one))
+
+    def rest(self, job: str) -> GangAsk:
+        """What the plan leaves waiting of the job."""
+        return rest_of(self.gangs[job], {binding.rank for binding in self.bindings.get(job, ())})
+
+    def least(self, job: str) -> int:
+        """How many tasks it has to keep running, if any."""
+        record = self.jobs[job]
+        return max(1, record.job.template.min_count - len(record.done))
 
     def scheduler(self, job: str) -> SchedulerPolicy | None:
         return scheduler_of(self.jobs[job], self.policy)
@@ -126,3 +135,7 @@ class Case:
             and self.now_ms - task.started_ms >= scheduler.preemption.min_run_ms
             and (whatever_priority or self.running_priority(task) < self.waiting_priority(job))
         )
+
+
+def _is_for(job: str, eviction: Eviction) -> bool:
+    return eviction.preemptor == job

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from rota.model.job import JobRecord
 from rota.model.plan import EvictionCause
 from rota.model.policy import Reclaim
 from rota.model.taints import Effect, bears_until_ms
@@ -31,8 +30,8 @@ def check_evictions(case: Case) -> Complaints:
         if len(set(ranks)) < len(ranks):
             yield f"{job}: ranks {ranks} are evicted, some of them twice"
         kept = len(case.after.of(job))
-        if 0 < kept < case.jobs[job].job.template.min_count:
-            yield f"{job} keeps {kept} tasks, and needs {case.jobs[job].job.template.min_count}"
+        if 0 < kept < case.least(job):
+            yield f"{job} keeps {kept} tasks, and needs {case.least(job)}"
     for step in case.steps():
         if step.victims:
             yield from _victim_faults(case, step)
@@ -51,18 +50,20 @@ def _taint_faults(case: Case, task: Task) -> Complaints:
 
 def _victim_faults(case: Case, step: Step) -> Complaints:
     job = step.gang.record.job.id
-    reclaims = step.cause is EvictionCause.RECLAIMED
     reclaim = case.policy.fair_share.reclaim
     scheduler = case.scheduler(job)
     if scheduler is None or not scheduler.preemption.enabled:
         yield f"{job} evicts, though preemption is off"
-    if reclaims and reclaim is Reclaim.NEVER:
-        yield f"{job} takes back, though nobody may"
-    if not reclaims and not case.may_preempt(job):
-        yield f"{job} has no right to evict"
-    for task in step.victims:
-        if not case.may_evict(job, task, whatever_priority=reclaims and reclaim is Reclaim.ANY):
+    for task, cause in zip(step.victims, step.causes, strict=True):
+        takes_back = cause is EvictionCause.RECLAIMED
+        if not case.may_evict(job, task, whatever_priority=takes_back and reclaim is Reclaim.ANY):
             yield f"{job} has no right to evict {task.job.id}"
+        if not takes_back and not case.may_preempt(job):
+            yield f"{job} has no right to evict anybody"
+        if takes_back and reclaim is Reclaim.NEVER:
+            yield f"{job} takes back from {task.job.id}, which nobody may"
+        if takes_back and not quotas.borrows(case.policy, quotas.usage(step.world), task.job.template):
+            yield f"{job} takes back from {task.job.id}, which has borrowed nothing"
 
 
 def _spared_faults(case: Case, step: Step) -> Complaints:
@@ -72,19 +73,15 @@ def _spared_faults(case: Case, step: Step) -> Complaints:
         world.lift(task)
     for victim in sorted({task.job.id for task in step.victims}):
         gone = [task for task in step.victims if task.job.id == victim]
-        for back in _returns(case.jobs[victim], gone, world.of(victim)):
+        least = 1 if world.of(victim) else min(case.least(victim), len(gone))
+        # What could have stayed: one more beside the rest, or as much as the gang needs.
+        for back in combinations(gone, least):
             for task in back:
                 world.put(task)
             if can_start(world, step.gang, len(step.placed)) and _within_quotas(case, world, step):
                 yield f"{step.gang.record.job.id} evicts {victim}/{[task.rank for task in back]} in vain"
             for task in back:
                 world.lift(task)
-
-
-def _returns(record: JobRecord, gone: list[Task], kept: list[Task]) -> Iterator[tuple[Task, ...]]:
-    """The parts of an evicted job that could have stayed: as a gang, or one more beside the rest."""
-    least = 1 if kept else min(record.job.template.min_count, len(gone))
-    yield from combinations(gone, least)
 
 
 def _within_quotas(case: Case, world: World, step: Step) -> bool:

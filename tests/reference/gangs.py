@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rota.model.job import JobRecord, TopologyMode, TopologyRule
 from rota.model.node import Node
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from tests.reference.rules import Ask, device_choices, refusals
-from tests.reference.world import Task, World, free_devices, label
+from tests.reference.world import Task, World, domain, free_devices
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,12 @@ def gang_ask(record: JobRecord, policy: Policy) -> GangAsk:
         ranks,
         max(1, min(missing, len(waiting))),
     )
+
+
+def rest_of(gang: GangAsk, started: Collection[int]) -> GangAsk:
+    """What still waits once these ranks have started."""
+    left = tuple(tuple(rank for rank in ranks if rank not in started) for ranks in gang.ranks)
+    return GangAsk(gang.record, gang.asks, left, 1 if started else gang.needed)
 
 
 def _ask(record: JobRecord, group: int, policy: Policy) -> Ask:
@@ -124,7 +130,7 @@ class _Search:
 def lies_right(rules: Sequence[TopologyRule], nodes: Sequence[Node]) -> bool:
     """Whether a job with tasks on these nodes meets its rules about how they lie to each other."""
     return all(
-        len({label(node, rule.key) for node in nodes}) == rule.count
+        len({domain(node, rule.key) for node in nodes}) == rule.count
         for rule in rules
         if rule.mode is TopologyMode.COUNT
     ) and _may_still_lie_right(rules, nodes)
@@ -132,7 +138,7 @@ def lies_right(rules: Sequence[TopologyRule], nodes: Sequence[Node]) -> bool:
 
 def _may_still_lie_right(rules: Sequence[TopologyRule], nodes: Sequence[Node]) -> bool:
     for rule in rules:
-        domains = [label(node, rule.key) for node in nodes]
+        domains = [domain(node, rule.key) for node in nodes]
         distinct = len(set(domains))
         most = {
             TopologyMode.SAME: 1,

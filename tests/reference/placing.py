@@ -106,7 +106,8 @@ def check_order(case: Case) -> Complaints:
     for entry in case.plan.waiting:
         for job in entry.jobs:
             key = _order_key(case, job)
-            if key is None or entry.verdict.refusals[0].reason.code in NOT_ABOUT_NODES:
+            is_tied = job in case.bindings or bool(case.jobs[job].job.template.connect_to)
+            if key is None or is_tied or entry.verdict.refusals[0].reason.code in NOT_ABOUT_NODES:
                 continue
             behind = [
                 other

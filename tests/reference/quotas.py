@@ -79,3 +79,9 @@ def broken(policy: Policy, before: Usage, after: Usage) -> list[str]:
     """Limits that are exceeded, and weren't as much before."""
     known = excess(policy, before)
     return [limit for limit, amount in excess(policy, after).items() if amount > known.get(limit, 0)]
+
+
+def borrows(policy: Policy, used: Usage, template: JobTemplate) -> bool:
+    """Whether a tenant that the job is of holds more than its own of anything."""
+    mine = [account for pool in accounts(policy).values() for account in pool]
+    return any(account.borrowed(used) for account in mine if account.path in tenants(template))

@@ -13,7 +13,7 @@ from rota.model.selectors import NodeTerm, Selector
 from rota.model.taints import Effect, Taint, tolerated
 from rota.model.task import JobAffinity, Spread, TaskSpec
 from rota.model.verdict import Code
-from tests.reference.world import Task, World, amounts, capacity, free, free_devices, label
+from tests.reference.world import Task, World, amounts, capacity, domain, free, free_devices, label
 
 Because = tuple[Code, str]
 """A reason and what it is about; the subject is empty where the code says enough."""
@@ -58,7 +58,7 @@ def by_properties(ask: Ask, node: Node, is_offer: bool) -> Iterator[Because]:
     if spec.gpu.count and spec.gpu.models and node.spec.gpus.model not in spec.gpu.models:
         yield Code.GPU_MODEL, ""
     for taint in _against(node.spec.taints, spec):
-        yield Code.PASSING_TAINT if taint.is_passing else Code.TAINT, _taint_text(taint)
+        yield Code.PASSING_TAINT if taint.is_passing else Code.TAINT, taint.notation
     if ask.most_per_hour is not None and price(spec, node, is_offer) > ask.most_per_hour:
         yield Code.PRICE, ""
     if not node.ready:
@@ -79,10 +79,6 @@ def _against(taints: Iterable[Taint], spec: TaskSpec) -> list[Taint]:
         for taint in taints
         if taint.effect is not Effect.PREFER_NO_SCHEDULE and not tolerated(taint, spec.tolerations)
     ]
-
-
-def _taint_text(taint: Taint) -> str:
-    return f"{taint.key}={taint.value}:{taint.effect.value}".replace("=:", ":")
 
 
 def price(spec: TaskSpec, node: Node, is_offer: bool) -> Fraction:
@@ -162,7 +158,7 @@ def by_neighbours(world: World, ask: Ask, node: Node, hopeful: bool) -> Iterator
 
 
 def _near(world: World, ask: Ask, term: JobAffinity, node: Node, hopeful: bool) -> Iterator[Because]:
-    if label(node, term.topology_key) is None:
+    if domain(node, term.topology_key) is None:
         yield Code.TOPOLOGY_LABEL_MISSING, term.topology_key
     if hopeful:
         return
@@ -178,14 +174,14 @@ def _all_in_domains(world: World, term: JobAffinity, namespace: str) -> Iterator
         task
         for task in world.tasks()
         if _selects(term, namespace, task.job.template.namespace, task.spec.labels)
-        and label(world.nodes[task.node], term.topology_key) is not None
+        and domain(world.nodes[task.node], term.topology_key) is not None
     )
 
 
 def _in_domain(world: World, term: JobAffinity, namespace: str, node: Node) -> bool:
-    here = label(node, term.topology_key)
+    here = domain(node, term.topology_key)
     return here is not None and any(
-        label(world.nodes[task.node], term.topology_key) == here
+        domain(world.nodes[task.node], term.topology_key) == here
         for task in _all_in_domains(world, term, namespace)
     )
 
@@ -197,8 +193,8 @@ def _excludes(owner: Task, job: Job, spec: TaskSpec, its_node: Node, node: Node)
         term.anti
         and term.is_required
         and _selects(term, its_namespace, namespace, spec.labels)
-        and label(node, term.topology_key) is not None
-        and label(node, term.topology_key) == label(its_node, term.topology_key)
+        and domain(node, term.topology_key) is not None
+        and domain(node, term.topology_key) == domain(its_node, term.topology_key)
         for term in owner.spec.job_affinity
     )
 
@@ -211,7 +207,7 @@ def _selects(
 
 
 def _spread(world: World, ask: Ask, rule: Spread, node: Node, hopeful: bool) -> Iterator[Because]:
-    here = label(node, rule.topology_key)
+    here = domain(node, rule.topology_key)
     if here is None:
         yield Code.TOPOLOGY_LABEL_MISSING, rule.topology_key
         return
@@ -219,9 +215,9 @@ def _spread(world: World, ask: Ask, rule: Spread, node: Node, hopeful: bool) -> 
         return
     counts: dict[str, int] = {}
     for other in world.nodes.values():
-        domain = label(other, rule.topology_key)
-        if domain is not None and _counts_for_spread(ask.spec, rule, other):
-            counts[domain] = counts.get(domain, 0) + sum(
+        there = domain(other, rule.topology_key)
+        if there is not None and _counts_for_spread(ask.spec, rule, other):
+            counts[there] = counts.get(there, 0) + sum(
                 _is_spread(rule.selector, ask.job, task) for task in world.on(other)
             )
     least = min(counts.values()) if counts and len(counts) >= rule.min_domains else 0

@@ -21,11 +21,7 @@ def check_reasons(case: Case) -> Complaints:
     """Every job that isn't started is in the plan once, with reasons that are true."""
     count = Counter(job for entry in case.plan.waiting for job in entry.jobs)
     yield from (f"{job} waits {times} times" for job, times in count.items() if times > 1)
-    due = {
-        name
-        for name, record in case.jobs.items()
-        if name in case.evictions or (name not in case.bindings and list(record.waiting_ranks()))
-    }
+    due = {name for name in case.jobs if name in case.evictions or any(case.rest(name).ranks)}
     if due != set(count):
         yield f"waiting are {sorted(count)}, should be {sorted(due)}"
     world = case.after
@@ -38,6 +34,8 @@ def check_never(case: Case) -> Complaints:
     """ "Never" is said of those, and only those, that wouldn't start even if nothing else ran."""
     idle = case.after.idle()
     for job, verdict in _verdicts_about_nodes(case):
+        if job in case.bindings:
+            continue
         possible = can_start(idle, case.gangs[job], hopeful=True)
         if possible is (verdict.kind is Kind.NEVER):
             codes = ", ".join(sorted(refusal.reason.code.value for refusal in verdict.refusals))
@@ -48,10 +46,10 @@ def check_left_out(case: Case) -> Complaints:
     """Nobody waits who could start beside what the plan leaves, or by evicting whom it may."""
     world = case.after
     for job, _ in _verdicts_about_nodes(case):
-        gang = case.gangs[job]
+        gang = case.rest(job)
         if can_start(world, gang) and quota_allows(case, world, gang):
             yield f"{job} could start"
-        elif _could_preempt(case, world, gang):
+        elif job not in case.bindings and _could_preempt(case, world, gang):
             yield f"{job} could start by preemption"
 
 
@@ -78,7 +76,7 @@ NOT_ABOUT_NODES = {
     Code.NO_SCHEDULER,
     Code.NO_NODES,
 }
-_WHOLE_GANG = {Code.GANG, Code.TOPOLOGY, Code.GANG_BEYOND_CAPACITY}
+_WHOLE_GANG = {Code.GANG, Code.GANG_BEYOND_CAPACITY, Code.TOPOLOGY, Code.TOPOLOGY_BEYOND_CAPACITY}
 
 
 def _reason_faults(case: Case, world: World, job: str, verdict: Verdict) -> Complaints:
@@ -96,7 +94,7 @@ def _reason_faults(case: Case, world: World, job: str, verdict: Verdict) -> Comp
         if not _is_true(case, world, job, alone[0].reason):
             yield f"not true: {alone[0].reason}"
     else:
-        yield from _node_faults(world, case.gangs[job], verdict)
+        yield from _node_faults(world, case.rest(job), verdict)
 
 
 def _is_true(case: Case, world: World, job: str, reason: Reason) -> bool:
@@ -111,7 +109,7 @@ def _is_true(case: Case, world: World, job: str, reason: Reason) -> bool:
             return reason.subject == partner and not world.of(partner)
         case Code.QUOTA | Code.QUOTA_BEYOND:
             base = world.idle() if reason.code is Code.QUOTA_BEYOND else world
-            return not quota_allows(case, base, case.gangs[job])
+            return not quota_allows(case, base, case.rest(job))
         case Code.STRICT_QUEUE:
             waits = any(reason.subject in entry.jobs for entry in case.plan.waiting)
             return waits and share_queue(case, job, reason.subject) and _is_strict(case, job)
@@ -142,7 +140,9 @@ def _node_faults(world: World, gang: GangAsk, verdict: Verdict) -> Complaints:
     counted = sum(refusal.nodes for refusal in verdict.refusals)
     if counted != len(world.nodes):
         yield f"{counted} of {len(world.nodes)} nodes are counted"
-    found = [list(_group_faults(world, gang, group, verdict)) for group in range(len(gang.asks))]
+    found = [
+        list(_group_faults(world, gang, group, verdict)) for group, left in enumerate(gang.ranks) if left
+    ]
     # The verdict is about one of the groups; nobody says which.
     yield from min(found, key=len)
 
@@ -155,7 +155,7 @@ def _group_faults(world: World, gang: GangAsk, group: int, verdict: Verdict) -> 
         reason = refusal.reason
         if reason.code in _WHOLE_GANG:
             holds.update(world.nodes)
-            if reason.code is not Code.TOPOLOGY and reason.available >= reason.asked:
+            if reason.code in (Code.GANG, Code.GANG_BEYOND_CAPACITY) and reason.available >= reason.asked:
                 yield f"a gang of {reason.asked} is said not to fit where {reason.available} do"
             continue
         nodes = {name for name, reasons in truth.items() if _matches(reason, reasons)}
@@ -207,7 +207,7 @@ def _could_preempt(case: Case, world: World, gang: GangAsk) -> bool:
     for victim in sorted({task.job.id for task in world.tasks()}):
         members = world.of(victim)
         may_go = [task for task in members if case.may_evict(job, task)]
-        keep = case.jobs[victim].job.template.min_count
+        keep = case.least(victim)
         if len(may_go) < len(members):
             # The gang can't go as a whole; its last ranks can, if it has more than it needs.
             spare = sorted(members, key=lambda task: task.rank)[keep:]

@@ -167,18 +167,18 @@ def free_devices(world: World, node: Node) -> list[int]:
     return left
 
 
-_STAND_INS = {
-    "region": "topology.kubernetes.io/region",
-    "zone": "topology.kubernetes.io/zone",
-    "kubernetes.io/hostname": "host",
-}
-
-
 def label(node: Node, key: str) -> str | None:
-    if key == "host":
-        return node.name
-    value = dict(node.spec.labels).get(key)
-    return value or (label(node, _STAND_INS[key]) if key in _STAND_INS else value)
+    return dict(node.spec.labels).get(key)
+
+
+def domain(node: Node, key: str) -> str | None:
+    """Which part of the cluster it is in, by a topology key; some keys have a second name."""
+    value = label(node, key)
+    if value is None and key in ("zone", "region"):
+        value = label(node, f"topology.kubernetes.io/{key}")
+    if value is None and key in ("host", "kubernetes.io/hostname"):
+        value = node.name
+    return value
 
 
 def jobs_of(records: ClusterRecords, policy: Policy) -> dict[str, JobRecord]:

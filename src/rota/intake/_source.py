@@ -60,7 +60,11 @@ def _read_standard_input(max_bytes: int) -> bytes:
     except OSError as error:
         raise InputError(file, f"cannot be read: {error.strerror}") from None
     if len(raw) > max_bytes:
-        raise InputError(file, f"more than the limit of {max_bytes:,} bytes", "split it into several files")
+        raise InputError(
+            file,
+            f"more than the limit of {max_bytes:,} bytes",
+            "raise the limit (--max-file-size), or give less",
+        )
     return raw
 
 
@@ -78,5 +82,5 @@ def _refuse_if_over(size_bytes: int, max_bytes: int, path: str) -> None:
         raise InputError(
             path,
             f"has {size_bytes:,} bytes, the limit is {max_bytes:,}",
-            "split it into several files",
+            "raise the limit (--max-file-size), or give less",
         )

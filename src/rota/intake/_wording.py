@@ -46,7 +46,8 @@ def describe_value(value: object) -> str:
         return f"text {quoted(value)}"
     if isinstance(value, int | float):
         # Python refuses to write integers of thousands of digits.
-        return f"the number {value}" if abs(value) < 10**30 else "a number of over 30 digits"
+        is_long = isinstance(value, int) and abs(value) >= 10**30
+        return "a number of over 30 digits" if is_long else f"the number {value}"
     return "a mapping" if isinstance(value, Mapping) else "a list"
 
 

@@ -89,7 +89,9 @@ class TestUnits:
     def test_each_unit_comes_once_and_nothing_twice(self) -> None:
         scene = Scene(self.GANGS)
         assert scene.units() == [
-            ["elastic/0", "elastic/1", "elastic/2", "elastic/3"],
+            ["elastic/0", "elastic/1"],
+            ["elastic/2"],
+            ["elastic/3"],
             ["gang/0", "gang/1"],
             ["one/0"],
         ]

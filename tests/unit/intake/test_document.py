@@ -323,7 +323,7 @@ class TestFiles:
     def test_standard_input_is_bounded(self, monkeypatch: pytest.MonkeyPatch) -> None:
         give_standard_input(monkeypatch, b"a: 1234567")
         assert str(unreadable("-", max_bytes=9)) == (
-            "<stdin>: more than the limit of 9 bytes; split it into several files"
+            "<stdin>: more than the limit of 9 bytes; raise the limit (--max-file-size), or give less"
         )
 
     def test_a_large_file_is_refused_before_it_is_read(self, tmp_path: Path) -> None:
@@ -331,7 +331,7 @@ class TestFiles:
         with path.open("wb") as stream:
             stream.truncate(100_000_000)
         assert str(unreadable(path)) == (
-            f"{path}: has 100,000,000 bytes, the limit is 67,108,864; split it into several files"
+            f"{path}: has 100,000,000 bytes, the limit is 67,108,864; raise the limit (--max-file-size), or give less"
         )
 
     def test_what_is_no_readable_file(self, tmp_path: Path) -> None:
