@@ -84,6 +84,15 @@ class Case:
         """What the plan leaves waiting of the job."""
         return rest_of(self.gangs[job], {binding.rank for binding in self.bindings.get(job, ())})
 
+    def is_in_part(self, job: str) -> bool:
+        """Whether some of its tasks run, before or after."""
+        return job in self.bindings or bool(self.jobs[job].placements)
+
+    def is_stale(self, job: str) -> bool:
+        """Whether its verdict is for the next cycle: it was evicted, or the rest of it might have
+        got the room that evictions left."""
+        return job in self.evictions or (job in self.bindings and bool(self.evictions))
+
     def least(self, job: str) -> int:
         """How many tasks it has to keep running, if any."""
         record = self.jobs[job]

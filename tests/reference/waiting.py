@@ -34,7 +34,7 @@ def check_never(case: Case) -> Complaints:
     """ "Never" is said of those, and only those, that wouldn't start even if nothing else ran."""
     idle = case.after.idle()
     for job, verdict in _verdicts_about_nodes(case):
-        if job in case.bindings:
+        if case.is_in_part(job):
             continue
         possible = can_start(idle, case.gangs[job], hopeful=True)
         if possible is (verdict.kind is Kind.NEVER):
@@ -61,7 +61,7 @@ def _verdicts_about_nodes(case: Case) -> Iterator[tuple[str, Verdict]]:
     return (
         (job, verdict)
         for job, verdict in _verdicts(case)
-        if job not in case.evictions
+        if not case.is_stale(job)
         and not any(refusal.reason.code in NOT_ABOUT_NODES for refusal in verdict.refusals)
     )
 
@@ -93,7 +93,7 @@ def _reason_faults(case: Case, world: World, job: str, verdict: Verdict) -> Comp
             yield f"{alone[0].reason.code.value} is not {verdict.kind.value}"
         if not _is_true(case, world, job, alone[0].reason):
             yield f"not true: {alone[0].reason}"
-    else:
+    elif not case.is_stale(job):
         yield from _node_faults(world, case.rest(job), verdict)
 
 

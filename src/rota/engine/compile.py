@@ -57,9 +57,7 @@ class Compiler:
         """What to place of a job of this lane; kept, since all jobs of a lane are alike."""
         work = self._works.get(lane.number)
         if work is None:
-            work = self.compiled(lane.key, job)
-            if not work.placed_at:
-                self._works[lane.number] = work
+            work = self._works[lane.number] = self.compiled(lane.key, job)
         return work
 
     def compiled(self, key: LaneKey, job: Job) -> Work:

@@ -120,7 +120,7 @@ class Cycle:
         while asked_again:
             asked_again = False
             for scheduler, queue, lanes in queues:
-                if again := self._unblocked(lanes):
+                if again := self._unblocked(lanes, queue):
                     asked_again = True
                     self._enter(scheduler, queue)
                     self._serve(again)
@@ -208,7 +208,7 @@ class Cycle:
             self._refuse(run.cursor, verdict)
             order.drop(run)
 
-    def _unblocked(self, lanes: Iterable[Lane]) -> list[Lane]:
+    def _unblocked(self, lanes: list[Lane], queue: QueuePolicy) -> list[Lane]:
         """Lanes that were refused before something happened that could let them start."""
         found = []
         for lane in lanes:
@@ -220,6 +220,9 @@ class Cycle:
             freed = len(self._evictor.evictions) > refused.evicted_before
             if (placed and Unblock.TASK_PLACED in events) or (freed and Unblock.TASK_ENDED in events):
                 found.append(lane)
+        if found and queue.strict:
+            # Nobody overtakes here either: all are asked again, in their order.
+            return [lane for lane in lanes if not self._cursor(lane).exhausted]
         return found
 
     # -- placing

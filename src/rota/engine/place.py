@@ -59,15 +59,22 @@ def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] |
 
 
 def rules_of(work: Work) -> tuple[TopologyRule, ...]:
-    """The job's own rules, and those that follow from others: tasks that must be near their own
-    kind, of which there is none yet, all have to go to one domain."""
-    implied = {
-        rule.term.topology_key: None
-        for signature in work.signatures
-        for rule in signature.domain_rules.near
-        if rule.may_be_first and not rule.counter.total and work.total > 1
-    }
+    """The job's own rules, and those that follow from others: where all its tasks must be near
+    their own kind, of which there is none yet, all have to go to one domain."""
+    if work.total == 1:
+        return work.topology
+    keys = [_own_company(signature) for signature in work.signatures]
+    implied = [key for key in keys[0] if all(key in others for others in keys)]
     return (*work.topology, *(TopologyRule(key, TopologyMode.SAME) for key in implied))
+
+
+def _own_company(signature: Signature) -> list[str]:
+    """Keys over which tasks of this kind have to be together, as the first of their kind."""
+    return [
+        rule.term.topology_key
+        for rule in signature.domain_rules.near
+        if rule.may_be_first and not rule.counter.total
+    ]
 
 
 _MANY = 64
@@ -187,12 +194,25 @@ def _place_groups(
         if apart:
             positions = _in_turns(signature, board, count, within, apart)
         else:
-            positions = place_equal(signature, board, count, within)
+            mask = _company_mask(signature, board, count, within) if len(work.counts) > 1 else within
+            positions = place_equal(signature, board, count, mask)
         seats += [(group, position) for position in positions]
     if len(seats) < work.needed:
         return None
     devices = board.devices_since(first_move)
     return [Seat(group, position, got) for (group, position), got in zip(seats, devices, strict=True)]
+
+
+def _company_mask(signature: Signature, board: Board, count: int, within: Bools | None) -> Bools | None:
+    """For one group of several: the roomiest domain, where its tasks have to be together."""
+    for key in _own_company(signature):
+        alone = Work((signature,), (count,), 1)
+        rule = TopologyRule(key, TopologyMode.SAME)
+        for chosen in _domain_choices(alone, rule, board, within):
+            inside = np.isin(board.nodes.topology(key).codes, chosen)
+            within = inside if within is None else inside & within
+            break
+    return within
 
 
 def _place_seed(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
@@ -24,6 +24,8 @@ class LaneKey:
     """Which tasks wait; None: all of them, in other words a job of which nothing runs."""
     placed: int
     """How many of its tasks run already: they count towards the gang's size."""
+    job: JobId | None = None
+    """A job of which some runs is alone in its lane: where that runs matters for the rest."""
 
     @property
     def waiting_by_group(self) -> tuple[int, ...]:
@@ -52,7 +54,7 @@ class LaneKey:
 
 
 def replace_template(key: LaneKey, template: JobTemplate) -> LaneKey:
-    return LaneKey(template, key.retries, key.preempted_by, key.ranks, key.placed)
+    return replace(key, template=template)
 
 
 def _age(job: Job) -> tuple[int, str]:
@@ -131,9 +133,8 @@ class WaitingJobs:
             ranks = tuple(record.waiting_ranks())
             if not ranks:
                 return None
-        key = LaneKey(
-            job.template, job.retries, job.preempted_by, ranks, len(record.placements) + len(record.done)
-        )
+        placed = len(record.placements) + len(record.done)
+        key = LaneKey(job.template, job.retries, job.preempted_by, ranks, placed, job.id if placed else None)
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key, self._next_number)

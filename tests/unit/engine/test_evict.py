@@ -1,6 +1,6 @@
 """Who may evict whom: by class, for a quota, by a taint; and what is kept on record."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -56,8 +56,8 @@ class TestByClass:
 
 @pytest.mark.covers("prio-4")
 class TestLeftAlone:
-    LOW: dict[str, Any] = {"priority": "low"}
-    HIGH: dict[str, Any] = {"priority": "high"}
+    LOW: ClassVar[dict[str, Any]] = {"priority": "low"}
+    HIGH: ClassVar[dict[str, Any]] = {"priority": "high"}
 
     def test_where_preemption_is_off(self) -> None:
         assert not evicts(self.LOW, self.HIGH, policy(preemption=False))

@@ -192,7 +192,7 @@ def fair(
 
 
 def served_and_charged(order: Fair, shares: Shares, snapshot: Snapshot) -> list[str]:
-    found = []
+    found: list[str] = []
     while (run := order.next()) is not None:
         assert run.length == 1
         job = run.head

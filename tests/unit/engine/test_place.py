@@ -1,7 +1,7 @@
 """Where the tasks of a job go: one, many at once, gangs, and how they lie to each other."""
 
 import random
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -249,7 +249,11 @@ class TestTopology:
 
 @pytest.mark.covers("decide-4", "gang-1")
 class TestGangsThatWantTheirOwnCompany:
-    WORDS: dict[str, Any] = {"cpu": 1, "labels": {"app": "j"}, "affinity": [near("zone", "app In j")]}
+    WORDS: ClassVar[dict[str, Any]] = {
+        "cpu": 1,
+        "labels": {"app": "j"},
+        "affinity": [near("zone", "app In j")],
+    }
 
     @pytest.mark.parametrize("count", [5, 6])
     def test_go_to_a_domain_that_holds_them_all(self, count: int) -> None:

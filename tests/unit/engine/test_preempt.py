@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from rota.engine.preempt import preempt
-from rota.engine.victims import Unit, Victims
 from rota.engine.topology import Footprint
+from rota.engine.victims import Unit, Victims
 from tests.builders import Cluster
 from tests.unit.engine.workbench import Workbench
 from tests.words import apart, lie, near, spread, tasks

@@ -79,7 +79,7 @@ def test_what_neither_runs_nor_is_done_waits(
 def test_the_five_classes_are_in_order() -> None:
     ordered = [Priority.BATCH, Priority.LOW, Priority.MEDIUM, Priority.HIGH, Priority.CRITICAL]
     assert sorted(Priority) == ordered
-    assert Priority.MEDIUM == 0
+    assert Priority.MEDIUM.value == 0
 
 
 def test_equal_templates_are_one_key_whatever_object_they_are() -> None:

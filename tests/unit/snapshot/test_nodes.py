@@ -71,7 +71,7 @@ class TestCapacity:
     @staticmethod
     def of(snapshot: Snapshot, node: str) -> dict[str, int]:
         nodes = snapshot.nodes
-        column = nodes.capacity[:, nodes.names.index(node)]  # type: ignore[arg-type]
+        column = nodes.capacity[:, nodes.names.index(node)]
         return {name: int(column[row]) for name, row in nodes.index.row.items() if column[row]}
 
     def test_each_resource_in_its_row(self) -> None:

@@ -1,6 +1,7 @@
 """The cluster as it changes: after any changes the same as if it had been read anew."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -119,14 +120,15 @@ def test_every_change_makes_a_new_generation() -> None:
     state = ClusterState()
     cluster = Cluster().node("n", cpu=4).job("j", cpu=1)
     seen = [state.snapshot().generation]
-    for step in (
+    steps: list[Callable[[], None]] = [
         lambda: state.set_node(cluster.records.nodes[0]),
         lambda: state.set_job(cluster.records.jobs[0]),
         lambda: state.set_job(cluster.records.jobs[0]),
         lambda: state.set_usage(()),
         lambda: state.remove_job(JobId("j")),
         lambda: state.remove_node(NodeName("n")),
-    ):
+    ]
+    for step in steps:
         step()
         seen.append(state.snapshot().generation)
     assert seen == sorted(set(seen))
