@@ -31,7 +31,7 @@ from rota.engine.verdicts import NodeRefusal, verdict_of
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting
-from rota.model.policy import Policy, QueuePolicy, QueueStrategy, SchedulerPolicy
+from rota.model.policy import Policy, Promotion, QueuePolicy, QueueStrategy, SchedulerPolicy
 from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane, LaneKey, replace_template
@@ -99,6 +99,7 @@ class Cycle:
             policy.fair_share.reclaim,
             now_ms,
             self._compiler.footprint_of_running,
+            self._promotion_of,
         )
         self._scheduler = SchedulerPolicy(name="")
         self._queue = QueuePolicy()
@@ -109,6 +110,10 @@ class Cycle:
         """Jobs of which some tasks start and others wait, and why these do."""
         self._started: set[JobId] = set()
         """Jobs that got something in this cycle."""
+
+    def _promotion_of(self, template: JobTemplate) -> Promotion:
+        scheduler = scheduler_for(template, self._policy.schedulers)
+        return scheduler.promotion if scheduler else Promotion()
 
     def run(self) -> None:
         self._evictor.by_taints()

@@ -17,7 +17,7 @@ from rota.engine.victims import Unit, Victims
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.plan import Eviction, EvictionCause
-from rota.model.policy import Reclaim, SchedulerPolicy
+from rota.model.policy import Promotion, Reclaim, SchedulerPolicy
 from rota.model.taints import Effect, bears_until_ms
 from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
 from rota.snapshot.state import Snapshot
@@ -40,7 +40,9 @@ class Evictor:
         reclaim: Reclaim,
         now_ms: int,
         footprint: Callable[[int], Footprint],
+        promotion_of: Callable[[JobTemplate], Promotion],
     ) -> None:
+        self._promotion_of = promotion_of
         self._snapshot = snapshot
         self._board = board
         self._books = books
@@ -57,10 +59,7 @@ class Evictor:
         """Running jobs that got more in this cycle: nobody evicts them in the same breath."""
 
     def enter(self, scheduler: SchedulerPolicy) -> None:
-        if scheduler is not self._scheduler:
-            self._scheduler = scheduler
-            if self._victims is not None:
-                self._victims.priorities = self._priorities()
+        self._scheduler = scheduler
 
     @property
     def victims(self) -> Victims:
@@ -128,9 +127,11 @@ class Evictor:
         return [self._job_number[job] for job in jobs if job in self._job_number]
 
     def _priorities(self) -> Int64s:
-        """Of each running task the priority it had when it started: what it rose to, it keeps."""
-        running, promotion = self._snapshot.running, self._scheduler.promotion
-        if promotion.every_ms is None and promotion.retry_budget is None:
+        """Of each running task the priority it had when it started: what it rose to under its own
+        scheduler, it keeps."""
+        running = self._snapshot.running
+        promotions = [self._promotion_of(template) for template, _ in running.kinds]
+        if all(one.every_ms is None and one.retry_budget is None for one in promotions):
             by_kind = np.array([template.priority for template, _ in running.kinds], dtype=np.int64)
             return by_kind[running.spec] if len(running) else np.empty(0, dtype=np.int64)
         risen = (
@@ -138,9 +139,9 @@ class Evictor:
                 task.job.template,
                 task.job.retries,
                 task.placement.started_ms - task.job.submitted_ms,
-                promotion,
+                promotions[kind],
             )
-            for task in running.tasks
+            for task, kind in zip(running.tasks, running.spec.tolist(), strict=True)
         )
         return np.fromiter(risen, np.int64, len(running))
 

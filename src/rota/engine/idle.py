@@ -17,11 +17,14 @@ from rota.engine.plugin import Concern, Plugins
 from rota.engine.topology import affinity_group
 from rota.model.job import Job, JobTemplate
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
+from rota.model.selectors import Selector
 from rota.model.taints import Toleration
-from rota.model.task import JobAffinity, TaskSpec
+from rota.model.task import JobAffinity, Spread, TaskSpec
 from rota.snapshot.running import build_running
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import LaneKey, WaitingJobs, replace_template
+
+_ANY_SKEW = 1 << 40
 
 
 class IdleCluster:
@@ -62,9 +65,17 @@ class IdleCluster:
             return any(selected.includes(namespace, group.spec.labels) for group in template.groups)
 
         def own(spec: TaskSpec) -> TaskSpec:
-            terms = tuple(term for term in spec.job_affinity if term.is_required and is_own(term))
-            tolerations = spec.tolerations + self._bears
-            return replace(spec, job_affinity=terms, spread=(), tolerations=tolerations)
+            terms = [term for term in spec.job_affinity if term.is_required]
+            keys = {term.topology_key for term in terms if not term.anti and not is_own(term)}
+            keys |= {spread.topology_key for spread in spec.spread if spread.required}
+            # Whatever company may come, nodes without the label will never do.
+            labelled = tuple(Spread(key, _ANY_SKEW, Selector()) for key in sorted(keys))
+            return replace(
+                spec,
+                job_affinity=tuple(term for term in terms if is_own(term)),
+                spread=labelled,
+                tolerations=spec.tolerations + self._bears,
+            )
 
         groups = tuple(replace(group, spec=own(group.spec)) for group in template.groups)
         return replace(template, groups=groups)

@@ -184,8 +184,8 @@ def _place_groups(
     order = _hardest_first(work)
     seats: list[tuple[int, int]] = []
     for seed in seeds:
-        mask = seed if within is None else seed & within
-        if not _place_seed(work, board, order, left, mask, apart, seats):
+        seeded = seed if within is None else seed & within
+        if not _place_seed(work, board, order, left, seeded, apart, seats):
             return None
     for group in order:
         signature, count = work.signatures[group], left[group]

@@ -125,7 +125,7 @@ class TestGangsOfWhichSomeRun:
         assert whole == [[0, 1], [2, 3, 4]]
         assert rest == [[1], [2, 4]]
 
-    def test_those_with_other_tasks_left_are_not_equal(self) -> None:
+    def test_each_is_alone_since_where_its_tasks_run_matters(self) -> None:
         waiting = WaitingJobs()
         for record in [
             partly(name="a"),
@@ -134,7 +134,7 @@ class TestGangsOfWhichSomeRun:
             partly((0,), name="d"),
         ]:
             waiting.add(record)
-        assert [names(lane) for lane in waiting.lanes()] == [["a"], ["b", "d"], ["c"]]
+        assert [names(lane) for lane in waiting.lanes()] == [["a"], ["b"], ["c"], ["d"]]
         assert waiting.task_count == 5 + 3 * 4
 
     def test_a_job_all_of_whose_tasks_run_does_not_wait(self) -> None:
