@@ -136,16 +136,19 @@ class TestPromoted:
         assert cluster.plan(self.AGING).evicts() == ["gone"]
 
     @pytest.mark.covers("decide-11")
-    def test_each_scheduler_goes_by_its_own_promotion(self) -> None:
+    def test_a_running_job_keeps_what_its_own_scheduler_gave_it(self) -> None:
         rules = Policy(
             (
                 SchedulerPolicy("plain", ("a",)),
                 SchedulerPolicy("aging", ("b",), promotion=Promotion(every_ms=100_000)),
             )
         )
-        victim = {"priority": "batch", "submitted": -450, "started": -100}
-        assert evicts(victim, {"priority": "high", "template": {"namespace": "a"}}, rules)
-        assert not evicts(victim, {"priority": "high", "template": {"namespace": "b"}}, rules)
+        victim: dict[str, Any] = {"priority": "batch", "submitted": -450, "started": -100}
+        plain, aged = victim | {"template": {"namespace": "a"}}, victim | {"template": {"namespace": "b"}}
+        for namespace in ("a", "b"):
+            new = {"priority": "high", "template": {"namespace": namespace}}
+            assert evicts(plain, new, rules)
+            assert not evicts(aged, new, rules)
 
 
 class TestOnRecord:
