@@ -1,4 +1,4 @@
-"""The text of a file or of standard input, never more of it than allowed."""
+"""The content of a file or of standard input, never more of it than allowed."""
 
 import os
 import stat
@@ -11,9 +11,11 @@ MAX_BYTES = 64 * 2**20
 
 
 def read_text(path: str, max_bytes: int) -> str:
-    if path == STANDARD_INPUT:
-        return decode(_read_standard_input(max_bytes), display_name(path))
-    return decode(_read_file(path, max_bytes), path)
+    return decode(read_bytes(path, max_bytes), display_name(path))
+
+
+def read_bytes(path: str, max_bytes: int) -> bytes:
+    return _read_standard_input(max_bytes) if path == STANDARD_INPUT else _read_file(path, max_bytes)
 
 
 def display_name(path: str) -> str:

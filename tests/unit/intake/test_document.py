@@ -331,7 +331,8 @@ class TestFiles:
         with path.open("wb") as stream:
             stream.truncate(100_000_000)
         assert str(unreadable(path)) == (
-            f"{path}: has 100,000,000 bytes, the limit is 67,108,864; raise the limit (--max-file-size), or give less"
+            f"{path}: has 100,000,000 bytes, the limit is 67,108,864; "
+            "raise the limit (--max-file-size), or give less"
         )
 
     def test_what_is_no_readable_file(self, tmp_path: Path) -> None:

@@ -1,0 +1,398 @@
+"""The Standard Workload Format of the Parallel Workloads Archive: 18 numbers a job, -1 = not known.
+
+https://www.cs.huji.ac.il/labs/parallel/workload/swf.html
+
+| SWF | here |
+|---|---|
+| job number (1) | job id, filled up with zeros so that equal submit times keep the order of the file |
+| submit time (2), wait time (3), run time (4) | `arrival_ms`, `waited_ms`, `run_ms` |
+| processors requested (8), or else allocated (5) | tasks, see below |
+| time requested (9) | `time_limit_ms`; None where unknown or 0 |
+| status (11) | `outcome`; 5 with no run time: cancelled while it waited, `run_ms` 0 |
+| user (12), group (13), queue (15) | user `user-7`, project `group-3`, queue `queue-1` |
+| `MaxProcs`, or else `MaxNodes` | the machine, unless the caller says how many `processors` |
+| `UnixStartTime` | `epoch_ms` |
+
+Left out and counted: parts of checkpointed jobs (status 2, 3, 4: the whole job has a line of its own), jobs
+whose run time or size is unknown. Not modelled, and counted where they are given: memory, partitions, and
+that a job waits for another. Submit times that are negative or fall, and fewer jobs than the header
+announces, are errors: the format rules them out.
+
+**Processors as tasks.** `tasks="processors"` makes p processors p tasks of 1 CPU, a gang. `tasks="whole"`
+makes as few tasks as there can be: one for each full node, and one for the rest. On one node of all
+processors, the default then, that is one task a job. Processors of an SWF machine are all alike, so both
+give the same schedules there, and with "whole" the engine has one node to look at and one task to place
+and to report; take "processors" to see each of them placed.
+"""
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Literal, NamedTuple
+
+from rota.intake.errors import InputError, Position
+from rota.intake.traces._notes import Notes
+from rota.intake.traces._text import Line
+from rota.model.ids import JobId, NodeName, QueueName
+from rota.model.job import Job, JobTemplate, TaskGroup
+from rota.model.node import Node, NodeSpec
+from rota.model.resources import Resources
+from rota.model.task import TaskSpec
+from rota.model.workload import Outcome, SimJob, Workload
+
+Tasks = Literal["processors", "whole"]
+
+MAX_PROCESSORS = 10_000_000
+
+FIELDS = (
+    "job_number",
+    "submit_time",
+    "wait_time",
+    "run_time",
+    "allocated_processors",
+    "average_cpu_time",
+    "used_memory",
+    "requested_processors",
+    "requested_time",
+    "requested_memory",
+    "status",
+    "user_id",
+    "group_id",
+    "executable_number",
+    "queue_number",
+    "partition_number",
+    "preceding_job",
+    "think_time",
+)
+_COLUMN = {name: index for index, name in enumerate(FIELDS)}
+
+_OUTCOMES = {
+    "1": Outcome.COMPLETED,
+    "0": Outcome.FAILED,
+    "5": Outcome.CANCELLED,
+    "-1": Outcome.UNKNOWN,
+}
+_PARTS = frozenset(("2", "3", "4"))
+_UNKNOWN = "-1"
+
+# Short enough that neither reading a number nor a time in milliseconds can overflow.
+_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{0,15})?", re.ASCII)
+_HEADER = re.compile(r";\s*(\w+):\s*(.*)")
+_WORD = re.compile(r"\S+")
+
+
+class _Record(NamedTuple):
+    """A job as it stands in the file, before its id can be filled up."""
+
+    line: Line
+    number: int
+    template: JobTemplate
+    arrival_ms: int
+    run_ms: int
+    outcome: Outcome
+    waited_ms: int | None
+
+
+def swf_from(
+    text: str,
+    file: str,
+    *,
+    name: str = "",
+    processors: int | None = None,
+    processors_per_node: int | None = None,
+    tasks: Tasks = "processors",
+) -> Workload:
+    """`processors_per_node` is 1 by default, and all of them with `tasks="whole"`."""
+    lines = [Line(file, number, line) for number, line in enumerate(text.splitlines(), start=1)]
+    header, jobs = _parted(lines)
+    reader = _Reader(_machine_size(header, processors), processors_per_node, tasks)
+    for line in jobs:
+        reader.read(line)
+    _check_whole(file, header, jobs)
+    if not jobs:
+        raise InputError(file, "has no jobs", "give a file with a line for each")
+    return reader.workload(name or file, _whole_number(header, "UnixStartTime") or 0)
+
+
+def _parted(lines: list[Line]) -> tuple[dict[str, tuple[str, Line]], list[Line]]:
+    header: dict[str, tuple[str, Line]] = {}
+    jobs = []
+    for line in lines:
+        if line.text.startswith(";"):
+            if match := _HEADER.match(line.text):
+                header[match[1]] = match[2].strip(), line
+        elif line.text.strip():
+            jobs.append(line)
+    return header, jobs
+
+
+def _whole_number(header: Mapping[str, tuple[str, Line]], key: str) -> int | None:
+    if key not in header:
+        return None
+    value, line = header[key]
+    # Some archives put words after the number.
+    match = re.match(r"\d{1,15}(?![\d.])", value, re.ASCII)
+    if match is None:
+        if value.startswith("-1"):
+            return None
+        raise line.error(line.text.find(value) + 1, key, f'"{value}" is no whole number', "correct it")
+    return int(match[0])
+
+
+def _machine_size(header: Mapping[str, tuple[str, Line]], given: int | None) -> int | None:
+    size = given or _whole_number(header, "MaxProcs") or _whole_number(header, "MaxNodes")
+    if size is not None and size > MAX_PROCESSORS:
+        raise ValueError(f"a machine of {size:,} processors; the limit is {MAX_PROCESSORS:,}")
+    return size
+
+
+def _check_whole(file: str, header: Mapping[str, tuple[str, Line]], jobs: list[Line]) -> None:
+    announced = [
+        (count, key) for key in ("MaxJobs", "MaxRecords") if (count := _whole_number(header, key)) is not None
+    ]
+    if announced and len(jobs) < min(announced)[0]:
+        count, key = min(announced)
+        end = jobs[-1].number if jobs else header[key][1].number
+        raise InputError(
+            file,
+            f"ends after {len(jobs):,} of the {count:,} jobs that its header announces",
+            f"fetch the file anew, or correct {key} if this is an excerpt",
+            position=Position(end, 1),
+        )
+
+
+class _Reader:
+    def __init__(self, processors: int | None, processors_per_node: int | None, tasks: Tasks) -> None:
+        self._processors = processors
+        self._processors_per_node = processors_per_node
+        self._tasks = tasks
+        self._notes = Notes()
+        self._records: list[_Record] = []
+        self._lines_by_number: dict[int, int] = {}
+        self._last_submit = 0
+        self._sizes: dict[tuple[str, ...], int] = {}
+        self._templates: dict[tuple[str, ...], JobTemplate] = {}
+        self._pending: list[tuple[Line, list[str], int]] = []
+
+    def read(self, line: Line) -> None:
+        fields = line.text.split()
+        _check_numbers(line, fields)
+        number = self._job_number(line, fields)
+        submit_ms = self._submit_ms(line, fields)
+        if fields[_COLUMN["status"]] in _PARTS:
+            self._notes.count(
+                "parts of checkpointed jobs, left out: each job as a whole is there", line.number
+            )
+            return
+        if number in self._lines_by_number:
+            problem = f"job {number} stands on line {self._lines_by_number[number]} already"
+            raise _error(line, "job_number", problem, "give each job its own number")
+        self._lines_by_number[number] = line.number
+        outcome = self._outcome(line, fields)
+        processors = self._size(line, fields)
+        run_ms = _milliseconds(line, fields, "run_time")
+        if run_ms is None and outcome is Outcome.CANCELLED:
+            run_ms = 0
+        if run_ms is None or processors is None:
+            what = "run time" if run_ms is None else "size"
+            self._notes.count(f"jobs whose {what} is unknown, left out", line.number)
+            return
+        self._count_what_is_not_modelled(line, fields)
+        self._records.append(
+            _Record(
+                line,
+                number,
+                self._template(line, fields, processors),
+                submit_ms,
+                run_ms,
+                outcome,
+                _milliseconds(line, fields, "wait_time"),
+            )
+        )
+
+    def workload(self, name: str, start_s: int) -> Workload:
+        width = len(str(max(self._lines_by_number, default=0)))
+        return Workload(
+            name=name,
+            jobs=tuple(
+                SimJob(
+                    job=Job(JobId(f"{record.number:0{width}}"), record.template, record.arrival_ms),
+                    arrival_ms=record.arrival_ms,
+                    run_ms=record.run_ms,
+                    outcome=record.outcome,
+                    waited_ms=record.waited_ms,
+                )
+                for record in self._records
+            ),
+            nodes=self._nodes(),
+            epoch_ms=start_s * 1000,
+            notes=self._notes.all(),
+        )
+
+    # -- columns
+
+    def _job_number(self, line: Line, fields: list[str]) -> int:
+        text = fields[_COLUMN["job_number"]]
+        if not text.isdecimal():
+            raise _error(line, "job_number", f"{text} is no job number", "number the jobs from 1")
+        return int(text)
+
+    def _submit_ms(self, line: Line, fields: list[str]) -> int:
+        submit_ms = _milliseconds(line, fields, "submit_time")
+        if submit_ms is None:
+            raise _error(line, "submit_time", "is unknown", "a job that nobody submitted can't be replayed")
+        if submit_ms < self._last_submit:
+            raise _error(
+                line,
+                "submit_time",
+                f"{fields[_COLUMN['submit_time']]} is before the job above it, at {self._last_submit / 1000:g}",
+                "sort the lines by submit time",
+            )
+        self._last_submit = submit_ms
+        return submit_ms
+
+    def _outcome(self, line: Line, fields: list[str]) -> Outcome:
+        status = fields[_COLUMN["status"]]
+        if status not in _OUTCOMES:
+            raise _error(line, "status", f"{status} is no status", "give 0, 1, 2, 3, 4, 5 or -1")
+        return _OUTCOMES[status]
+
+    def _size(self, line: Line, fields: list[str]) -> int | None:
+        """None: unknown."""
+        for name in ("requested_processors", "allocated_processors"):
+            text = fields[_COLUMN[name]]
+            if text == _UNKNOWN:
+                continue
+            if not text.isdecimal():
+                raise _error(line, name, f"{text} is no number of processors", "give a whole number, or -1")
+            processors = int(text)
+            limit = self._processors or MAX_PROCESSORS
+            if processors > limit:
+                raise _error(
+                    line,
+                    name,
+                    f"{processors:,} processors of a machine that has {limit:,}",
+                    "correct MaxProcs in the header, or say how many processors there are",
+                )
+            if processors:
+                return processors
+        return None
+
+    def _count_what_is_not_modelled(self, line: Line, fields: list[str]) -> None:
+        if fields[_COLUMN["requested_memory"]] != _UNKNOWN:
+            self._notes.count("requests for memory, not modelled: nobody says what nodes have", line.number)
+        if fields[_COLUMN["partition_number"]] != _UNKNOWN:
+            self._notes.count("partitions, not modelled: all processors are alike", line.number)
+        if fields[_COLUMN["preceding_job"]] != _UNKNOWN:
+            self._notes.count(
+                "jobs that wait for another, not modelled: they arrive as submitted", line.number
+            )
+        if fields[_COLUMN["requested_time"]] == "0":
+            self._notes.count("requests for no time at all, taken as no limit", line.number)
+
+    # -- jobs and the machine
+
+    def _template(self, line: Line, fields: list[str], processors: int) -> JobTemplate:
+        kind = (
+            str(processors),
+            *(fields[_COLUMN[name]] for name in ("requested_time", "user_id", "group_id", "queue_number")),
+        )
+        template = self._templates.get(kind)
+        if template is None:
+            limit_ms = _milliseconds(line, fields, "requested_time")
+            template = self._templates[kind] = JobTemplate(
+                groups=self._groups(processors),
+                user=_named(line, fields, "user_id", "user"),
+                project=_named(line, fields, "group_id", "group"),
+                queue=QueueName(_named(line, fields, "queue_number", "queue")),
+                time_limit_ms=limit_ms or None,
+            )
+        return template
+
+    def _groups(self, processors: int) -> tuple[TaskGroup, ...]:
+        if self._tasks == "processors":
+            return (_group(1, processors),)
+        full_nodes, rest = divmod(processors, self._per_node or processors)
+        groups = []
+        if full_nodes:
+            groups.append(_group(self._per_node or processors, full_nodes))
+        if rest:
+            groups.append(_group(rest, 1))
+        return tuple(groups)
+
+    @property
+    def _per_node(self) -> int | None:
+        """None: all that there are, however many that will be."""
+        if self._processors_per_node is not None:
+            return self._processors_per_node
+        return 1 if self._tasks == "processors" else self._processors
+
+    def _nodes(self) -> tuple[Node, ...]:
+        total = self._processors
+        if total is None:
+            total = max((_processors_of(record.template) for record in self._records), default=0)
+            self._notes.remark(f"no header says how large the machine is: {total:,}, as the largest job")
+        if not total:
+            return ()
+        per_node = min(self._per_node or total, total)
+        sizes = [per_node] * (total // per_node)
+        if total % per_node:
+            sizes.append(total % per_node)
+        width = len(str(len(sizes) - 1))
+        specs = {size: NodeSpec(Resources(cpu_milli=size * 1000, slots=size)) for size in set(sizes)}
+        return tuple(
+            Node(NodeName(f"node-{number:0{width}}"), specs[size]) for number, size in enumerate(sizes)
+        )
+
+
+def _group(cpus: int, count: int) -> TaskGroup:
+    return TaskGroup(TaskSpec(Resources(cpu_milli=cpus * 1000)), count)
+
+
+def _processors_of(template: JobTemplate) -> int:
+    return sum(group.count * group.spec.requests.cpu_milli for group in template.groups) // 1000
+
+
+def _check_numbers(line: Line, fields: list[str]) -> None:
+    for name, text in zip(FIELDS, fields, strict=False):
+        if not _NUMBER.fullmatch(text):
+            raise _error(line, name, f'"{text}" is no number', "give a number, or -1 if it is unknown")
+    if len(fields) < len(FIELDS):
+        raise line.error(
+            len(line.text) + 1,
+            FIELDS[len(fields)],
+            f"is missing: the line has {len(fields)} of {len(FIELDS)} columns",
+            "give -1 for what is unknown; if it is the last line, the file was cut off",
+        )
+    if len(fields) > len(FIELDS):
+        surplus = list(_WORD.finditer(line.text))[len(FIELDS)]
+        raise line.error(
+            surplus.start() + 1,
+            "",
+            f"the line has {len(fields)} columns instead of {len(FIELDS)}",
+            "remove what is too much",
+        )
+
+
+def _milliseconds(line: Line, fields: list[str], name: str) -> int | None:
+    """None: unknown."""
+    text = fields[_COLUMN[name]]
+    if text == _UNKNOWN:
+        return None
+    if text.startswith("-"):
+        raise _error(line, name, f"negative time {text}", "give 0 or more, or -1 if it is unknown")
+    return int(Decimal(text) * 1000) if "." in text else int(text) * 1000
+
+
+def _named(line: Line, fields: list[str], name: str, prefix: str) -> str:
+    text = fields[_COLUMN[name]]
+    if text == _UNKNOWN:
+        return "default"
+    if not text.isdecimal():
+        raise _error(line, name, f"{text} is no {prefix}", "give a whole number, or -1 if it is unknown")
+    return f"{prefix}-{text}"
+
+
+def _error(line: Line, name: str, problem: str, remedy: str) -> InputError:
+    word = list(_WORD.finditer(line.text))[_COLUMN[name]]
+    return line.error(word.start() + 1, name, problem, remedy)
