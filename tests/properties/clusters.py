@@ -38,7 +38,7 @@ from rota.model.selectors import NodeTerm, PreferredNodeTerm, Selector
 from rota.model.taints import Effect, Taint, Toleration
 from rota.model.task import CostGoal, JobAffinity, TaskSpec
 from tests.builders import ByName
-from tests.reference.gangs import gang_ask
+from tests.reference.gangs import gang_ask, lies_right
 from tests.reference.rules import device_choices, refusals
 from tests.reference.world import Task, World, free_devices, jobs_of
 from tests.words import NOW_MS, apart, lie, near, node_term, spread, when
@@ -246,11 +246,12 @@ def _started(
     for job in candidates:
         first, since = draw(st.integers(0, 5)), draw(st.sampled_from((3600, 600, 10)))
         placed = _seats(world, policy, job, first)
-        if len(placed) < min(job.template.min_count, draw(st.sampled_from((9, 9, 1)))):
+        lies = lies_right(job.template.topology, [world.nodes[task.node] for task in placed])
+        if not lies or len(placed) < min(job.template.min_count, draw(st.sampled_from((9, 9, 1)))):
             for task in placed:
                 world.lift(task)
             continue
-        done = draw(st.sampled_from(((), (), (0,))))
+        done = () if job.template.topology else draw(st.sampled_from(((), (), (0,))))
         kept = [task for task in placed if task.rank not in done]
         for task in placed:
             if task not in kept:

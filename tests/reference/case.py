@@ -88,10 +88,17 @@ class Case:
         """Whether some of its tasks run, before or after."""
         return job in self.bindings or bool(self.jobs[job].placements)
 
-    def is_stale(self, job: str) -> bool:
-        """Whether its verdict is for the next cycle: it was evicted, or the rest of it might have
-        got the room that evictions left."""
-        return job in self.evictions or (job in self.bindings and bool(self.evictions))
+    def world_of(self, job: str) -> World:
+        """The world in which what waits of the job has to wait: as the plan leaves it. The rest of a
+        job that starts in part isn't asked again in this cycle: as it was then."""
+        if job not in self.bindings:
+            return self.after
+        step = next(step for step in self.steps() if step.gang.record.job.id == job)
+        for task in step.victims:
+            step.world.lift(task)
+        for task in step.placed:
+            step.world.put(task)
+        return step.world
 
     def least(self, job: str) -> int:
         """How many tasks it has to keep running, if any."""

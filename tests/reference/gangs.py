@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rota.model.job import JobRecord, TopologyMode, TopologyRule
 from rota.model.node import Node
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
-from tests.reference.rules import Ask, device_choices, refusals
+from rota.model.task import JobAffinity, Spread, TaskSpec
+from tests.reference.rules import Ask, device_choices, refusals, selects
 from tests.reference.world import Task, World, domain, free_devices
 
 
@@ -80,10 +81,28 @@ def queue_of(record: JobRecord, scheduler: SchedulerPolicy) -> QueuePolicy:
     return QueuePolicy(name, like.strategy, like.tenant_key, like.strict, like.order)
 
 
-def can_start(world: World, gang: GangAsk, needed: int | None = None, hopeful: bool = False) -> bool:
+def hopeful(gang: GangAsk, of_its_own: bool) -> GangAsk:
+    """The same as if other jobs did what it waits for: came near it, and evened out its spreads.
+    Unless hopeful of its own, too, its tasks must do what they demand of each other."""
+    namespace = gang.record.job.template.namespace
+    labels = [ask.spec.labels for ask in gang.asks]
+
+    def granted(spec: TaskSpec) -> frozenset[JobAffinity | Spread]:
+        company = [
+            term
+            for term in spec.job_affinity
+            if of_its_own or not any(selects(term, namespace, namespace, one) for one in labels)
+        ]
+        return frozenset((*company, *spec.spread))
+
+    asks = tuple(replace(ask, granted=granted(ask.spec)) for ask in gang.asks)
+    return replace(gang, asks=asks)
+
+
+def can_start(world: World, gang: GangAsk, needed: int | None = None) -> bool:
     """Whether at least `needed` of its tasks find places, in any order, on any nodes and devices."""
     held = [world.nodes[task.node] for task in world.of(gang.record.job.id)]
-    search = _Search(world.copy(), gang, gang.needed if needed is None else needed, hopeful)
+    search = _Search(world.copy(), gang, gang.needed if needed is None else needed)
     return search.completes(held, [])
 
 
@@ -92,7 +111,6 @@ class _Search:
     world: World
     gang: GangAsk
     needed: int
-    hopeful: bool
 
     def __post_init__(self) -> None:
         self._failed: set[tuple[tuple[int, str, tuple[int, ...]], ...]] = set()
@@ -122,7 +140,7 @@ class _Search:
             if not left:
                 continue
             for node in self.world.nodes.values():
-                if not refusals(self.world, ask, node, self.hopeful):
+                if not refusals(self.world, ask, node):
                     for devices in device_choices(free_devices(self.world, node), ask.spec.gpu):
                         yield Task(ask.job, left[0], node.name, devices), node
 

@@ -28,14 +28,16 @@ class Ask:
     pools: tuple[frozenset[str], ...] = ()
     """Each must contain the node's pool."""
     most_per_hour: int | None = None
+    granted: frozenset[JobAffinity | Spread] = frozenset()
+    """Rules about other tasks that are taken to be kept wherever the node has the key."""
 
 
-def refusals(world: World, ask: Ask, node: Node, hopeful: bool = False) -> set[Because]:
-    """All that speaks against the node. Hopeful: as if other jobs did what this one waits for."""
+def refusals(world: World, ask: Ask, node: Node) -> set[Because]:
+    """All that speaks against the node."""
     return {
         *by_properties(ask, node, node.name in world.offered),
         *by_room(world, ask.spec, node),
-        *by_neighbours(world, ask, node, hopeful),
+        *by_neighbours(world, ask, node),
     }
 
 
@@ -139,11 +141,11 @@ def clash(one: HostPort, other: HostPort) -> bool:
 # -- who runs there and thereabouts
 
 
-def by_neighbours(world: World, ask: Ask, node: Node, hopeful: bool) -> Iterator[Because]:
+def by_neighbours(world: World, ask: Ask, node: Node) -> Iterator[Because]:
     spec, namespace = ask.spec, ask.job.template.namespace
     for term in spec.job_affinity:
         if term.is_required and not term.anti:
-            yield from _near(world, ask, term, node, hopeful)
+            yield from _near(world, ask, term, node)
         if term.is_required and term.anti and _in_domain(world, term, namespace, node):
             yield Code.JOB_ANTI_AFFINITY, ""
     if any(
@@ -154,16 +156,16 @@ def by_neighbours(world: World, ask: Ask, node: Node, hopeful: bool) -> Iterator
         yield Code.RUNNING_ANTI_AFFINITY, ""
     for rule in spec.spread:
         if rule.required:
-            yield from _spread(world, ask, rule, node, hopeful)
+            yield from _spread(world, ask, rule, node)
 
 
-def _near(world: World, ask: Ask, term: JobAffinity, node: Node, hopeful: bool) -> Iterator[Because]:
+def _near(world: World, ask: Ask, term: JobAffinity, node: Node) -> Iterator[Because]:
     if domain(node, term.topology_key) is None:
         yield Code.TOPOLOGY_LABEL_MISSING, term.topology_key
-    if hopeful:
+    if term in ask.granted:
         return
     namespace = ask.job.template.namespace
-    is_of_the_kind = _selects(term, namespace, namespace, ask.spec.labels)
+    is_of_the_kind = selects(term, namespace, namespace, ask.spec.labels)
     first = is_of_the_kind and not any(_all_in_domains(world, term, namespace))
     if not first and not _in_domain(world, term, namespace, node):
         yield Code.JOB_AFFINITY, ""
@@ -173,7 +175,7 @@ def _all_in_domains(world: World, term: JobAffinity, namespace: str) -> Iterator
     return (
         task
         for task in world.tasks()
-        if _selects(term, namespace, task.job.template.namespace, task.spec.labels)
+        if selects(term, namespace, task.job.template.namespace, task.spec.labels)
         and domain(world.nodes[task.node], term.topology_key) is not None
     )
 
@@ -192,26 +194,26 @@ def _excludes(owner: Task, job: Job, spec: TaskSpec, its_node: Node, node: Node)
     return any(
         term.anti
         and term.is_required
-        and _selects(term, its_namespace, namespace, spec.labels)
+        and selects(term, its_namespace, namespace, spec.labels)
         and domain(node, term.topology_key) is not None
         and domain(node, term.topology_key) == domain(its_node, term.topology_key)
         for term in owner.spec.job_affinity
     )
 
 
-def _selects(
+def selects(
     term: JobAffinity, own_namespace: str, namespace: str, labels: tuple[tuple[str, str], ...]
 ) -> bool:
     wanted = term.namespaces or (own_namespace,)
     return ("*" in wanted or namespace in wanted) and term.selector.selects(labels)
 
 
-def _spread(world: World, ask: Ask, rule: Spread, node: Node, hopeful: bool) -> Iterator[Because]:
+def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Because]:
     here = domain(node, rule.topology_key)
     if here is None:
         yield Code.TOPOLOGY_LABEL_MISSING, rule.topology_key
         return
-    if hopeful:
+    if rule in ask.granted:
         return
     counts: dict[str, int] = {}
     for other in world.nodes.values():

@@ -10,7 +10,7 @@ from rota.model.plan import EvictionCause
 from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
 from tests.reference import quotas
 from tests.reference.case import Case
-from tests.reference.gangs import GangAsk, can_start, queue_of
+from tests.reference.gangs import GangAsk, can_start, hopeful, queue_of
 from tests.reference.rules import refusals
 from tests.reference.world import World, amounts, capacity
 
@@ -24,9 +24,8 @@ def check_reasons(case: Case) -> Complaints:
     due = {name for name in case.jobs if name in case.evictions or any(case.rest(name).ranks)}
     if due != set(count):
         yield f"waiting are {sorted(count)}, should be {sorted(due)}"
-    world = case.after
     for job, verdict in _verdicts(case):
-        for complaint in _reason_faults(case, world, job, verdict):
+        for complaint in _reason_faults(case, case.world_of(job), job, verdict):
             yield f"{job}: {complaint}"
 
 
@@ -36,17 +35,18 @@ def check_never(case: Case) -> Complaints:
     for job, verdict in _verdicts_about_nodes(case):
         if case.is_in_part(job):
             continue
-        possible = can_start(idle, case.gangs[job], hopeful=True)
-        if possible is (verdict.kind is Kind.NEVER):
-            codes = ", ".join(sorted(refusal.reason.code.value for refusal in verdict.refusals))
-            yield f"{job}: {verdict.kind.value} ({codes}), but idle it could{'' if possible else ' not'}"
+        codes = ", ".join(sorted(refusal.reason.code.value for refusal in verdict.refusals))
+        # Between the two lies what depends on whether other jobs of its kind may ever come.
+        if verdict.kind is Kind.NEVER and can_start(idle, hopeful(case.gangs[job], of_its_own=False)):
+            yield f"{job}: never ({codes}), but idle it could"
+        if verdict.kind is Kind.NOT_NOW and not can_start(idle, hopeful(case.gangs[job], of_its_own=True)):
+            yield f"{job}: not now ({codes}), but idle it could not either"
 
 
 def check_left_out(case: Case) -> Complaints:
     """Nobody waits who could start beside what the plan leaves, or by evicting whom it may."""
-    world = case.after
     for job, _ in _verdicts_about_nodes(case):
-        gang = case.rest(job)
+        gang, world = case.rest(job), case.world_of(job)
         if can_start(world, gang) and quota_allows(case, world, gang):
             yield f"{job} could start"
         elif job not in case.bindings and _could_preempt(case, world, gang):
@@ -61,7 +61,7 @@ def _verdicts_about_nodes(case: Case) -> Iterator[tuple[str, Verdict]]:
     return (
         (job, verdict)
         for job, verdict in _verdicts(case)
-        if not case.is_stale(job)
+        if job not in case.evictions
         and not any(refusal.reason.code in NOT_ABOUT_NODES for refusal in verdict.refusals)
     )
 
@@ -93,7 +93,7 @@ def _reason_faults(case: Case, world: World, job: str, verdict: Verdict) -> Comp
             yield f"{alone[0].reason.code.value} is not {verdict.kind.value}"
         if not _is_true(case, world, job, alone[0].reason):
             yield f"not true: {alone[0].reason}"
-    elif not case.is_stale(job):
+    else:
         yield from _node_faults(world, case.rest(job), verdict)
 
 

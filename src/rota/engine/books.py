@@ -49,18 +49,27 @@ class Books:
         if not self.quotas.any or self.allowed(template, work) is not None:
             return None
         needed, left = np.zeros_like(work.signatures[0].demand.take), work.needed
-        for signature, count in zip(work.signatures, work.counts, strict=True):
-            needed = needed + signature.demand.take * min(count, left)
-            left -= min(count, left)
+        for group in _smallest_first(work):
+            count = min(work.counts[group], left)
+            needed = needed + work.signatures[group].demand.take * count
+            left -= count
         return self.quotas.ask(template, needed, 1).reason
 
     def _counts(self, template: JobTemplate, work: Work, of: Callable[[QuotaAnswer], int]) -> tuple[int, ...]:
-        """Of each group, how many tasks may start once those of the groups before it have."""
-        counts = []
-        for signature, count in zip(work.signatures, work.counts, strict=True):
-            take = signature.demand.take
-            counts.append(min(count, of(self.quotas.ask(template, take, count))))
-            self.quotas.charge(template, take, counts[-1])
+        """Of each group, how many tasks may start. Groups that find room on nodes come first, and
+        of these the small ones: so as many as can be start."""
+        counts = [0] * len(work.counts)
+        order = _smallest_first(work)
+        if len(order) > 1:
+            order.sort(key=lambda group: not (work.signatures[group].feasible_scores() >= 0).any())
+        for group in order:
+            take = work.signatures[group].demand.take
+            counts[group] = min(work.counts[group], of(self.quotas.ask(template, take, work.counts[group])))
+            self.quotas.charge(template, take, counts[group])
         for signature, count in zip(work.signatures, counts, strict=True):
             self.quotas.charge(template, signature.demand.take, -count)
         return tuple(counts)
+
+
+def _smallest_first(work: Work) -> list[int]:
+    return sorted(range(len(work.counts)), key=lambda group: (work.signatures[group].largest_share(), group))

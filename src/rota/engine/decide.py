@@ -269,8 +269,9 @@ class Cycle:
 
     def _is_placed(self, job_id: JobId) -> bool:
         record = self.snapshot.jobs.get(job_id)
-        runs = record is not None and bool(record.placements) and job_id not in self._evictor.lost
-        return runs or job_id in self._started
+        placements = () if record is None else record.placements
+        evicted = self._evictor.evicted
+        return job_id in self._started or any((job_id, one.rank) not in evicted for one in placements)
 
     def _is_single(self, key: LaneKey, work: Work) -> bool:
         return key.ranks is None and work.total == 1 and not work.topology and not self._books.quotas.any
@@ -356,6 +357,8 @@ class Cycle:
         self._started.add(job.id)
         if key.placed:
             self._evictor.untouchable.add(job.id)
+        if job.template.connect_to:
+            self._evictor.untouchable.add(JobId(job.template.connect_to))
         if len(seats) < work.total:
             self._in_part[job.id] = self._verdict_of_rest(run, work, seats)
 

@@ -56,7 +56,9 @@ class Evictor:
         self.lost: dict[JobId, Verdict] = {}
         """Jobs evicted in this cycle, and why."""
         self.untouchable: set[JobId] = set()
-        """Running jobs that got more in this cycle: nobody evicts them in the same breath."""
+        """Running jobs that got more in this cycle, or whose partners started: nobody evicts them in
+        the same breath."""
+        self.evicted: set[tuple[JobId, int]] = set()
 
     def enter(self, scheduler: SchedulerPolicy) -> None:
         self._scheduler = scheduler
@@ -113,7 +115,8 @@ class Evictor:
         preemptible = np.array([template.preemptible for template, _ in running.kinds], dtype=np.bool_)
         ran = self._now_ms - running.started_ms >= self._scheduler.preemption.min_run_ms
         eligible = victims.alive & (victims.priorities < priority) & ran & preemptible[running.spec]
-        spared = self._numbers_of({*job.preempted_by, *self.untouchable})
+        partner = {JobId(job.template.connect_to)} if job.template.connect_to else set()
+        spared = self._numbers_of({*job.preempted_by, *self.untouchable, *partner})
         if self._snapshot.jobs[job.id].placements:
             spared += self._numbers_of({job.id})
         return eligible & ~np.isin(running.job, spared) if spared else eligible
@@ -188,8 +191,7 @@ class Evictor:
             eligible |= self._eligible(job, ceiling) & ~own
         if may_preempt(template, priority):
             eligible |= self._eligible(job, priority) & own
-        candidates, together = self.victims.candidates(eligible)
-        units = self.victims.units(candidates.tolist(), together.tolist())
+        units = self.victims.units(self.victims.candidates(eligible)[0].tolist(), eligible)
         usable = np.logical_or.reduce([signature.static_mask for signature in work.signatures])
         helps = {id(unit): any(usable[running.node[task]] for task in unit.tasks) for unit in units}
         least_valuable_first = sorted(units, key=Unit.value, reverse=True)
@@ -288,4 +290,5 @@ class Evictor:
             entry = self._snapshot.running.tasks[task]
             placement = entry.placement
             self.evictions.append(Eviction(entry.job.id, placement.rank, placement.node, cause, preemptor))
+            self.evicted.add((entry.job.id, placement.rank))
             self.lost.setdefault(entry.job.id, verdict)

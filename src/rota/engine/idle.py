@@ -50,11 +50,14 @@ class IdleCluster:
         compiler.enter(plain, queue)
         work = compiler.compiled(replace_template(key, template), job)
         counts = tuple(group.count for group in template.groups)
-        least = Work(work.signatures, counts, 1, work.topology)
         checkpoint = self._board.checkpoint()
-        seats = place(least, self._board)
-        self._board.rollback(checkpoint)
-        return len(seats or ())
+        # If what it needs fits nowhere, as many as fit somewhere are worth telling.
+        for least in (min(template.min_count, sum(counts)), 1):
+            seats = place(Work(work.signatures, counts, least, work.topology), self._board)
+            self._board.rollback(checkpoint)
+            if seats is not None:
+                return len(seats)
+        return 0
 
     def _without_company(self, template: JobTemplate) -> JobTemplate:
         """Only what the job's own tasks demand of each other is left of its rules about jobs."""

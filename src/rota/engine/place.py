@@ -239,7 +239,7 @@ def _hardest_first(work: Work) -> list[int]:
     which still find room between them; but none before those of the job that it must be near to."""
     if len(work.signatures) == 1:
         return [0]
-    nodes = [int(signature.static_mask.sum()) for signature in work.signatures]
+    nodes = [int((signature.feasible_scores() >= 0).sum()) for signature in work.signatures]
     size = [signature.largest_share() for signature in work.signatures]
     left = sorted(range(len(size)), key=lambda group: (nodes[group], -size[group], group))
     order: list[int] = []

@@ -110,8 +110,7 @@ def _with_steps(
 def _with_everyone(work: Work, board: Board, victims: Victims, eligible: Bools) -> Preempted | None:
     """Rules over domains, or devices, can ask for more than amounts tell: try it with all gone."""
     checkpoint = board.checkpoint()
-    candidates, together = victims.candidates(eligible)
-    everyone = victims.units(candidates.tolist(), together.tolist())
+    everyone = victims.units(victims.candidates(eligible)[0].tolist(), eligible)
     victims.lift(task for unit in everyone for task in unit.tasks)
     seats = place(work, board)
     board.rollback(checkpoint)
@@ -204,7 +203,7 @@ def _cheapest_steps(
         gained += gain
     if gained < least or not picked:
         return None
-    return victims.units(candidates[picked].tolist(), together[picked].tolist())
+    return victims.units(candidates[picked].tolist(), eligible)
 
 
 class _Steps:
@@ -234,16 +233,19 @@ class _Steps:
         started = np.r_[victims.running.started_ms[candidates], 0]
         self._highest = np.maximum.reduceat(priority, bounds)[::2].tolist() if len(ends) else []
         self._oldest = np.minimum.reduceat(started, bounds)[::2].tolist() if len(ends) else []
+        rank = np.r_[victims.running.rank[candidates], 0]
+        self._last_rank = np.maximum.reduceat(rank, bounds)[::2].tolist() if len(ends) else []
         first_of_node = np.flatnonzero(np.diff(owner[ends], prepend=-1)).tolist()
         self._heap = [self._entry(step) for step in first_of_node]
         heapq.heapify(self._heap)
 
-    def _entry(self, step: int) -> tuple[float, int, int, int, int]:
-        """Fewest victims a task gained, then the lowest class, then the least work lost."""
+    def _entry(self, step: int) -> tuple[float, int, int, int, int, int]:
+        """Fewest victims a task gained, then the lowest class, the least work lost, the last rank."""
         return (
             self._costs[step] / self._gains[step],
             self._highest[step],
             -self._oldest[step],
+            -self._last_rank[step],
             self._scores[self._owner[step]],
             step,
         )
@@ -311,9 +313,9 @@ def _ranked(
     sizes = [int((other.take[asked] * 1000 // demand.take[asked]).sum()) for other in victims.demands]
     size = np.array(sizes, dtype=np.int64)[running.spec[candidates]]
     if order is VictimOrder.LARGEST:
-        keys = [started, size, priority, useful]
+        keys = [-running.rank[candidates], started, size, priority, useful]
     else:
-        keys = [useful, size, started, priority]
+        keys = [-running.rank[candidates], useful, size, started, priority]
     keys += [together, running.node[candidates].astype(np.int64)]
     # Sorting is stable and candidates are in the order of job and rank: that breaks the last ties.
     return np.lexsort([key for key in keys if (key != key[0]).any()] or keys[-1:])

@@ -65,37 +65,35 @@ class Victims:
 
     def candidates(self, eligible: Bools) -> tuple[Int64s, Int64s]:
         """Tasks that can be evicted, and how many go with each: it alone where its gang can spare
-        it (the last ranks first), else all of its gang, if all of it is eligible."""
+        one, else all of its gang, if all of it is eligible."""
         if not len(self.alive):
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
         alive = np.add.reduceat(self.alive.astype(np.int64), self._first)
         open_to = np.add.reduceat((eligible & self.alive).astype(np.int64), self._first)
-        spare = np.maximum(alive - self.running.min_running, 0)
+        can_spare = alive > self.running.min_running
         job = self.running.job
-        before: Int64s = np.cumsum(self.alive) - self.alive
-        number: Int64s = before - before[self._first][job]
-        alone = number >= (alive - spare)[job]
-        with_all = (open_to == alive)[job]
-        together = np.where(alone, 1, alive[job])
-        able = np.flatnonzero(eligible & self.alive & (alone | with_all))
-        return able, together[able]
+        able = np.flatnonzero(eligible & self.alive & (can_spare | (open_to == alive))[job])
+        return able, np.where(can_spare, 1, alive)[job[able]]
 
-    def units(self, tasks: Iterable[int], together: Iterable[int]) -> list[Unit]:
-        """The units of these candidates, each once; with the core of a gang go its spare tasks."""
-        found: dict[tuple[int, ...], Unit] = {}
-        for task, count in zip(tasks, together, strict=True):
-            if count == 1:
-                found.setdefault((task,), self._unit((task,), is_core=False))
-                continue
-            job = int(self.running.job[task])
+    def units(self, tasks: Iterable[int], eligible: Bools) -> list[Unit]:
+        """The units of these candidates, each once. Of a gang no more go alone than it can spare:
+        beyond that all of it goes, its core and its spare tasks, if all of it is eligible."""
+        by_job: dict[int, list[int]] = {}
+        for task in tasks:
+            by_job.setdefault(int(self.running.job[task]), []).append(task)
+        found = []
+        for job, chosen in by_job.items():
             members = self.tasks_of(job)
             least = int(self.running.min_running[job])
-            core = tuple(members[:least])
-            if core not in found:
-                found[core] = self._unit(core, is_core=True)
-                for spare in members[least:]:
-                    found.setdefault((spare,), self._unit((spare,), is_core=False))
-        return list(found.values())
+            spare = max(0, len(members) - least)
+            if len(chosen) > spare and all(eligible[task] for task in members):
+                is_core = len(members) > 1
+                found.append(self._unit(tuple(members[:least]), is_core))
+                chosen = members[least:]
+            else:
+                chosen = chosen[:spare]
+            found += [self._unit((task,), is_core=False) for task in chosen]
+        return found
 
     def _unit(self, tasks: tuple[int, ...], is_core: bool) -> Unit:
         first = self.running.tasks[tasks[0]]

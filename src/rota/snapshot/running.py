@@ -38,6 +38,7 @@ class RunningColumns:
     spec: Int32s
     """Index into `kinds`."""
     started_ms: Int64s
+    rank: Int64s
     job: Int32s
     """Index into `jobs`."""
     jobs: tuple[Job, ...]
@@ -60,6 +61,7 @@ def build_running(tasks: Sequence[RunningTask], position: dict[NodeName, int]) -
     node = np.empty(count, np.int32)
     spec = np.empty(count, np.int32)
     started = np.empty(count, np.int64)
+    rank = np.empty(count, np.int64)
     job_index = np.empty(count, np.int32)
     for at, task in enumerate(tasks):
         job = task.job
@@ -71,7 +73,8 @@ def build_running(tasks: Sequence[RunningTask], position: dict[NodeName, int]) -
         job_index[at] = number
         node[at] = position[task.placement.node]
         started[at] = task.placement.started_ms
+        rank[at] = task.placement.rank
         kind = (job.template, job.group_of(task.placement.rank))
         spec[at] = kinds.setdefault(kind, len(kinds))
     least = np.array(min_running, dtype=np.int64)
-    return RunningColumns(tasks, node, spec, started, job_index, tuple(distinct), least, tuple(kinds))
+    return RunningColumns(tasks, node, spec, started, rank, job_index, tuple(distinct), least, tuple(kinds))

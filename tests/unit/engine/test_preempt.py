@@ -3,166 +3,16 @@
 import random
 from typing import Any
 
-import numpy as np
 import pytest
 
-from rota.engine.preempt import preempt
-from rota.engine.topology import Footprint
-from rota.engine.victims import Unit, Victims
 from tests.builders import Cluster
-from tests.unit.engine.workbench import Workbench
+from tests.unit.engine.workbench import Scene
 from tests.words import apart, lie, near, spread, tasks
-
-
-class Scene(Workbench):
-    """A workbench with victims."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        super().__init__(cluster)
-        running = self.snapshot.running
-        priorities = np.array([task.job.template.priority for task in running.tasks], dtype=np.int64)
-        self.victims = Victims(self.snapshot, self.board, priorities, self._footprint_of_kind)
-
-    def _footprint_of_kind(self, kind: int) -> Footprint:
-        template, group = self.snapshot.running.kinds[kind]
-        return self._topology.footprint(template.namespace, template.groups[group].spec)
-
-    def task_names(self, numbers: Any) -> list[str]:
-        """job/rank of running tasks."""
-        found = [self.snapshot.running.tasks[int(number)] for number in numbers]
-        return [f"{task.job.id}/{task.placement.rank}" for task in found]
-
-    def eligible(self, *spared: str) -> np.ndarray[Any, Any]:
-        names = [task.job.id for task in self.snapshot.running.tasks]
-        return np.array([name not in spared for name in names], dtype=np.bool_)
-
-    def kill(self, *names: str) -> None:
-        alive = self.victims.alive
-        for number, name in enumerate(self.task_names(range(len(alive)))):
-            if name in names:
-                alive[number] = False
-
-    def candidates(self, *spared: str) -> dict[str, int]:
-        """Tasks that can be evicted, and how many go with each."""
-        able, together = self.victims.candidates(self.eligible(*spared))
-        return dict(zip(self.task_names(able), together.tolist(), strict=True))
-
-    def units(self, *spared: str) -> list[list[str]]:
-        able, together = self.victims.candidates(self.eligible(*spared))
-        return [self.task_names(unit.tasks) for unit in self.victims.units(able.tolist(), together.tolist())]
-
-    def preempt(self, name: str = "new", *spared: str) -> tuple[list[str], list[str]] | None:
-        """Where the job goes, and the tasks that go for it."""
-        done = preempt(self.work(name), self.board, self.victims, self.eligible(*spared))
-        if done is None:
-            return None
-        evicted = [task for unit in done.victims for task in self.task_names(unit.tasks)]
-        return self.names(seat.position for seat in done.seats), sorted(evicted)
 
 
 def evicted(cluster: Cluster, *spared: str) -> list[str] | None:
     found = Scene(cluster).preempt("new", *spared)
     return None if found is None else found[1]
-
-
-@pytest.mark.covers("prio-2")
-class TestUnits:
-    GANGS = (
-        Cluster()
-        .nodes("a b", cpu=99)
-        .running("elastic", on=["a", "b", "a", "b"], min_available=2)
-        .running("gang", on=["a", "b"])
-        .running("one", on=["b"])
-    )
-
-    def test_a_gang_goes_as_a_whole_and_what_it_can_spare_alone_the_last_ranks_first(self) -> None:
-        assert Scene(self.GANGS).candidates() == {
-            "elastic/0": 4,
-            "elastic/1": 4,
-            "elastic/2": 1,
-            "elastic/3": 1,
-            "gang/0": 2,
-            "gang/1": 2,
-            "one/0": 1,
-        }
-
-    def test_each_unit_comes_once_and_nothing_twice(self) -> None:
-        scene = Scene(self.GANGS)
-        assert scene.units() == [
-            ["elastic/0", "elastic/1"],
-            ["elastic/2"],
-            ["elastic/3"],
-            ["gang/0", "gang/1"],
-            ["one/0"],
-        ]
-        able, together = scene.victims.candidates(scene.eligible())
-        spare = [
-            at for at, name in zip(able, scene.task_names(able), strict=True) if name[-2:] in ("/2", "/3")
-        ]
-        count = [int(n) for at, n in zip(able, together, strict=True) if at in spare]
-        units = scene.victims.units([int(at) for at in spare], count)
-        assert [scene.task_names(unit.tasks) for unit in units] == [["elastic/2"], ["elastic/3"]]
-
-    def test_a_gang_of_which_a_task_must_stay_does_not_go(self) -> None:
-        scene = Scene(self.GANGS)
-        eligible = scene.eligible()
-        eligible[scene.task_names(range(len(eligible))).index("gang/1")] = False
-        able, _ = scene.victims.candidates(eligible)
-        assert not {"gang/0", "gang/1"} & set(scene.task_names(able))
-
-    def test_a_gang_of_which_a_task_must_stay_can_still_spare_others(self) -> None:
-        scene = Scene(self.GANGS)
-        eligible = scene.eligible()
-        eligible[scene.task_names(range(len(eligible))).index("elastic/0")] = False
-        able, together = scene.victims.candidates(eligible)
-        found = dict(zip(scene.task_names(able), together.tolist(), strict=True))
-        assert {name: count for name, count in found.items() if name.startswith("elastic")} == {
-            "elastic/2": 1,
-            "elastic/3": 1,
-        }
-
-    def test_what_is_dead_is_neither_a_candidate_nor_a_member(self) -> None:
-        scene = Scene(self.GANGS)
-        scene.kill("elastic/3", "one/0")
-        assert scene.candidates() == {
-            "elastic/0": 3,
-            "elastic/1": 3,
-            "elastic/2": 1,
-            "gang/0": 2,
-            "gang/1": 2,
-        }
-        scene.kill("elastic/2")
-        assert scene.candidates("gang") == {"elastic/0": 2, "elastic/1": 2}
-        scene.kill("elastic/0", "elastic/1", "gang/0", "gang/1")
-        assert scene.candidates() == {}
-
-    def test_dead_tasks_in_the_middle_do_not_shift_the_ranks(self) -> None:
-        scene = Scene(self.GANGS)
-        scene.kill("elastic/1")
-        assert {name: n for name, n in scene.candidates().items() if name.startswith("elastic")} == {
-            "elastic/0": 3,
-            "elastic/2": 3,
-            "elastic/3": 1,
-        }
-        [number] = [n for n, job in enumerate(scene.snapshot.running.jobs) if job.id == "elastic"]
-        assert scene.task_names(scene.victims.tasks_of(number)) == ["elastic/0", "elastic/2", "elastic/3"]
-
-    def test_a_cluster_where_nothing_runs_has_no_candidates(self) -> None:
-        assert Scene(Cluster().node("a")).candidates() == {}
-
-
-@pytest.mark.parametrize(
-    ("worth", "less"),
-    [
-        (Unit((0,), 0, False, 5, 9, "a"), Unit((1,), 0, False, 4, 1, "b")),
-        (Unit((0, 1), 0, False, 5, 9, "a"), Unit((2,), 0, False, 5, 1, "b")),
-        (Unit((0,), 0, False, 5, 1, "b"), Unit((1,), 0, False, 5, 9, "a")),
-        (Unit((0,), 0, False, 5, 1, "a"), Unit((1,), 0, False, 5, 1, "b")),
-    ],
-    ids=["high class", "large", "long running", "name"],
-)
-def test_most_worth_sparing_is_the_high_class_the_large_and_the_long_running(worth: Unit, less: Unit) -> None:
-    assert sorted([less, worth], key=Unit.value) == [worth, less]
 
 
 @pytest.mark.covers("prio-3")
@@ -489,18 +339,3 @@ def test_a_node_is_cleared_for_a_job_that_wants_it_alone() -> None:
         .running("r3", on=["b"], cpu=1)
     )
     assert evicted(cluster.job("new", spec={"exclusive": True})) == ["r3/0"]
-
-
-def test_fitting_back_minds_amounts_and_devices() -> None:
-    cluster = Cluster().node("a", cpu=4, gpus=2).running("r", on=["a", "a"], cpu=1, gpu=1, devices=[[0], [1]])
-    scene = Scene(cluster.job("cpu", cpu=3).job("part", gpu=0.5))
-    [unit] = scene.victims.units([0, 1], [2, 2])
-    assert not scene.victims.fits_back(unit)
-    scene.victims.lift(unit.tasks)
-    assert scene.victims.fits_back(unit)
-    point = scene.board.checkpoint()
-    scene.put("cpu", "a")
-    assert not scene.victims.fits_back(unit)
-    scene.board.rollback(point)
-    scene.put("part", "a")
-    assert not scene.victims.fits_back(unit)

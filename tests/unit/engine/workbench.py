@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.decide import Cycle
 from rota.engine.place import Work
 from rota.engine.plugin import ActivePlugin, Plugins, TaskView
+from rota.engine.preempt import preempt
 from rota.engine.signature import Signature
 from rota.engine.topology import Footprint, Topology
+from rota.engine.victims import Victims
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job
 from rota.model.policy import Policy
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster
-from tests.words import NOW_MS
 
 
 class Workbench:
@@ -124,12 +124,54 @@ class Workbench:
             return None
 
 
-def cycle_of(cluster: Cluster, policy: Policy | None = None) -> Cycle:
-    """A whole decision, made, to look into."""
-    policy = policy or Policy()
-    cycle = Cycle(snapshot_of(cluster.records, policy.defaults), policy, NOW_MS, PLUGINS)
-    cycle.run()
-    return cycle
+class Scene(Workbench):
+    """A workbench with victims."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        super().__init__(cluster)
+        running = self.snapshot.running
+        priorities = np.array([task.job.template.priority for task in running.tasks], dtype=np.int64)
+        self.victims = Victims(self.snapshot, self.board, priorities, self._footprint_of_kind)
+
+    def _footprint_of_kind(self, kind: int) -> Footprint:
+        template, group = self.snapshot.running.kinds[kind]
+        return self._topology.footprint(template.namespace, template.groups[group].spec)
+
+    def task_names(self, numbers: Any) -> list[str]:
+        """job/rank of running tasks."""
+        found = [self.snapshot.running.tasks[int(number)] for number in numbers]
+        return [f"{task.job.id}/{task.placement.rank}" for task in found]
+
+    def eligible(self, *spared: str) -> NDArray[np.bool_]:
+        """All running tasks but those of these jobs, or these tasks (job/rank)."""
+        tasks = self.snapshot.running.tasks
+        names = zip((task.job.id for task in tasks), self.task_names(range(len(tasks))), strict=True)
+        return np.array([not {job, name} & set(spared) for job, name in names], dtype=np.bool_)
+
+    def kill(self, *names: str) -> None:
+        alive = self.victims.alive
+        for number, name in enumerate(self.task_names(range(len(alive)))):
+            if name in names:
+                alive[number] = False
+
+    def candidates(self, *spared: str) -> dict[str, int]:
+        """Tasks that can be evicted, and how many go with each."""
+        able, together = self.victims.candidates(self.eligible(*spared))
+        return dict(zip(self.task_names(able), together.tolist(), strict=True))
+
+    def units(self, *spared: str) -> list[list[str]]:
+        """Tasks that go together, of all that can be evicted."""
+        eligible = self.eligible(*spared)
+        units = self.victims.units(self.victims.candidates(eligible)[0].tolist(), eligible)
+        return [self.task_names(unit.tasks) for unit in units]
+
+    def preempt(self, name: str = "new", *spared: str) -> tuple[list[str], list[str]] | None:
+        """Where the job goes, and the tasks that go for it."""
+        done = preempt(self.work(name), self.board, self.victims, self.eligible(*spared))
+        if done is None:
+            return None
+        evicted = [task for unit in done.victims for task in self.task_names(unit.tasks)]
+        return self.names(seat.position for seat in done.seats), sorted(evicted)
 
 
 def mask(bench: Workbench, *names: str) -> NDArray[np.bool_]:

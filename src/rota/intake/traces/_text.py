@@ -24,6 +24,11 @@ class Line(NamedTuple):
         return InputError(self.file, problem, remedy, position=Position(self.number, column), path=path)
 
 
+def lines_of(text: str, file: str) -> list[Line]:
+    # Not by splitlines(): that would count form feeds and the like, which no editor does.
+    return [Line(file, number, line) for number, line in enumerate(text.split("\n"), start=1)]
+
+
 def is_packed(raw: bytes) -> bool:
     return raw.startswith(_GZIP_MAGIC)
 

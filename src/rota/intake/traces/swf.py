@@ -32,13 +32,13 @@ from typing import Literal, NamedTuple
 
 from rota.intake.errors import InputError, Position
 from rota.intake.traces._notes import Notes
-from rota.intake.traces._text import Line
+from rota.intake.traces._text import Line, lines_of
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Job, JobTemplate, TaskGroup
 from rota.model.node import Node, NodeSpec
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
-from rota.model.workload import Outcome, SimJob, Workload
+from rota.model.workload import Outcome, SimJob, Workload, cpu_milli_of
 
 Tasks = Literal["processors", "whole"]
 
@@ -103,7 +103,7 @@ def swf_from(
     tasks: Tasks = "processors",
 ) -> Workload:
     """`processors_per_node` is 1 by default, and all of them with `tasks="whole"`."""
-    lines = [Line(file, number, line) for number, line in enumerate(text.splitlines(), start=1)]
+    lines = lines_of(text, file)
     header, jobs = _parted(lines)
     reader = _Reader(_machine_size(header, processors), processors_per_node, tasks)
     for line in jobs:
@@ -140,10 +140,15 @@ def _whole_number(header: Mapping[str, tuple[str, Line]], key: str) -> int | Non
 
 
 def _machine_size(header: Mapping[str, tuple[str, Line]], given: int | None) -> int | None:
-    size = given or _whole_number(header, "MaxProcs") or _whole_number(header, "MaxNodes")
-    if size is not None and size > MAX_PROCESSORS:
-        raise ValueError(f"a machine of {size:,} processors; the limit is {MAX_PROCESSORS:,}")
-    return size
+    if given is not None:
+        return given
+    for key in ("MaxProcs", "MaxNodes"):
+        if size := _whole_number(header, key):
+            if size > MAX_PROCESSORS:
+                line = header[key][1]
+                raise line.error(1, key, f"{size:,} is absurdly large", f"give at most {MAX_PROCESSORS:,}")
+            return size
+    return None
 
 
 def _check_whole(file: str, header: Mapping[str, tuple[str, Line]], jobs: list[Line]) -> None:
@@ -170,9 +175,8 @@ class _Reader:
         self._records: list[_Record] = []
         self._lines_by_number: dict[int, int] = {}
         self._last_submit = 0
-        self._sizes: dict[tuple[str, ...], int] = {}
         self._templates: dict[tuple[str, ...], JobTemplate] = {}
-        self._pending: list[tuple[Line, list[str], int]] = []
+        self._specs: dict[int, TaskSpec] = {}
 
     def read(self, line: Line) -> None:
         fields = line.text.split()
@@ -245,7 +249,7 @@ class _Reader:
             raise _error(
                 line,
                 "submit_time",
-                f"{fields[_COLUMN['submit_time']]} is before the job above it, at {self._last_submit / 1000:g}",
+                f"{fields[_COLUMN['submit_time']]} is before the job above, at {self._last_submit / 1000:g}",
                 "sort the lines by submit time",
             )
         self._last_submit = submit_ms
@@ -311,14 +315,15 @@ class _Reader:
 
     def _groups(self, processors: int) -> tuple[TaskGroup, ...]:
         if self._tasks == "processors":
-            return (_group(1, processors),)
-        full_nodes, rest = divmod(processors, self._per_node or processors)
-        groups = []
-        if full_nodes:
-            groups.append(_group(self._per_node or processors, full_nodes))
-        if rest:
-            groups.append(_group(rest, 1))
-        return tuple(groups)
+            return (self._group(1, processors),)
+        per_node = self._per_node or processors
+        full_nodes, rest = divmod(processors, per_node)
+        groups = (self._group(per_node, full_nodes), self._group(rest, 1))
+        return tuple(group for group in groups if group.count and group.spec.requests.cpu_milli)
+
+    def _group(self, cpus: int, count: int) -> TaskGroup:
+        spec = self._specs.setdefault(cpus, TaskSpec(Resources(cpu_milli=cpus * 1000)))
+        return TaskGroup(spec, count)
 
     @property
     def _per_node(self) -> int | None:
@@ -330,7 +335,7 @@ class _Reader:
     def _nodes(self) -> tuple[Node, ...]:
         total = self._processors
         if total is None:
-            total = max((_processors_of(record.template) for record in self._records), default=0)
+            total = max((cpu_milli_of(record.template) for record in self._records), default=0) // 1000
             self._notes.remark(f"no header says how large the machine is: {total:,}, as the largest job")
         if not total:
             return ()
@@ -343,14 +348,6 @@ class _Reader:
         return tuple(
             Node(NodeName(f"node-{number:0{width}}"), specs[size]) for number, size in enumerate(sizes)
         )
-
-
-def _group(cpus: int, count: int) -> TaskGroup:
-    return TaskGroup(TaskSpec(Resources(cpu_milli=cpus * 1000)), count)
-
-
-def _processors_of(template: JobTemplate) -> int:
-    return sum(group.count * group.spec.requests.cpu_milli for group in template.groups) // 1000
 
 
 def _check_numbers(line: Line, fields: list[str]) -> None:

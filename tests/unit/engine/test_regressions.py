@@ -1,0 +1,123 @@
+"""What the property tests found, each as small as it gets."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.model.policy import Quota, TenantPolicy
+from rota.model.resources import HostPort
+from rota.model.verdict import Kind
+from tests.builders import Cluster, policy
+from tests.words import lie, near, spread, tasks
+
+WEB = {"app": "web"}
+
+
+@pytest.mark.covers("decide-4")
+def test_near_its_own_kind_binds_only_the_tasks_that_ask_for_it() -> None:
+    groups = [
+        tasks(1, storage="60Gi", labels=WEB, affinity=[near("host", "app In web")]),
+        tasks(1, memory="1Gi"),
+    ]
+    cluster = Cluster().node("n0", storage="100Gi").node("n1", memory="8Gi").job("gang", groups=groups)
+    assert cluster.plan().places("gang") == ["n0", "n1"]
+
+
+@pytest.mark.covers("decide-4", "gang-2")
+def test_tasks_without_company_start_though_others_of_the_job_have_nowhere_to_go() -> None:
+    groups = [tasks(1, cpu=1), tasks(2, cpu=1, labels=WEB, affinity=[near("zone", "app In web")])]
+    cluster = Cluster().node("n0", cpu=4).job("gang", groups=groups, min_available=1)
+    assert cluster.plan().places("gang") == ["n0"]
+
+
+@pytest.mark.covers("why-1")
+def test_nodes_without_the_label_are_no_room_for_a_spread_on_an_idle_cluster_either() -> None:
+    cluster = (
+        Cluster()
+        .node("n0", storage="100Gi")
+        .node("n1", storage="100Gi", zone="a", cordoned=True)
+        .job("gang", tasks=2, storage="60Gi", labels=WEB, spread=[spread("zone", "app In web", 2)])
+    )
+    assert cluster.plan().waits("gang").kind is Kind.NEVER
+
+
+@pytest.mark.covers("why-1")
+def test_never_looks_at_every_domain_that_could_hold_the_gang() -> None:
+    one_zone, other_hosts = lie("zone", "same"), lie("host", "different")
+    cluster = (
+        Cluster()
+        .node("a1", cpu=16, zone="a")
+        .node("b1", cpu=2, zone="b")
+        .node("b2", cpu=4, zone="b", ready=False)
+        .job("gang", tasks=3, min_available=2, cpu=1, topology=[one_zone, other_hosts])
+    )
+    assert cluster.plan().waits("gang").kind is Kind.NOT_NOW
+
+
+@pytest.mark.covers("gang-1")
+def test_who_fits_on_few_nodes_is_placed_before_who_fits_on_many() -> None:
+    groups = [tasks(1, cpu=1), tasks(2, spec={"ports": (HostPort(80),)})]
+    cluster = (
+        Cluster()
+        .nodes("n0 n1", memory="1Gi")
+        .node("big", cpu=4)
+        .job("gang", groups=groups, topology=[lie("host", "different")])
+    )
+    assert cluster.plan().places("gang")[0] == "big"
+
+
+@pytest.mark.covers("prio-3")
+def test_nobody_evicts_its_own_partner() -> None:
+    cluster = (
+        Cluster()
+        .node("n1", cpu=2)
+        .running("partner", on=["n1"], cpu=1, priority="low")
+        .job("new", cpu=2, priority="high", template={"connect_to": "partner"})
+    )
+    plan = cluster.plan()
+    assert plan.evicts() == []
+    assert plan.places("new") == []
+
+
+def test_a_partner_that_loses_a_spare_task_still_runs() -> None:
+    cluster = (
+        Cluster()
+        .node("n1", cpu=3)
+        .node("n2", cpu=1)
+        .running("partner", on=["n1", "n1", "n1"], min_available=2, cpu=1, priority="low")
+        .job("urgent", cpu=1, priority="critical", spec={"node_name": "n1"})
+        .job("friend", cpu=1, template={"connect_to": "partner"})
+    )
+    plan = cluster.plan()
+    assert plan.evicts("partner") == ["n1"]
+    assert plan.places("friend") == ["n2"]
+
+
+@pytest.mark.covers("prio-3")
+def test_a_gang_that_can_spare_any_task_loses_only_the_one_in_the_way() -> None:
+    cluster = (
+        Cluster()
+        .node("n1", memory="4Gi")
+        .node("n2", memory="8Gi", taints=["mine:NoSchedule"])
+        .running(
+            "old", on=["n1", "n2", "n2"], min_available=2, memory="4Gi", priority="low", tolerates=["mine"]
+        )
+        .job("new", memory="1Gi", priority="high")
+    )
+    assert cluster.plan().evicts("old") == ["n1"]
+
+
+@pytest.mark.covers("prio-5")
+def test_quota_goes_to_those_tasks_of_a_gang_that_can_start() -> None:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", 3000),)))
+    groups = [tasks(1, cpu=3, storage="60Gi"), tasks(1, cpu=3)]
+    cluster = Cluster().nodes("n1 n2", cpu=4).job("gang", groups=groups, min_available=1)
+    assert cluster.plan(policy(tenants=[tenant])).places("gang") == ["n1"]
+
+
+@pytest.mark.covers("prio-5", "why-1")
+def test_a_quota_that_allows_the_small_tasks_of_a_gang_is_not_beyond_reach() -> None:
+    tenants = [TenantPolicy("default", quota=Quota((("cpu", 1000),)))]
+    groups = [tasks(1, cpu=1), tasks(2, cpu=0.5)]
+    cluster = Cluster().nodes("n1 n2", cpu=4).job("gang", groups=groups, min_available=2)
+    assert cluster.plan(policy(tenants=tenants)).places("gang") == ["n1", "n2"]
