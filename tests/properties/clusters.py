@@ -96,6 +96,8 @@ TASKS: tuple[Mapping[str, Any], ...] = (
     {"tolerations": (Toleration("dedicated", False, "ml"),)},
     {"tolerations": (Toleration(exists=True),)},
     {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE),)},
+    {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE, seconds=30),)},
+    {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE, seconds=900),)},
     {"pools": ("batch",)},
     {"pools": ("default", "batch")},
     {"backends": ("local",)},

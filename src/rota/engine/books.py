@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.fairshare import Shares
-from rota.engine.place import Work
 from rota.engine.quota import QuotaAnswer, Quotas
+from rota.engine.work import Work
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
 from rota.model.verdict import Reason

@@ -6,10 +6,10 @@ from msgspec.structs import replace
 
 from rota.engine.board import Board
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import Work
 from rota.engine.plugin import Plugins, TaskView
 from rota.engine.signature import Signature
 from rota.engine.topology import Footprint, Topology
+from rota.engine.work import Work
 from rota.model.job import Job, JobTemplate
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from rota.model.task import TaskSpec

@@ -24,10 +24,11 @@ from rota.engine.evict import Evictor
 from rota.engine.idle import IdleCluster, without_jobs
 from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import Seat, Work, place, place_equal
+from rota.engine.place import place, place_equal
 from rota.engine.plugin import Plugins
 from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, verdict_of
+from rota.engine.work import Seat, Work
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from rota.engine.board import Board
 from rota.engine.books import Books
 from rota.engine.order import effective_priority
-from rota.engine.place import Work, place
+from rota.engine.place import place
 from rota.engine.preempt import Preempted, preempt
 from rota.engine.topology import Footprint
 from rota.engine.victims import Unit, Victims
+from rota.engine.work import Work
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.plan import Eviction, EvictionCause

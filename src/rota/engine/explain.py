@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from rota.engine.board import Board
 from rota.engine.decide import Cycle
-from rota.engine.place import Work
 from rota.engine.plugin import Plugins
 from rota.engine.remedy import remedies_for
 from rota.engine.score import FULL
 from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, node_refusals
+from rota.engine.work import Work
 from rota.model.explanation import Explanation, NodeScores, Outcome, RefusedNodes
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Plan

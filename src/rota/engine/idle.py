@@ -12,9 +12,11 @@ from msgspec.structs import replace
 from rota.engine.board import Board
 from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import Work, place
+from rota.engine.place import place
 from rota.engine.plugin import Concern, Plugins
+from rota.engine.search import search
 from rota.engine.topology import affinity_group
+from rota.engine.work import Work
 from rota.model.job import Job, JobTemplate
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from rota.model.selectors import Selector
@@ -57,7 +59,18 @@ class IdleCluster:
             self._board.rollback(checkpoint)
             if seats is not None:
                 return len(seats)
+            if least > 1 and not self._is_hopeless(work, counts, least):
+                return least
         return 0
+
+    def _is_hopeless(self, work: Work, counts: tuple[int, ...], least: int) -> bool:
+        """Whether nothing was left untried. Only gangs of different tasks are hard to be sure of."""
+        if len(counts) == 1:
+            return True
+        checkpoint = self._board.checkpoint()
+        found, is_sure = search(Work(work.signatures, counts, least, work.topology), self._board, None)
+        self._board.rollback(checkpoint)
+        return found is None and is_sure
 
     def _without_company(self, template: JobTemplate) -> JobTemplate:
         """Only what the job's own tasks demand of each other is left of its rules about jobs."""

@@ -7,55 +7,46 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, islice
+from itertools import combinations, islice, permutations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.engine.board import Board, Devices
+from rota.engine.board import Board
+from rota.engine.search import search
 from rota.engine.signature import Signature
+from rota.engine.work import Apart, Seat, Work, apart_rules
 from rota.model.job import TopologyMode, TopologyRule
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
-    """What is to be placed of one job: per group a signature and the number of tasks."""
-
-    signatures: tuple[Signature, ...]
-    counts: tuple[int, ...]
-    needed: int
-    """At least so many in all, or none."""
-    topology: tuple[TopologyRule, ...] = ()
-    placed_at: tuple[int, ...] = ()
-    """Nodes of the tasks of this job that run already."""
-
-    @property
-    def total(self) -> int:
-        return sum(self.counts)
-
-
-@dataclass(frozen=True, eq=False)
-class Seat:
-    """One task's place: the group it is of, the node, and the devices there."""
-
-    group: int
-    position: int
-    devices: Devices
-
-
 def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] | None:
     """Places as many tasks as it can and at least the needed number; else nothing, and None."""
     checkpoint = board.checkpoint()
+    orders = _orders(work)
     for region, seeds in _regions(work, board, rules_of(work), within):
-        seats = _place_groups(work, board, region, seeds)
-        if seats is not None:
-            return seats
-        board.rollback(checkpoint)
+        for order in orders:
+            seats = _place_groups(work, board, region, seeds, order)
+            if seats is not None:
+                return seats
+            board.rollback(checkpoint)
+        if len(work.counts) > 1 and not seeds:
+            found, _ = search(work, board, region)
+            if found is not None:
+                return found
     return None
+
+
+_ORDERS = 6
+
+
+def _orders(work: Work) -> list[Sequence[int]]:
+    """Orders of the groups to try, the most promising first: which of them leaves room for the
+    others can't always be told."""
+    first = _hardest_first(work)
+    return [first] if len(first) == 1 else list(islice(permutations(first), _ORDERS))
 
 
 def rules_of(work: Work) -> tuple[TopologyRule, ...]:
@@ -133,7 +124,7 @@ def _in_turns(
     board: Board,
     count: int,
     within: Bools | None,
-    apart: Sequence[_Apart],
+    apart: Sequence[Apart],
 ) -> list[int]:
     """One after another, each seeing what the one before it changed."""
     positions: list[int] = []
@@ -151,37 +142,13 @@ def _in_turns(
     return positions
 
 
-@dataclass(eq=False)
-class _Apart:
-    """Each task in another domain: nodes of domains that are still free."""
-
-    domain: NDArray[np.int32]
-    free: Bools
-
-    def use(self, position: int) -> None:
-        self.free = self.free & (self.domain != self.domain[position])
-
-
-def _apart_rules(work: Work, board: Board) -> list[_Apart]:
-    rules = []
-    for rule in work.topology:
-        if rule.mode is TopologyMode.DIFFERENT:
-            domain = board.nodes.topology(rule.key).codes
-            apart = _Apart(domain, domain >= 0)
-            for position in work.placed_at:
-                apart.use(position)
-            rules.append(apart)
-    return rules
-
-
 def _place_groups(
-    work: Work, board: Board, within: Bools | None, seeds: Sequence[Bools]
+    work: Work, board: Board, within: Bools | None, seeds: Sequence[Bools], order: Sequence[int]
 ) -> list[Seat] | None:
-    """All groups within the mask, after one task in each of the seeds' domains."""
-    apart = _apart_rules(work, board)
+    """All groups within the mask, in this order, after one task in each of the seeds' domains."""
+    apart = apart_rules(work, board.nodes)
     first_move = board.checkpoint()
     left = list(work.counts)
-    order = _hardest_first(work)
     seats: list[tuple[int, int]] = []
     for seed in seeds:
         seeded = seed if within is None else seed & within
@@ -221,7 +188,7 @@ def _place_seed(
     order: Sequence[int],
     left: list[int],
     mask: Bools,
-    apart: Sequence[_Apart],
+    apart: Sequence[Apart],
     seats: list[tuple[int, int]],
 ) -> bool:
     for group in order:

@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.place import Seat, Work, place, rules_of
+from rota.engine.place import place, rules_of
 from rota.engine.signature import Signature
 from rota.engine.victims import Unit, Victims
+from rota.engine.work import Seat, Work
 from rota.model.job import TopologyMode
 from rota.snapshot import rows
 from rota.snapshot.demand import Demand

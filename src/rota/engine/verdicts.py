@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.place import Work, place
+from rota.engine.place import place
 from rota.engine.plugin import NodeFilter
 from rota.engine.signature import Signature
 from rota.engine.topology import DomainRules, even_allowed, near_allowed
+from rota.engine.work import Work
 from rota.model.task import JobAffinity
 from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
 from rota.snapshot import rows

@@ -7,7 +7,7 @@ import pytest
 from rota.engine.board import Board
 from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import Work
+from rota.engine.work import Work
 from rota.model.ids import JobId
 from rota.model.policy import FairShare, Policy, QueuePolicy, SchedulerPolicy, TenantPolicy
 from rota.snapshot import snapshot_of

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.place import Work
 from rota.engine.plugin import ActivePlugin, Plugins, TaskView
 from rota.engine.preempt import preempt
 from rota.engine.signature import Signature
 from rota.engine.topology import Footprint, Topology
 from rota.engine.victims import Victims
+from rota.engine.work import Work
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job
 from rota.model.policy import Policy

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from rota.intake.errors import InputError
 from rota.intake.traces._text import Line
 
-WHOLE = re.compile(r"\d{1,15}", re.ASCII)
+WHOLE = re.compile(r"\d{1,12}", re.ASCII)
+"""Short enough that it can be counted in thousandths, or as minutes in milliseconds."""
 
 
 class Header:

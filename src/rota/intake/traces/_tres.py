@@ -9,6 +9,7 @@ from typing import NamedTuple
 from rota.intake._tasks import MAX_DEVICES
 from rota.intake.traces._rows import WHOLE, Row
 from rota.model.job import TaskGroup
+from rota.model.quantities import MAX_AMOUNT
 from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
 
@@ -55,7 +56,10 @@ class _Tres(NamedTuple):
         return self._read(name, WHOLE, lambda match: int(match[0]))
 
     def memory_bytes(self) -> int:
-        return self._read("mem", _MEMORY, lambda match: int(Decimal(match[1]) * _MEMORY_UNITS[match[2]]))
+        size = self._read("mem", _MEMORY, lambda match: int(Decimal(match[1]) * _MEMORY_UNITS[match[2]]))
+        if size > MAX_AMOUNT:
+            raise self.row.error(self.column, f'"mem={self.amounts["mem"]}" is absurdly large', "correct it")
+        return size
 
     def _read(self, name: str, form: re.Pattern[str], read: Callable[[re.Match[str]], int]) -> int:
         if name not in self.amounts:

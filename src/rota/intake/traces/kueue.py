@@ -45,7 +45,7 @@ from rota.model.ids import JobId, Labels, NodeName
 from rota.model.job import Job, JobTemplate, TaskGroup, TopologyMode, TopologyRule
 from rota.model.node import Node, NodeSpec
 from rota.model.policy import FairShare, Quota, Reclaim, TenantPolicy
-from rota.model.quantities import parse_cpu_milli
+from rota.model.quantities import MAX_AMOUNT, parse_cpu_milli
 from rota.model.resources import Resources
 from rota.model.selectors import Operator, Requirement, Selector
 from rota.model.task import JobAffinity, Spread, TaskSpec
@@ -140,8 +140,8 @@ class _Made(NamedTuple):
 def kueue_from(document: Document, *, name: str = "") -> Workload:
     form = convert(document, _GeneratorForm)
     at = Field(document)
+    _check_size(form, at)
     queues = list(_queues(form, at))
-    _check_size(queues, at)
     topology = None if form.topology is UNSET else form.topology
     labels = _flavor_labels(form)
     maker = _JobMaker(topology)
@@ -176,8 +176,14 @@ def _queues(form: _GeneratorForm, at: Field) -> Iterator[_Queue]:
                     yield _Queue(f"{cohort.className}-{index}", queue_name, queues, queues_at)
 
 
-def _check_size(queues: Sequence[_Queue], at: Field) -> None:
-    total = sum(one.count * len(one.workloads) for queue in queues for one in queue.form.workloadsSets)
+def _check_size(form: _GeneratorForm, at: Field) -> None:
+    total = sum(
+        cohort.count
+        * queues.count
+        * max(1, sum(one.count * len(one.workloads) for one in queues.workloadsSets))
+        for cohort in form.cohorts
+        for queues in cohort.queuesSets
+    )
     if total > MAX_WORKLOADS:
         raise at.at("cohorts").error(f"{total:,} workloads", f"make at most {MAX_WORKLOADS:,}")
 
@@ -292,6 +298,10 @@ def _pools(queues: Sequence[_Queue]) -> tuple[Node, ...]:
     cpu_milli: dict[str, int] = {}
     for queue in queues:
         cpu_milli[queue.cohort] = cpu_milli.get(queue.cohort, 0) + _nominal_milli(queue)
+        if cpu_milli[queue.cohort] > MAX_AMOUNT:
+            raise queue.at.at("nominalQuota").error(
+                "with this the cohort's quota is absurdly large", "lower it"
+            )
     # A task takes a slot and at least a thousandth of a CPU, so slots are never what is short.
     return tuple(
         Node(NodeName(cohort), NodeSpec(Resources(cpu_milli=milli, slots=max(1, milli)), pool=cohort))

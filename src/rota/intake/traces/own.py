@@ -28,7 +28,7 @@ from rota.intake.document import Document
 from rota.intake.jobs import MAX_TASKS, JobReader
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord
-from rota.model.quantities import parse_duration_ms
+from rota.model.quantities import MAX_AMOUNT, parse_duration_ms
 from rota.model.workload import SimJob, Workload
 
 _OF_REAL_JOBS = ("submitted", "running_on", "started", "done", "preempted_by", "retries")
@@ -97,6 +97,8 @@ class _Reader:
             every_ms = at.at("repeat", "every").read(parse_duration_ms, form.repeat.every)
             self._repeated[form.name] = form.repeat.count
             names = [f"{form.name}-{number}" for number in range(form.repeat.count)]
+            if arrival_ms + every_ms * form.repeat.count > MAX_AMOUNT:
+                raise at.at("repeat").error("the last of them would never arrive", "repeat it less often")
             arrivals = [arrival_ms + number * every_ms for number in range(form.repeat.count)]
         self._count(record.job.template.task_count * len(names), at)
         for name in names:

@@ -38,7 +38,7 @@ _MIB = 2**20
 _NAMESPACES = ("sched-0", "sched-1")
 """Of init and of measured pods."""
 _PINNED_NODE = "scheduler-perf-node"
-_HOST_PORTS = re.compile(r"(\d+) \+ \(index mod (\d+)\)", re.ASCII)
+_HOST_PORTS = re.compile(r"(\d{1,9}) \+ \(index mod (\d{1,9})\)", re.ASCII)
 
 
 class _NodeForm(Struct):
@@ -51,7 +51,7 @@ class _PodForm(Struct, frozen=True):
     cpu_m: Amount
     memory_mi: Amount
     labels: dict[str, str] = {}
-    priority: int = Priority.MEDIUM
+    priority: Annotated[int, Meta(ge=-(2**31), lt=2**31)] = Priority.MEDIUM
     host_port: str = ""
 
 
@@ -119,7 +119,7 @@ def _affinity(color: str, key: str, *, anti: bool, weight: int | None) -> JobAff
 
 
 def _pod_affinity(meaning: _Meaning, match: re.Match[str]) -> None:
-    weight = None if match["how"] == "required" else int(match["weight"])
+    weight = None if match["how"] == "required" else int(match["weight"] or 1)
     term = _affinity(match["color"], match["key"], anti=bool(match["anti"]), weight=weight)
     meaning.measured["job_affinity"] = (term,)
 
@@ -160,7 +160,7 @@ def _gated(meaning: _Meaning, match: re.Match[str]) -> None:
 
 
 def _deleted(meaning: _Meaning, match: re.Match[str]) -> None:
-    meaning.init_ends_every_ms = 1000 // int(match["rate"])
+    meaning.init_ends_every_ms = max(1, 1000 // int(match["rate"]))
 
 
 def _churn(meaning: _Meaning, match: re.Match[str]) -> None:
@@ -192,17 +192,17 @@ def _large_node(meaning: _Meaning, match: re.Match[str]) -> None:
 _Handler = Callable[[_Meaning, re.Match[str]], None]
 
 _FEATURES: Mapping[str, _Handler] = {
-    r"(?P<how>required|preferred) pod (?P<anti>anti-)?affinity(?:, weight (?P<weight>\d+))?: "
+    r"(?P<how>required|preferred) pod (?P<anti>anti-)?affinity(?:, weight (?P<weight>\d{1,9}))?: "
     r"label color=(?P<color>\w+), topology (?P<key>\w+), namespaces sched-0 and sched-1": _pod_affinity,
     r"required node affinity: zone in \((?P<zones>[\w, -]+)\)": _node_zones,
     r"required node affinity on the field metadata\.name = one named node": _pinned,
-    r"topology spread: maxSkew (?P<skew>\d+) over (?P<key>\w+), (?P<action>DoNotSchedule|ScheduleAnyway), "
+    r"topology spread: maxSkew (?P<skew>\d{1,9}) over (?P<key>\w+), (?P<action>DoNotSchedule|ScheduleAnyway), "
     r"selector color=(?P<color>\w+)": _spread,
     r"plain measured pods beside five groups of 2000 init pods: (?P<groups>plain, .*)": _mixed,
-    r"all pods of a group in one rack \((?P<size>\d+) nodes a rack, \d+ racks\)": _racks,
+    r"all pods of a group in one rack \((?P<size>[1-9]\d{0,8}) nodes a rack, \d+ racks\)": _racks,
     r"gang(?:: all pods of a group or none)?": _nothing,
-    r"(?P<count>\d+) pods held by a scheduling gate to the end": _gated,
-    r"\d+ scheduled pods deleted at (?P<rate>\d+) per second while measuring": _deleted,
+    r"(?P<count>\d{1,9}) pods held by a scheduling gate to the end": _gated,
+    r"\d+ scheduled pods deleted at (?P<rate>[1-9]\d{0,8}) per second while measuring": _deleted,
     r"preemption: .*": _nothing,
     r"each gang pod must evict .*": _nothing,
     r"preemption churn: .*": _churn,
@@ -211,8 +211,8 @@ _FEATURES: Mapping[str, _Handler] = {
 _NOTES: Mapping[str, _Handler] = {
     r"every node carries zone=(?P<zone>[\w-]+)": _zone,
     r"nodes labelled round-robin over the zones (?P<zones>[\w-]+(?:, [\w-]+)*)": _zones,
-    rf"one extra node named {_PINNED_NODE} with room for (?P<slots>\d+) pods": _pinned_node,
-    r"the one node has room for (?P<slots>\d+) pods": _large_node,
+    r"one extra node named scheduler-perf-node with room for (?P<slots>\d{1,9}) pods": _pinned_node,
+    r"the one node has room for (?P<slots>\d{1,9}) pods": _large_node,
 }
 
 

@@ -42,7 +42,8 @@ from rota.model.workload import Outcome, SimJob, Workload, cpu_milli_of
 
 Tasks = Literal["processors", "whole"]
 
-MAX_PROCESSORS = 10_000_000
+MAX_PROCESSORS = 1_000_000_000
+MAX_NODES = 1_000_000
 
 FIELDS = (
     "job_number",
@@ -76,7 +77,7 @@ _PARTS = frozenset(("2", "3", "4"))
 _UNKNOWN = "-1"
 
 # Short enough that neither reading a number nor a time in milliseconds can overflow.
-_NUMBER = re.compile(r"-?\d{1,15}(?:\.\d{0,15})?", re.ASCII)
+_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{0,12})?", re.ASCII)
 _HEADER = re.compile(r";\s*(\w+):\s*(.*)")
 _WORD = re.compile(r"\S+")
 
@@ -111,7 +112,7 @@ def swf_from(
     _check_whole(file, header, jobs)
     if not jobs:
         raise InputError(file, "has no jobs", "give a file with a line for each")
-    return reader.workload(name or file, _whole_number(header, "UnixStartTime") or 0)
+    return reader.workload(file, name or file, _whole_number(header, "UnixStartTime") or 0)
 
 
 def _parted(lines: list[Line]) -> tuple[dict[str, tuple[str, Line]], list[Line]]:
@@ -131,7 +132,7 @@ def _whole_number(header: Mapping[str, tuple[str, Line]], key: str) -> int | Non
         return None
     value, line = header[key]
     # Some archives put words after the number.
-    match = re.match(r"\d{1,15}(?![\d.])", value, re.ASCII)
+    match = re.match(r"\d{1,12}(?![\d.])", value, re.ASCII)
     if match is None:
         if value.startswith("-1"):
             return None
@@ -214,7 +215,7 @@ class _Reader:
             )
         )
 
-    def workload(self, name: str, start_s: int) -> Workload:
+    def workload(self, file: str, name: str, start_s: int) -> Workload:
         width = len(str(max(self._lines_by_number, default=0)))
         return Workload(
             name=name,
@@ -228,7 +229,7 @@ class _Reader:
                 )
                 for record in self._records
             ),
-            nodes=self._nodes(),
+            nodes=self._nodes(file),
             epoch_ms=start_s * 1000,
             notes=self._notes.all(),
         )
@@ -332,7 +333,7 @@ class _Reader:
             return self._processors_per_node
         return 1 if self._tasks == "processors" else self._processors
 
-    def _nodes(self) -> tuple[Node, ...]:
+    def _nodes(self, file: str) -> tuple[Node, ...]:
         total = self._processors
         if total is None:
             total = max((cpu_milli_of(record.template) for record in self._records), default=0) // 1000
@@ -340,6 +341,9 @@ class _Reader:
         if not total:
             return ()
         per_node = min(self._per_node or total, total)
+        if total // per_node > MAX_NODES:
+            problem = f"{total:,} processors, {per_node:,} of them a node: too many nodes"
+            raise InputError(file, problem, "put more processors into a node, or all into one")
         sizes = [per_node] * (total // per_node)
         if total % per_node:
             sizes.append(total % per_node)
