@@ -96,8 +96,6 @@ TASKS: tuple[Mapping[str, Any], ...] = (
     {"tolerations": (Toleration("dedicated", False, "ml"),)},
     {"tolerations": (Toleration(exists=True),)},
     {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE),)},
-    {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE, seconds=30),)},
-    {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE, seconds=900),)},
     {"pools": ("batch",)},
     {"pools": ("default", "batch")},
     {"backends": ("local",)},
@@ -137,6 +135,9 @@ class Situation:
         """All that isn't by default, in a form that can be read back."""
         records, policy = (msgspec.json.encode(part).decode() for part in (self.records, self.policy))
         return f"situation({records!r}, {policy!r})"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
 
 
 def situation(records: str, policy: str) -> Situation:

@@ -134,11 +134,13 @@ class Board:
 
     # -- moves
 
-    def put(self, position: int, demand: Demand, footprint: Footprint) -> Devices:
-        """Places one task, and says which devices it got."""
+    def put(
+        self, position: int, demand: Demand, footprint: Footprint, chosen: Devices | None = None
+    ) -> Devices:
+        """Places one task, and says which devices it got: those chosen, if somebody did."""
         devices: Devices = ()
         if demand.uses_gpu:
-            devices = assign_devices(self.gpu_free[position], demand.gpu)
+            devices = chosen or assign_devices(self.gpu_free[position], demand.gpu)
         self._move_one(position, demand, footprint, devices, 1)
         self._moves.append(Move(position, demand, footprint, (devices,), 1, self.cursor))
         self.cursor = position

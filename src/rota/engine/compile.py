@@ -24,8 +24,15 @@ _NO_POOL = "\0"
 
 class Compiler:
     def __init__(
-        self, snapshot: Snapshot, board: Board, policy: Policy, plugins: Plugins, outside: OutsidePlugins
+        self,
+        snapshot: Snapshot,
+        board: Board,
+        policy: Policy,
+        now_ms: int,
+        plugins: Plugins,
+        outside: OutsidePlugins,
     ) -> None:
+        self._now_ms = now_ms
         self._snapshot = snapshot
         self._board = board
         self._plugins = plugins
@@ -89,7 +96,7 @@ class Compiler:
             if len(self._signatures) >= _KEPT:
                 self._forget()
             signature = self._signatures[key] = Signature(
-                TaskView(template, spec, self._snapshot.demand(spec)),
+                TaskView(template, spec, self._snapshot.demand(spec), self._now_ms),
                 self._board,
                 self._topology,
                 self._scheduler,

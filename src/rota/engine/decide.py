@@ -89,10 +89,10 @@ class Cycle:
         self._plugins = plugins
         self._idle: IdleCluster | None = None
         self._watch = watch
-        self._outside = OutsidePlugins(plugins)
+        self._outside = OutsidePlugins(plugins, snapshot)
         self._board = Board(snapshot)
         self._books = Books(snapshot, policy.fair_share, now_ms)
-        self._compiler = Compiler(snapshot, self._board, policy, plugins, self._outside)
+        self._compiler = Compiler(snapshot, self._board, policy, now_ms, plugins, self._outside)
         self._evictor = Evictor(
             snapshot,
             self._board,
@@ -251,7 +251,7 @@ class Cycle:
 
         def room_when_idle() -> int:
             if self._idle is None:
-                self._idle = IdleCluster(self.snapshot, self._policy, self._plugins)
+                self._idle = IdleCluster(self.snapshot, self._policy, self._now_ms, self._plugins)
             return self._idle.room_for(lane.key, job, self._scheduler, self._queue)
 
         quota = self._books.refusal(job.template, work)

@@ -32,7 +32,8 @@ _ANY_SKEW = 1 << 40
 class IdleCluster:
     """Built when first asked, which is seldom: a gang was refused that isn't a matter of amounts."""
 
-    def __init__(self, snapshot: Snapshot, policy: Policy, plugins: Plugins) -> None:
+    def __init__(self, snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins) -> None:
+        self._now_ms = now_ms
         self._policy = policy
         filters = tuple(one for one in plugins.filters if one.concern is not Concern.CONDITION)
         self._plugins = Plugins(filters, plugins.scores)
@@ -46,7 +47,12 @@ class IdleCluster:
         plain = replace(scheduler, plugins=())
         template = self._without_company(key.template)
         compiler = Compiler(
-            self._snapshot, self._board, self._policy, self._plugins, OutsidePlugins(self._plugins)
+            self._snapshot,
+            self._board,
+            self._policy,
+            self._now_ms,
+            self._plugins,
+            OutsidePlugins(self._plugins),
         )
         compiler.know(template)
         compiler.enter(plain, queue)

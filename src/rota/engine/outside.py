@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+
+import numpy as np
 
 from rota.engine.plugin import ActivePlugin, Plugin, PluginMaker, Plugins
 from rota.model.ids import JobId
 from rota.model.job import Job
 from rota.model.plan import Binding, PluginFault
 from rota.model.policy import PluginConfig, SchedulerPolicy, Strategy
+from rota.model.task import TaskSpec
+from rota.snapshot.state import Snapshot
 
 
 class OutsidePlugins:
-    def __init__(self, plugins: Plugins) -> None:
+    def __init__(self, plugins: Plugins, snapshot: Snapshot) -> None:
         self._plugins = plugins
+        self._snapshot = snapshot
         self._active: dict[str, tuple[ActivePlugin, ...]] = {}
         self._silenced: set[str] = set()
         self.faults: dict[PluginFault, None] = {}
@@ -40,7 +46,11 @@ class OutsidePlugins:
 
     def _make(self, config: PluginConfig) -> Plugin | None:
         made = self.ask(config.name, "load", partial(_make, self._plugins.by_name, config))
-        return made if isinstance(made, Plugin) else None
+        if not isinstance(made, Plugin):
+            return None
+        if made.prepares and not self.ask(config.name, "prepare", partial(_prepare, made, self._snapshot)):
+            return None
+        return made
 
     def ask(self, name: str, call: str, function: Callable[[], object]) -> object | None:
         """A plugin's answer; None, and a fault on record, if it raises or takes too long."""
@@ -74,6 +84,24 @@ class OutsidePlugins:
 
 def _make(known: Mapping[str, PluginMaker], config: PluginConfig) -> Plugin:
     return known[config.name](dict(config.settings))
+
+
+def _prepare(plugin: Plugin, snapshot: Snapshot) -> bool:
+    plugin.prepare(list(_kinds(snapshot).items()), snapshot.nodes)
+    return True
+
+
+def _kinds(snapshot: Snapshot) -> Counter[TaskSpec]:
+    """Every kind of task that runs or waits, and how many there are."""
+    count: Counter[TaskSpec] = Counter()
+    running = snapshot.running
+    on_nodes = np.bincount(running.spec, minlength=len(running.kinds)).tolist()
+    for (template, group), tasks in zip(running.kinds, on_nodes, strict=True):
+        count[template.groups[group].spec] += tasks
+    for lane in snapshot.waiting.lanes():
+        for one, waiting in zip(lane.key.template.groups, lane.key.waiting_by_group, strict=True):
+            count[one.spec] += waiting * len(lane)
+    return count
 
 
 def _words_of(error: Exception) -> str:

@@ -135,7 +135,7 @@ def _in_turns(
         at = signature.best(mask)
         if at < 0:
             break
-        board.put(at, signature.demand, signature.footprint)
+        board.put(at, signature.demand, signature.footprint, signature.chosen_devices(at))
         positions.append(at)
         for rule in apart:
             rule.use(at)

@@ -41,6 +41,7 @@ class TaskView:
     template: JobTemplate
     spec: TaskSpec
     demand: Demand
+    now_ms: int = 0
 
 
 class Concern(Enum):
@@ -144,6 +145,10 @@ class Plugin:
     def __init__(self, settings: dict[str, str]) -> None:
         self.settings = settings
 
+    def prepare(self, kinds: Sequence[tuple[TaskSpec, int]], nodes: NodeColumns) -> None:
+        """Told once, before it is asked anything in a cycle: the nodes, and every kind of task that
+        runs or waits with how many there are of it, in no particular order."""
+
     def filter(self, task: TaskView, node: NodeView) -> str | None:
         """Why the task may not run there; None: it may."""
         return None
@@ -151,6 +156,10 @@ class Plugin:
     def score(self, task: TaskView, node: NodeView) -> int:
         """How good the node is for the task, 0 to FULL_SCORE."""
         return 0
+
+    def choose_devices(self, task: TaskView, node: NodeView) -> tuple[int, ...] | None:
+        """Which of the node's GPUs a task gets that goes there; None: those that Rota would take."""
+        return None
 
     def on_job_scheduled(self, job: Job, bindings: Sequence[Binding]) -> None:
         """Told once a plan that binds tasks of the job is complete."""
@@ -170,6 +179,14 @@ class Plugin:
     @property
     def scores(self) -> bool:
         return _overrides(self, "score") or _overrides(self, "score_rows")
+
+    @property
+    def prepares(self) -> bool:
+        return _overrides(self, "prepare")
+
+    @property
+    def chooses_devices(self) -> bool:
+        return _overrides(self, "choose_devices")
 
 
 def _overrides(plugin: Plugin, method: str) -> bool:

@@ -55,7 +55,8 @@ class _Attempt:
             self.steps_left -= 1
             checkpoint = self.board.checkpoint()
             before = [rule.free for rule in self.apart]
-            devices = self.board.put(position, signature.demand, signature.footprint)
+            chosen = signature.chosen_devices(position)
+            devices = self.board.put(position, signature.demand, signature.footprint, chosen)
             for rule in self.apart:
                 rule.use(position)
             self.seats.append(Seat(group, position, devices))

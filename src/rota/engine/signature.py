@@ -13,8 +13,17 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.engine.board import Board
-from rota.engine.plugin import FULL_SCORE, ActivePlugin, Ask, Concern, Plugins, StateView, TaskView
+from rota.engine.board import Board, Devices
+from rota.engine.plugin import (
+    FULL_SCORE,
+    ActivePlugin,
+    Ask,
+    Concern,
+    Plugin,
+    Plugins,
+    StateView,
+    TaskView,
+)
 from rota.engine.score import (
     FULL,
     LEVEL,
@@ -39,6 +48,7 @@ from rota.engine.topology import (
     affinity_group,
 )
 from rota.model.policy import SchedulerPolicy, Strategy
+from rota.model.resources import GpuRequest
 from rota.model.task import CostGoal, Spread
 from rota.model.verdict import Code, Reason
 from rota.snapshot import rows
@@ -66,6 +76,7 @@ class Signature:
         self._plugins = plugins
         self._ask = ask
         self._active = [one for one in active if one.plugin.filters or one.plugin.scores]
+        self._device_choosers = [one for one in active if one.plugin.chooses_devices]
         self._strategy = scheduler.selection.strategy
         self._judged = judged_shares(task.demand)
         weights = share_weights(self._strategy, scheduler.weights, self._judged)
@@ -87,7 +98,9 @@ class Signature:
         self._plugin_scores_now: Int64s | None = None
         self._changed_seen = 0
         self.needs_turns = (
-            self.domain_rules.any or self._strategy is Strategy.ROUND_ROBIN or bool(self._active)
+            self.domain_rules.any
+            or self._strategy is Strategy.ROUND_ROBIN
+            or bool(self._active or self._device_choosers)
         )
         """Whether each placement changes the scores of other nodes, so that equal tasks have to be
         placed one by one."""
@@ -290,6 +303,24 @@ class Signature:
         answer = self._ask(one.config.name, "score", call)
         return answer if isinstance(answer, np.ndarray) else None
 
+    def chosen_devices(self, position: int) -> Devices | None:
+        """The devices that a plugin wants for the task on this node; None: no plugin cares."""
+        if not (self._device_choosers and self.demand.uses_gpu):
+            return None
+        node = self._state().node(position)
+        for one in self._device_choosers:
+
+            def call(plugin: Plugin = one.plugin) -> object:
+                chosen = plugin.choose_devices(self.task, node)
+                if chosen is not None:
+                    _check_devices(chosen, node.free_devices(), self.demand.gpu)
+                return chosen
+
+            answer = self._ask(one.config.name, "choose_devices", call)
+            if isinstance(answer, tuple):
+                return answer
+        return None
+
     def plugin_refusals(self) -> Iterator[tuple[Reason, Bools]]:
         """What plugins from outside say against nodes, in their own words."""
         state = self._state()
@@ -432,6 +463,16 @@ class Signature:
             if one.plugin.scores and one.config.weight and not one.is_selection:
                 found[one.config.name] = one.config.weight
         return found
+
+
+def _check_devices(chosen: Devices, free: Sequence[int], request: GpuRequest) -> None:
+    if not (isinstance(chosen, tuple) and all(type(device) is int for device in chosen)):
+        raise ValueError("choose_devices must give a tuple of device numbers, or None")
+    if len(chosen) != request.count or len(set(chosen)) != len(chosen):
+        raise ValueError(f"choose_devices must give {request.count} different devices")
+    for device in chosen:
+        if not (0 <= device < len(free) and free[device] >= request.share_milli):
+            raise ValueError(f"device {device} has no room for the task")
 
 
 def _honoured(spread: Spread) -> set[Concern]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rota.engine.plugin import Bools, Concern, TaskView
-from rota.model.taints import Effect, Taint, tolerated
+from rota.model.taints import Effect, Taint, bears_until_ms, tolerated
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 
@@ -29,9 +29,14 @@ class TaintFilter:
 
 def _first_untolerated(task: TaskView, taints: tuple[Taint, ...]) -> Taint | None:
     """Lasting taints before passing ones: a node that has both will still refuse when one is over."""
-    untolerated = [
-        taint
-        for taint in taints
-        if taint.effect is not Effect.PREFER_NO_SCHEDULE and not tolerated(taint, task.spec.tolerations)
-    ]
+    untolerated = [taint for taint in taints if not _is_borne(task, taint)]
     return min(untolerated, key=lambda taint: taint.is_passing, default=None)
+
+
+def _is_borne(task: TaskView, taint: Taint) -> bool:
+    tolerations = task.spec.tolerations
+    if taint.effect is Effect.NO_EXECUTE:
+        # One that it no longer bears would have it evicted in the next cycle, and so on for ever.
+        until_ms = bears_until_ms(taint, tolerations)
+        return tolerated(taint, tolerations) and (until_ms is None or until_ms > task.now_ms)
+    return taint.effect is Effect.PREFER_NO_SCHEDULE or tolerated(taint, tolerations)

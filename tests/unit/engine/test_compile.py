@@ -12,7 +12,7 @@ from rota.model.ids import JobId
 from rota.model.policy import FairShare, Policy, QueuePolicy, SchedulerPolicy, TenantPolicy
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster
-from tests.words import lie
+from tests.words import NOW_MS, lie
 
 
 class Compiling:
@@ -23,7 +23,7 @@ class Compiling:
         self.snapshot = snapshot_of(cluster.records)
         self.queue = queue or QueuePolicy()
         self.compiler = Compiler(
-            self.snapshot, Board(self.snapshot), policy, PLUGINS, OutsidePlugins(PLUGINS)
+            self.snapshot, Board(self.snapshot), policy, NOW_MS, PLUGINS, OutsidePlugins(PLUGINS)
         )
         self.compiler.enter(policy.schedulers[0], self.queue)
 

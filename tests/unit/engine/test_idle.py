@@ -9,7 +9,7 @@ from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster
-from tests.words import apart, lie, near, spread, tasks
+from tests.words import NOW_MS, apart, lie, near, spread, tasks
 
 pytestmark = pytest.mark.covers("why-1")
 
@@ -21,7 +21,7 @@ def room(cluster: Cluster, **words: Any) -> int:
     policy = Policy()
     [lane] = [lane for lane in snapshot.waiting.lanes() if any(job.id == "j" for job in lane.view()[0])]
     scheduler = policy.schedulers[0]
-    idle = IdleCluster(snapshot, policy, PLUGINS)
+    idle = IdleCluster(snapshot, policy, NOW_MS, PLUGINS)
     return idle.room_for(lane.key, snapshot.jobs[JobId("j")].job, scheduler, scheduler.queues[0])
 
 

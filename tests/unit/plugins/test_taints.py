@@ -2,10 +2,12 @@
 
 import pytest
 
+from rota.model.taints import Effect, Taint, Toleration
 from rota.model.verdict import Code, Reason
 from rota.plugins.taints import TaintFilter
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
+from tests.words import NOW_MS
 
 pytestmark = pytest.mark.covers("decide-5")
 
@@ -58,3 +60,11 @@ def test_a_taint_of_a_condition_passes_and_one_that_lasts_comes_first() -> None:
 
 def test_a_cluster_without_taints_costs_nothing() -> None:
     assert Judged(TaintFilter(), Cluster().nodes("a b")).says_all
+
+
+def test_a_taint_that_it_no_longer_bears_keeps_it_away() -> None:
+    taint = Taint("broken", Effect.NO_EXECUTE, added_ms=NOW_MS - 60_000)
+    for seconds, passes in ((30, False), (90, True)):
+        bears = Toleration("broken", exists=True, effect=Effect.NO_EXECUTE, seconds=seconds)
+        cluster = Cluster().node("n", cpu=1, taints=[taint]).job("j", cpu=1, tolerates=[bears])
+        assert bool(cluster.plan().places("j")) is passes

@@ -35,6 +35,15 @@ class TestRequests:
         spec = admitted(TaskSpec(requests=own, platform="ubuntu"))
         assert spec.requests == Resources(2000, 512, extended=(("fpga", 3),))
 
+    def test_every_resource_is_filled_in(self) -> None:
+        all_of_it = Resources(1, 2, 3, 4, (("fpga", 5),))
+        defaults = Defaults(platforms=(("full", PlatformDefaults(all_of_it, all_of_it)),))
+        spec = admitted(TaskSpec(platform="full"), defaults)
+        assert spec.requests == spec.limits == all_of_it
+        assert admitted(TaskSpec(requests=Resources(9, 9, 9, 9), platform="full"), defaults).requests == (
+            Resources(9, 9, 9, 9, (("fpga", 5),))
+        )
+
     def test_a_limit_without_a_request_is_the_request_before_the_platforms(self) -> None:
         spec = admitted(TaskSpec(limits=Resources(cpu_milli=700), platform="ubuntu"))
         assert spec.requests.cpu_milli == 700

@@ -196,8 +196,8 @@ _FEATURES: Mapping[str, _Handler] = {
     r"label color=(?P<color>\w+), topology (?P<key>\w+), namespaces sched-0 and sched-1": _pod_affinity,
     r"required node affinity: zone in \((?P<zones>[\w, -]+)\)": _node_zones,
     r"required node affinity on the field metadata\.name = one named node": _pinned,
-    r"topology spread: maxSkew (?P<skew>\d{1,9}) over (?P<key>\w+), (?P<action>DoNotSchedule|ScheduleAnyway), "
-    r"selector color=(?P<color>\w+)": _spread,
+    r"topology spread: maxSkew (?P<skew>\d{1,9}) over (?P<key>\w+), "
+    r"(?P<action>DoNotSchedule|ScheduleAnyway), selector color=(?P<color>\w+)": _spread,
     r"plain measured pods beside five groups of 2000 init pods: (?P<groups>plain, .*)": _mixed,
     r"all pods of a group in one rack \((?P<size>[1-9]\d{0,8}) nodes a rack, \d+ racks\)": _racks,
     r"gang(?:: all pods of a group or none)?": _nothing,

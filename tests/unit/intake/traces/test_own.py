@@ -66,6 +66,7 @@ def test_several_documents_are_one_workload(tmp_path: Path) -> None:
         ("user: ada", "usr: ada", 7, "workload[0].usr", "unknown field"),
         ("count: 3", "count: 0", 12, "workload[1].repeat.count", "out of range"),
         ("every: 15m", "every: often", 12, "workload[1].repeat.every", "not a duration"),
+        ("count: 3, every: 15m", "count: 9000, every: 9999999d", 12, "workload[1].repeat", "never arrive"),
         ("tasks: 4", "tasks: 999998", 10, "workload[1]", "more than 1,000,000 tasks"),
         ("name: viewer", "name: notebook-1", 14, "workload[2].name", "stands on line 10 already"),
         ("connect_to: train", "connect_to: notebook", 17, "workload[2].connect_to", "is repeated"),

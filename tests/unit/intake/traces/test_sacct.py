@@ -176,6 +176,7 @@ class TestBadLines:
             ({"NCPUS": ""}, "JobID", "how many CPUs"),
             ({"ReqTRES": "cpu"}, "ReqTRES", "no list of resources"),
             ({"ReqTRES": "cpu=2,mem=much"}, "ReqTRES", "no amount"),
+            ({"ReqTRES": "cpu=2,mem=99999999E"}, "ReqTRES", "absurdly large"),
             ({"ReqTRES": "cpu=2,gres/gpu=5000"}, "ReqTRES", "5000 GPUs"),
             ({"User": "a/b"}, "User", "slash"),
         ],

@@ -209,6 +209,7 @@ class TestBadLines:
             ([job(status=7)], 1, 28, "status", "no status"),
             ([job(requested_processors="2.5")], 1, 20, "requested_processors", "no number of processors"),
             (["; MaxProcs: 2", job()], 2, 20, "requested_processors", "4 processors of a machine that has 2"),
+            (["; MaxProcs: 9999999", job()], None, None, "", "too many nodes"),
             (["; MaxProcs: lots", job()], 1, 13, "MaxProcs", "no whole number"),
             (["; MaxJobs: 3", job(), job(2)], 3, 1, "", "ends after 2 of the 3 jobs"),
             (["; MaxProcs: 2"], None, None, "", "has no jobs"),
