@@ -96,6 +96,8 @@ TASKS: tuple[Mapping[str, Any], ...] = (
     {"tolerations": (Toleration("dedicated", False, "ml"),)},
     {"tolerations": (Toleration(exists=True),)},
     {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE),)},
+    {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE, seconds=30),)},
+    {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE, seconds=900),)},
     {"pools": ("batch",)},
     {"pools": ("default", "batch")},
     {"backends": ("local",)},
@@ -268,7 +270,7 @@ def _started(
 
 def _seats(world: World, policy: Policy, job: Job, first: int) -> list[Task]:
     record = jobs_of(ClusterRecords(jobs=(JobRecord(job),)), policy)[job.id]
-    gang = gang_ask(record, policy)
+    gang = gang_ask(record, policy, NOW_MS)
     order = list(world.nodes.values())
     order = order[first % len(order) :] + order[: first % len(order)] if order else []
     placed = []

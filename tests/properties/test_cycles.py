@@ -92,4 +92,4 @@ def test_gangs_that_fit_alone_all_get_their_turn(
 def _fits_alone(nodes: tuple[Node, ...], gang: JobRecord, policy: Policy) -> bool:
     records = ClusterRecords(nodes, (), (gang,))
     world = world_of(records, policy.defaults)
-    return can_start(world, gang_ask(jobs_of(records, policy)[gang.job.id], policy))
+    return can_start(world, gang_ask(jobs_of(records, policy)[gang.job.id], policy, NOW_MS))

@@ -32,7 +32,7 @@ class Case:
         self.now_ms = now_ms
         self.plan = plan
         self.jobs: dict[str, JobRecord] = jobs_of(records, policy)
-        self.gangs = {name: gang_ask(record, policy) for name, record in self.jobs.items()}
+        self.gangs = {name: gang_ask(record, policy, now_ms) for name, record in self.jobs.items()}
         self.bindings: dict[str, list[Binding]] = {}
         for binding in plan.bindings:
             self.bindings.setdefault(binding.job, []).append(binding)
@@ -139,6 +139,10 @@ class Case:
             return template.may_preempt
         return self.waiting_priority(job) >= Priority.MEDIUM
 
+    def _partners(self, job: str) -> set[str]:
+        """Whom the job, or one that starts in this plan, runs along with."""
+        return {self.jobs[one].job.template.connect_to for one in (job, *self.bindings)}
+
     def may_evict(self, job: str, task: Task, whatever_priority: bool = False) -> bool:
         """Whether the job may have this running task evicted (its gang's rules apart)."""
         scheduler = self.scheduler(job)
@@ -148,6 +152,7 @@ class Case:
             and task.job.id != job
             and task.job.id not in self.jobs[job].job.preempted_by
             and task.job.id not in self.bindings
+            and task.job.id not in self._partners(job)
             and self.now_ms - task.started_ms >= scheduler.preemption.min_run_ms
             and (whatever_priority or self.running_priority(task) < self.waiting_priority(job))
         )

@@ -23,7 +23,7 @@ class GangAsk:
     needed: int
 
 
-def gang_ask(record: JobRecord, policy: Policy) -> GangAsk:
+def gang_ask(record: JobRecord, policy: Policy, now_ms: int) -> GangAsk:
     job = record.job
     waiting = list(record.waiting_ranks())
     groups = range(len(job.template.groups))
@@ -31,7 +31,7 @@ def gang_ask(record: JobRecord, policy: Policy) -> GangAsk:
     missing = job.template.min_count - len(record.placements) - len(record.done)
     return GangAsk(
         record,
-        tuple(_ask(record, group, policy) for group in groups),
+        tuple(_ask(record, group, policy, now_ms) for group in groups),
         ranks,
         max(1, min(missing, len(waiting))),
     )
@@ -43,7 +43,7 @@ def rest_of(gang: GangAsk, started: Collection[int]) -> GangAsk:
     return GangAsk(gang.record, gang.asks, left, 1 if started else gang.needed)
 
 
-def _ask(record: JobRecord, group: int, policy: Policy) -> Ask:
+def _ask(record: JobRecord, group: int, policy: Policy, now_ms: int) -> Ask:
     job, template = record.job, record.job.template
     spec = template.groups[group].spec
     tenants = {tenant.path: tenant.pools for tenant in policy.fair_share.tenants}
@@ -59,7 +59,7 @@ def _ask(record: JobRecord, group: int, policy: Policy) -> Ask:
         # Each task may cost its part of what the job may.
         hourly = template.max_cost_micro * 3_600_000 // (template.time_limit_ms * template.task_count)
         most = hourly if most is None else min(most, hourly)
-    return Ask(job, spec, tuple(frozenset(limit) for limit in limits if limit), most)
+    return Ask(job, spec, now_ms, tuple(frozenset(limit) for limit in limits if limit), most)
 
 
 def scheduler_of(record: JobRecord, policy: Policy) -> SchedulerPolicy | None:

@@ -106,7 +106,7 @@ def check_order(case: Case) -> Complaints:
     for entry in case.plan.waiting:
         for job in entry.jobs:
             key = _order_key(case, job)
-            is_tied = job in case.bindings or bool(case.jobs[job].job.template.connect_to)
+            is_tied = job in case.bindings or _depends_on_others(case, job)
             if key is None or is_tied or entry.verdict.refusals[0].reason.code in NOT_ABOUT_NODES:
                 continue
             behind = [
@@ -120,6 +120,13 @@ def check_order(case: Case) -> Complaints:
                     world.lift(task)
             if behind and can_start(world, case.gangs[job]) and quota_allows(case, world, case.gangs[job]):
                 yield f"{job} waits for room that was given to {behind}"
+
+
+def _depends_on_others(case: Case, job: str) -> bool:
+    """Whether others that start could let it start, too: then its turn isn't over at once."""
+    template = case.jobs[job].job.template
+    near = (not term.anti for group in template.groups for term in group.spec.job_affinity)
+    return bool(template.connect_to) or any(near) or any(group.spec.spread for group in template.groups)
 
 
 def _order_key(case: Case, job: str) -> tuple[int, int, str] | None:

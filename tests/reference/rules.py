@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -10,7 +10,7 @@ from rota.model.job import Job
 from rota.model.node import Node
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, HostPort
 from rota.model.selectors import NodeTerm, Selector
-from rota.model.taints import Effect, Taint, tolerated
+from rota.model.taints import Effect, Taint, bears_until_ms, tolerated
 from rota.model.task import JobAffinity, Spread, TaskSpec
 from rota.model.verdict import Code
 from tests.reference.world import Task, World, amounts, capacity, domain, free, free_devices, label
@@ -25,6 +25,7 @@ class Ask:
 
     job: Job
     spec: TaskSpec
+    now_ms: int
     pools: tuple[frozenset[str], ...] = ()
     """Each must contain the node's pool."""
     most_per_hour: int | None = None
@@ -59,7 +60,7 @@ def by_properties(ask: Ask, node: Node, is_offer: bool) -> Iterator[Because]:
         yield Code.NODE_AFFINITY, ""
     if spec.gpu.count and spec.gpu.models and node.spec.gpus.model not in spec.gpu.models:
         yield Code.GPU_MODEL, ""
-    for taint in _against(node.spec.taints, spec):
+    for taint in _against(ask, node):
         yield Code.PASSING_TAINT if taint.is_passing else Code.TAINT, taint.notation
     if ask.most_per_hour is not None and price(spec, node, is_offer) > ask.most_per_hour:
         yield Code.PRICE, ""
@@ -75,12 +76,17 @@ def _holds(term: NodeTerm, node: Node) -> bool:
     return bool(conditions) and all(one.admits(value) for one, value in conditions)
 
 
-def _against(taints: Iterable[Taint], spec: TaskSpec) -> list[Taint]:
-    return [
-        taint
-        for taint in taints
-        if taint.effect is not Effect.PREFER_NO_SCHEDULE and not tolerated(taint, spec.tolerations)
-    ]
+def _against(ask: Ask, node: Node) -> list[Taint]:
+    """Taints that it doesn't tolerate, or that would drive it out again at once."""
+    found = []
+    for taint in node.spec.taints:
+        until = bears_until_ms(taint, ask.spec.tolerations)
+        is_over = taint.effect is Effect.NO_EXECUTE and until is not None and until <= ask.now_ms
+        if taint.effect is not Effect.PREFER_NO_SCHEDULE and (
+            is_over or not tolerated(taint, ask.spec.tolerations)
+        ):
+            found.append(taint)
+    return found
 
 
 def price(spec: TaskSpec, node: Node, is_offer: bool) -> Fraction:
@@ -218,7 +224,7 @@ def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Becaus
     counts: dict[str, int] = {}
     for other in world.nodes.values():
         there = domain(other, rule.topology_key)
-        if there is not None and _counts_for_spread(ask.spec, rule, other):
+        if there is not None and _counts_for_spread(ask, rule, other):
             counts[there] = counts.get(there, 0) + sum(
                 _is_spread(rule.selector, ask.job, task) for task in world.on(other)
             )
@@ -228,13 +234,14 @@ def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Becaus
         yield Code.SPREAD, rule.topology_key
 
 
-def _counts_for_spread(spec: TaskSpec, rule: Spread, node: Node) -> bool:
+def _counts_for_spread(ask: Ask, rule: Spread, node: Node) -> bool:
+    spec = ask.spec
     if rule.honor_affinity:
         if any(label(node, key) != value for key, value in spec.node_selector):
             return False
         if spec.node_affinity and not any(_holds(term, node) for term in spec.node_affinity):
             return False
-    return not (rule.honor_taints and _against(node.spec.taints, spec))
+    return not (rule.honor_taints and _against(ask, node))
 
 
 def _is_spread(selector: Selector, job: Job, task: Task) -> bool:

@@ -177,12 +177,13 @@ class Board:
         else:
             self.free[:, position] += demand.take
             self.freed.add(position)
-        moved = [(at, sign * int(amount * self._ppm.item(at, position))) for at, amount in demand.shared]
-        for at, share in moved:
-            self.shares[at, position] -= share
-        for column in self._column_list:
-            weights = column.weights
-            column.values[position] -= sum([weights[at] * share for at, share in moved])
+        share_of, shares, columns = self._ppm.item, self.shares, self._column_list
+        for at, amount in demand.shared:
+            moved = sign * int(amount * share_of(at, position))
+            shares[at, position] -= moved
+            for column in columns:
+                if weight := column.weights[at]:
+                    column.values[position] -= weight * moved
         if devices:
             for device in devices:
                 self.gpu_free[position, device] -= sign * demand.gpu.share_milli

@@ -24,7 +24,7 @@ from rota.engine.evict import Evictor
 from rota.engine.idle import IdleCluster, without_jobs
 from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import place, place_equal
+from rota.engine.place import place, place_equal, put_best
 from rota.engine.plugin import Plugins
 from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, verdict_of
@@ -283,22 +283,26 @@ class Cycle:
 
     def _place_singles(self, run: Run, signature: Signature) -> int:
         """Jobs of one task each, as many of the run as there is room for."""
+        names = self.snapshot.nodes.names
+        if run.length == 1:
+            at = put_best(signature, self._board)
+            if at is None:
+                return 0
+            job = run.head
+            self._bindings.append(Binding(job.id, 0, names[at[0]], at[1]))
+            self._started.add(job.id)
+            self._books.charge(job.template, signature.demand.take, 1)
+            return 1
         before = self._board.checkpoint()
         positions = place_equal(signature, self._board, run.length)
-        if not positions:
-            return 0
-        names = self.snapshot.nodes.names
-        jobs = [run.head] if len(positions) == 1 else run.jobs(len(positions))
-        if signature.demand.uses_gpu:
-            devices = self._board.devices_since(before)
-            self._bindings += [
-                Binding(job.id, 0, names[at], got)
-                for job, at, got in zip(jobs, positions, devices, strict=True)
-            ]
-        else:
-            self._bindings += [Binding(job.id, 0, names[at]) for job, at in zip(jobs, positions, strict=True)]
+        devices = self._board.devices_since(before)
+        jobs = run.jobs(len(positions))
+        self._bindings += [
+            Binding(job.id, 0, names[at], got) for job, at, got in zip(jobs, positions, devices, strict=True)
+        ]
         self._started.update([job.id for job in jobs])
-        self._books.charge(run.head.template, signature.demand.take, len(jobs))
+        if jobs:
+            self._books.charge(run.head.template, signature.demand.take, len(jobs))
         return len(jobs)
 
     def _place_one(self, run: Run, work: Work) -> bool:

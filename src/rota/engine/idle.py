@@ -52,7 +52,7 @@ class IdleCluster:
             self._policy,
             self._now_ms,
             self._plugins,
-            OutsidePlugins(self._plugins),
+            OutsidePlugins(self._plugins, self._snapshot),
         )
         compiler.know(template)
         compiler.enter(plain, queue)

@@ -12,7 +12,7 @@ from itertools import combinations, islice, permutations
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.engine.board import Board
+from rota.engine.board import Board, Devices
 from rota.engine.search import search
 from rota.engine.signature import Signature
 from rota.engine.work import Apart, Seat, Work, apart_rules
@@ -83,6 +83,14 @@ def place_equal(signature: Signature, board: Board, count: int, within: Bools | 
     return picked
 
 
+def put_best(signature: Signature, board: Board, within: Bools | None = None) -> tuple[int, Devices] | None:
+    """Puts one task on the best node; where it went and on which devices, None if nowhere."""
+    at = signature.best(within)
+    if at < 0:
+        return None
+    return at, board.put(at, signature.demand, signature.footprint, signature.chosen_devices(at))
+
+
 def _climb(signature: Signature, count: int, within: Bools | None) -> Int64s:
     """Many equal tasks in one go.
 
@@ -132,13 +140,12 @@ def _in_turns(
         mask = within
         for rule in apart:
             mask = rule.free if mask is None else mask & rule.free
-        at = signature.best(mask)
-        if at < 0:
+        found = put_best(signature, board, mask)
+        if found is None:
             break
-        board.put(at, signature.demand, signature.footprint, signature.chosen_devices(at))
-        positions.append(at)
+        positions.append(found[0])
         for rule in apart:
-            rule.use(at)
+            rule.use(found[0])
     return positions
 
 

@@ -157,8 +157,8 @@ class Plugin:
         """How good the node is for the task, 0 to FULL_SCORE."""
         return 0
 
-    def choose_devices(self, task: TaskView, node: NodeView) -> tuple[int, ...] | None:
-        """Which of the node's GPUs a task gets that goes there; None: those that Rota would take."""
+    def choose_devices(self, task: TaskView, state: StateView, position: int) -> tuple[int, ...] | None:
+        """Which GPUs of the node a task gets that goes there; None: those that Rota would take."""
         return None
 
     def on_job_scheduled(self, job: Job, bindings: Sequence[Binding]) -> None:

@@ -307,13 +307,14 @@ class Signature:
         """The devices that a plugin wants for the task on this node; None: no plugin cares."""
         if not (self._device_choosers and self.demand.uses_gpu):
             return None
-        node = self._state().node(position)
+        state = self._state()
+        free = state.node(position).free_devices()
         for one in self._device_choosers:
 
             def call(plugin: Plugin = one.plugin) -> object:
-                chosen = plugin.choose_devices(self.task, node)
+                chosen = plugin.choose_devices(self.task, state, position)
                 if chosen is not None:
-                    _check_devices(chosen, node.free_devices(), self.demand.gpu)
+                    _check_devices(chosen, free, self.demand.gpu)
                 return chosen
 
             answer = self._ask(one.config.name, "choose_devices", call)
