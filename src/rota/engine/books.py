@@ -48,12 +48,7 @@ class Books:
         """The quota that stands in the way of what is needed."""
         if not self.quotas.any or self.allowed(template, work) is not None:
             return None
-        needed, left = np.zeros_like(work.signatures[0].demand.take), work.needed
-        for group in _smallest_first(work):
-            count = min(work.counts[group], left)
-            needed = needed + work.signatures[group].demand.take * count
-            left -= count
-        return self.quotas.ask(template, needed, 1).reason
+        return self.quotas.ask(template, _least_needed(work), 1).reason
 
     def _counts(self, template: JobTemplate, work: Work, of: Callable[[QuotaAnswer], int]) -> tuple[int, ...]:
         """Of each group, how many tasks may start. Groups that find room on nodes come first, and
@@ -73,3 +68,14 @@ class Books:
 
 def _smallest_first(work: Work) -> list[int]:
     return sorted(range(len(work.counts)), key=lambda group: (work.signatures[group].largest_share(), group))
+
+
+def _least_needed(work: Work) -> Int64s:
+    """Of each resource, what the tasks that ask least of it need, if as many as must start do."""
+    takes = np.stack([signature.demand.take for signature in work.signatures])
+    order = np.argsort(takes, axis=0, kind="stable")
+    counts = np.array(work.counts, dtype=np.int64)[order]
+    before = np.cumsum(counts, axis=0) - counts
+    used = np.clip(work.needed - before, 0, counts)
+    total: Int64s = (np.take_along_axis(takes, order, axis=0) * used).sum(axis=0)
+    return total

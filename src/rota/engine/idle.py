@@ -17,7 +17,7 @@ from rota.engine.plugin import Concern, Plugins
 from rota.engine.search import search
 from rota.engine.topology import affinity_group
 from rota.engine.work import Work
-from rota.model.job import Job, JobTemplate
+from rota.model.job import Job, JobTemplate, TopologyMode
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from rota.model.selectors import Selector
 from rota.model.taints import Toleration
@@ -71,12 +71,20 @@ class IdleCluster:
 
     def _is_hopeless(self, work: Work, counts: tuple[int, ...], least: int) -> bool:
         """Whether nothing was left untried. Only gangs of different tasks are hard to be sure of."""
-        if len(counts) == 1:
+        if len(counts) == 1 or self._lacks_domains(work, least):
             return True
         checkpoint = self._board.checkpoint()
         found, is_sure = search(Work(work.signatures, counts, least, work.topology), self._board, None)
         self._board.rollback(checkpoint)
         return found is None and is_sure
+
+    def _lacks_domains(self, work: Work, least: int) -> bool:
+        """Whether there are fewer domains than a topology rule asks for."""
+        needed = {TopologyMode.SAME: 1, TopologyMode.DIFFERENT: least}
+        return any(
+            len(self._snapshot.nodes.topology(rule.key).values) < needed.get(rule.mode, rule.count)
+            for rule in work.topology
+        )
 
     def _without_company(self, template: JobTemplate) -> JobTemplate:
         """Only what the job's own tasks demand of each other is left of its rules about jobs."""
