@@ -56,6 +56,10 @@ bench: bench-engine ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 
+.PHONY: bench-openb
+bench-openb: setup-run ## Pack GPUs on the openb trace beside FGD, 15 min (SEEDS="42 43" for fewer)
+	@SEEDS="$(SEEDS)" $(BIN)/python -m bench.openb
+
 .PHONY: lock
 lock: setup ## Pin all dependencies anew (ARGS=--upgrade for the newest)
 	@scripts/lock.sh $(ARGS)

@@ -94,6 +94,32 @@ def why(
     command.why(job, Files(cluster, jobs, policy, now, max_file_size), output)
 
 
+sim = typer.Typer(help="Try policies on recorded workloads, with the engine that decides in earnest.")
+app.add_typer(sim, name="sim")
+
+
+@sim.callback()
+def _sim() -> None:
+    pass
+
+
+@sim.command()
+def openb(
+    nodes: Annotated[str, typer.Option(metavar="FILE", help="The trace's nodes, CSV.")],
+    pods: Annotated[str, typer.Option(metavar="FILE", help="The trace's pods, CSV.")],
+    arrivals: Annotated[str, typer.Option(metavar="FILE", help="Orders of arrival, JSON, also packed.")],
+    seed: Annotated[int, typer.Option(metavar="NUMBER", help="Which of the orders.")],
+    policy: Annotated[
+        str, typer.Option(metavar="NAME", help="A packing plugin, or one of Rota's strategies.")
+    ] = "gpu-packing",
+    output: Output = Form.TABLE,
+) -> None:
+    """Pack GPUs: how much of them is allocated when more is asked for than there is?"""
+    from rota.cli.sim.openb import openb
+
+    openb(nodes, pods, arrivals, seed, policy, output)
+
+
 @app.command()
 def plugins(output: Output = Form.TABLE) -> None:
     """List installed scheduling plugins and their state."""

@@ -75,7 +75,8 @@ class Compiler:
             position = self._snapshot.nodes.position
             nodes = [placement.node for placement in self._snapshot.jobs[job.id].placements]
             placed_at = tuple(position[node] for node in nodes if node in position)
-        return Work(signatures, key.waiting_by_group, key.needed, template.topology, placed_at)
+        is_single = key.ranks is None and template.task_count == 1 and not template.topology
+        return Work(signatures, key.waiting_by_group, key.needed, template.topology, placed_at, is_single)
 
     def footprint_of_running(self, kind: int) -> Footprint:
         """The counters that running tasks of a kind are in."""

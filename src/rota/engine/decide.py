@@ -35,7 +35,7 @@ from rota.model.plan import Binding, Plan, Waiting
 from rota.model.policy import Policy, Promotion, QueuePolicy, QueueStrategy, SchedulerPolicy
 from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.state import Snapshot
-from rota.snapshot.waiting import Lane, LaneKey, replace_template
+from rota.snapshot.waiting import Lane, replace_template
 
 
 def decide(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins) -> Plan:
@@ -64,11 +64,17 @@ class Trial:
 
 
 class Watch(Protocol):
-    """Told when one job is about to be placed: how explanations look over the shoulder."""
+    """Told about one job: how explanations look over the shoulder."""
 
     job: JobId
 
-    def placing(self, work: Work, board: Board) -> None: ...
+    def placing(self, work: Work, board: Board) -> None:
+        """It is about to be placed, if it can be."""
+        ...
+
+    def room_made(self, work: Work, board: Board) -> None:
+        """It couldn't be, but others have been evicted for it, and now it is."""
+        ...
 
 
 class Cycle:
@@ -92,6 +98,7 @@ class Cycle:
         self._outside = OutsidePlugins(plugins, snapshot)
         self._board = Board(snapshot)
         self._books = Books(snapshot, policy.fair_share, now_ms)
+        self._has_quotas = self._books.quotas.any
         self._compiler = Compiler(snapshot, self._board, policy, now_ms, plugins, self._outside)
         self._evictor = Evictor(
             snapshot,
@@ -242,7 +249,7 @@ class Cycle:
             self._refuse(run.cursor, _verdict_of(reason))
             return 0
         work = self._compiler.work(lane, job)
-        if self._is_single(lane.key, work) and not self._is_watched(run):
+        if work.is_single and not self._has_quotas and not (self._watch and self._is_watched(run)):
             placed = self._place_singles(run, work.signatures[0])
         else:
             placed = int(self._place_one(run, work))
@@ -265,17 +272,14 @@ class Cycle:
         """What keeps the job back whatever room there is."""
         if job.id in self._evictor.lost:
             return Reason(Code.PREEMPTED)
-        partner = JobId(job.template.connect_to)
-        return Reason(Code.PARTNER, partner) if partner and not self._is_placed(partner) else None
+        partner = job.template.connect_to
+        return Reason(Code.PARTNER, partner) if partner and not self._is_placed(JobId(partner)) else None
 
     def _is_placed(self, job_id: JobId) -> bool:
         record = self.snapshot.jobs.get(job_id)
         placements = () if record is None else record.placements
         evicted = self._evictor.evicted
         return job_id in self._started or any((job_id, one.rank) not in evicted for one in placements)
-
-    def _is_single(self, key: LaneKey, work: Work) -> bool:
-        return key.ranks is None and work.total == 1 and not work.topology and not self._books.quotas.any
 
     def _is_watched(self, run: Run) -> bool:
         watch = self._watch
@@ -346,7 +350,7 @@ class Cycle:
             signature = work.signatures[seat.group]
             self._board.lift(seat.position, signature.demand, signature.footprint, seat.devices)
         if self._watch is not None:
-            self._watch.placing(work, self._board)
+            self._watch.room_made(work, self._board)
         self._board.rollback(checkpoint)
 
     def _bind(self, run: Run, work: Work, seats: list[Seat]) -> None:

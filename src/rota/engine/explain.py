@@ -38,19 +38,22 @@ class _Lookout:
         self.weights: tuple[tuple[str, int], ...] = ()
         self.refusals: list[NodeRefusal] = []
         self._plugins = plugins
-        self._has_looked = False
 
     def placing(self, work: Work, board: Board) -> None:
-        signature = next(s for s, count in zip(work.signatures, work.counts, strict=True) if count)
-        if not self._has_looked:
-            # A job that evicts is looked at again once the room is made: who refused it did so before.
-            self.refusals = node_refusals(signature, board, self._plugins.filters)
-            self._has_looked = True
+        self.refusals = node_refusals(_first_kind(work), board, self._plugins.filters)
+        self.room_made(work, board)
+
+    def room_made(self, work: Work, board: Board) -> None:
+        signature = _first_kind(work)
         self.weights = tuple(signature.weights().items())
         ranked = signature.feasible_scores()
         order = np.lexsort((np.arange(len(ranked)), -ranked))
         best = [at for at in order[:_RATED].tolist() if ranked[at] >= 0]
         self.scores = tuple(_scores_of(signature, board, at) for at in best)
+
+
+def _first_kind(work: Work) -> Signature:
+    return next(one for one, count in zip(work.signatures, work.counts, strict=True) if count)
 
 
 def _scores_of(signature: Signature, board: Board, position: int) -> NodeScores:

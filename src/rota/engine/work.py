@@ -26,6 +26,8 @@ class Work:
     topology: tuple[TopologyRule, ...] = ()
     placed_at: tuple[int, ...] = ()
     """Nodes of the tasks of this job that run already."""
+    is_single: bool = False
+    """A job of one task, none of which runs: the most frequent kind, and the simplest to place."""
 
     @property
     def total(self) -> int:

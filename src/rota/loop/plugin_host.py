@@ -1,4 +1,5 @@
-"""Plugins from outside: found by entry points, imported only when named, called under a guard."""
+"""Plugins that policies may name: Rota's own, and those from outside, which are found by entry points,
+imported only when named, and called under a guard."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 from rota.engine.plugin import Plugin, PluginMaker
 from rota.loop.time_limit import TimeLimit
 from rota.model.policy import Policy, SchedulerPolicy
+from rota.plugins import NAMED
 
 GROUP = "rota.plugins"
 CALL_LIMIT_S = 2.0
@@ -50,7 +52,7 @@ class PluginHost:
 
     @property
     def names(self) -> Collection[str]:
-        return self._by_name.keys()
+        return NAMED.keys() | self._by_name.keys()
 
     def installed(self) -> list[InstalledPlugin]:
         """All of them with their state, which takes importing them."""
@@ -64,7 +66,8 @@ class PluginHost:
         """Of each plugin that the policy names, what makes it. One that can't be imported raises
         when it is to be made: there the engine expects faults, and reports them."""
         named = {plugin for scheduler in policy.schedulers for plugin in _named_by(scheduler)}
-        return {name: self._maker(name) for name in sorted(named & self._by_name.keys())}
+        own: dict[str, PluginMaker] = {name: NAMED[name] for name in sorted(named & NAMED.keys())}
+        return own | {name: self._maker(name) for name in sorted(named & self._by_name.keys() - own.keys())}
 
     def _maker(self, name: str) -> PluginMaker:
         fault = self._fault(name)
@@ -79,6 +82,8 @@ class PluginHost:
         return ""
 
     def _load(self, name: str) -> type[Plugin]:
+        if name in NAMED:
+            raise PluginLoadError("Rota has a plugin of this name itself; give it another")
         point, *others = self._by_name[name]
         if others:
             packages = ", ".join(map(_package, (point, *others)))

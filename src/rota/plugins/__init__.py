@@ -1,7 +1,8 @@
 """The built-in rules about nodes, one module each, in the order in which nodes are asked.
 
 What changes while a plan is made (resources, affinity between jobs, spreading, quotas) is the
-engine's own bookkeeping; what only depends on a node's properties is here.
+engine's own bookkeeping; what only depends on a node's properties is here. NAMED are plugins that
+policies may name, like those from outside.
 """
 
 from rota.engine.plugin import NodeFilter, NodeScore
@@ -11,6 +12,7 @@ from rota.plugins.node_affinity import NodeAffinityFilter, NodeAffinityScore
 from rota.plugins.node_name import NodeNameFilter
 from rota.plugins.node_ready import NodeReadyFilter
 from rota.plugins.node_selector import NodeSelectorFilter
+from rota.plugins.packing import NAMED
 from rota.plugins.pool import PoolFilter
 from rota.plugins.price import PriceFilter
 from rota.plugins.proximity import ProximityScore
@@ -29,4 +31,4 @@ FILTERS: tuple[NodeFilter, ...] = (
 )
 SCORES: tuple[NodeScore, ...] = (NodeAffinityScore(), ProximityScore())
 
-__all__ = ["FILTERS", "SCORES"]
+__all__ = ["FILTERS", "NAMED", "SCORES"]

@@ -4,7 +4,7 @@ Pods arrive one by one at an empty cluster; each is placed at once, or dropped f
 That is one decision about a queue that is served first come, first served: what finds no room when its turn
 comes finds none later.
 
-Weng et al., "Beware of Fragmentation", USENIX ATC 2023, define it; the README beside the trace says it in full.
+Weng et al., "Beware of Fragmentation", USENIX ATC 2023, define it; docs/openb.md says it in full.
 """
 
 from __future__ import annotations
@@ -35,8 +35,7 @@ from rota.model.policy import (
 )
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, Resources
 from rota.model.task import TaskSpec
-from rota.plugins import FILTERS, SCORES
-from rota.plugins.packing import NAMED
+from rota.plugins import FILTERS, NAMED, SCORES
 from rota.plugins.packing.mix import format_mix, mix_of
 from rota.snapshot import snapshot_of
 
@@ -130,7 +129,9 @@ def _allocated(nodes: Sequence[OpenbNode], arrived: Sequence[OpenbPod], placed: 
         asked_milli += pod.gpus * pod.gpu_milli
         if number in placed:
             used_milli += pod.gpus * pod.gpu_milli
-        used_at.setdefault(round(asked_milli / percent_milli), []).append(round(used_milli / percent_milli, 2))
+        used_at.setdefault(round(asked_milli / percent_milli), []).append(
+            round(used_milli / percent_milli, 2)
+        )
     return {load: round(sum(used) / len(used), 2) for load, used in used_at.items()}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +13,6 @@ from rota.model.job import Job, JobTemplate, Placement
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
-
-
-def tie_key(job: JobId) -> int:
-    """A number that orders jobs the same way in every process, whatever order they came in."""
-    return int.from_bytes(blake2b(job.encode(), digest_size=8).digest(), "big") >> 1
 
 
 @dataclass(frozen=True)

@@ -214,8 +214,13 @@ def test_nodes_that_got_room_are_on_record() -> None:
     made.put("plain", "n2")
     made.board.rollback(point)
     made.board.lift(made.at("n3"), made.signature("plain").demand, NO_FOOTPRINT, ())
-    assert made.names(made.board.freed.since(0).tolist()) == ["n2", "n3"]
-    assert made.names(made.board.changed.since(0).tolist()) == ["n1", "n2", "n2", "n3"]
+    point = made.board.checkpoint()
+    made.board.put_many(
+        np.array([made.at("n5"), made.at("n5")]), made.signature("plain").demand, NO_FOOTPRINT
+    )
+    made.board.rollback(point)
+    assert made.names(made.board.freed.since(0).tolist()) == ["n2", "n3", "n5"]
+    assert made.names(made.board.changed.since(0).tolist()) == ["n1", "n2", "n2", "n3", "n5", "n5"]
 
 
 def test_a_log_grows_as_it_must() -> None:

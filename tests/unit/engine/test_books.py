@@ -51,6 +51,13 @@ class TestAllowed:
             (4, 0, {"groups": [tasks(2, cpu=1), tasks(1, cpu=2)]}, (2, 1)),
             (3, 0, {"groups": [tasks(2, cpu=1), tasks(1, cpu=2)]}, None),
             (3, 0, {"groups": [tasks(2, cpu=1), tasks(1, cpu=2)], "min_available": 2}, (2, 0)),
+            (3, 0, {"groups": [tasks(1, cpu=2), tasks(2, cpu=1)], "min_available": 2}, (0, 2)),
+            (
+                2,
+                0,
+                {"groups": [tasks(2, cpu=1, selector={"no": "such"}), tasks(1, cpu=2)], "min_available": 1},
+                (0, 1),
+            ),
         ],
     )
     def test_the_work_is_cut_to_what_may_start_or_nothing_is_left(
@@ -105,6 +112,7 @@ class TestRefusal:
             ({"cpu": 1, "tasks": 5}, Code.QUOTA_BEYOND, 5000),
             ({"groups": [tasks(2, cpu=1), tasks(1, cpu=2)]}, Code.QUOTA, 4000),
             ({"groups": [tasks(2, cpu=1), tasks(1, cpu=9)]}, Code.QUOTA_BEYOND, 11_000),
+            ({"groups": [tasks(2, cpu=2), tasks(2, cpu=1)], "min_available": 3}, Code.QUOTA, 4000),
         ],
     )
     def test_it_is_about_all_that_must_start_together(

@@ -9,12 +9,15 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import JobTemplate
 from rota.model.plan import Binding
 from rota.model.policy import (
+    FairShare,
     Policy,
     QueuePolicy,
     QueueStrategy,
+    Quota,
     SchedulerPolicy,
     Selection,
     Strategy,
+    TenantPolicy,
     default_weights,
 )
 from rota.model.verdict import Code
@@ -194,6 +197,23 @@ class TestGangs:
         )
         plan = cluster.plan()
         assert (plan.places("x"), len(plan.places("y"))) == ([], 4)
+
+    @pytest.mark.covers("gang-2", "why-1")
+    def test_what_is_left_of_one_that_starts_in_part_waits_with_its_own_reason(self) -> None:
+        cluster = Cluster().nodes("a b", cpu=2)
+        plan = cluster.job("j", groups=[tasks(1, cpu=2), tasks(3, cpu=1)], min_available=2).plan()
+        assert len(plan.places("j")) == 3
+        assert plan.reasons("j") == {Code.INSUFFICIENT}
+        assert plan.waits("j").refusals[0].reason.asked == 1000
+
+    @pytest.mark.covers("gang-2", "prio-5")
+    def test_what_a_quota_leaves_of_one_that_starts_in_part_waits_for_that(self) -> None:
+        rules = Policy(
+            fair_share=FairShare(tenants=(TenantPolicy("default", quota=Quota((("cpu", 3000),))),))
+        )
+        plan = Cluster().node("a", cpu=9).job("j", cpu=1, tasks=5, min_available=2).plan(rules)
+        assert len(plan.places("j")) == 3
+        assert plan.reasons("j") == {Code.QUOTA}
 
     def test_ranks_are_bound_group_by_group(self) -> None:
         cluster = Cluster().node("big", cpu=8).node("small", cpu=2)

@@ -120,6 +120,11 @@ class TestPromoted:
         assert evicts(risen, {"priority": "high"})
         assert not evicts(risen, {"priority": "high"}, self.AGING)
 
+    def test_what_its_retries_raised_it_to_it_keeps_too(self) -> None:
+        tried = {"priority": "low", "job": {"retries": 3}}
+        assert evicts(tried, {"priority": "medium"})
+        assert not evicts(tried, {"priority": "medium"}, policy(promotion=Promotion(retry_budget=3)))
+
     def test_while_it_runs_it_rises_no_further(self) -> None:
         short = {"priority": "batch", "submitted": -450, "started": -400}
         assert evicts(short, {"priority": "high"}, self.AGING)
@@ -308,3 +313,79 @@ class TestForAQuota:
         plan = self.asking(1, tasks=4).plan(self.rules())
         assert plan.places("new") == ["n"] * 4
         assert plan.evicts() == ["b-x", "b-y"]
+
+    def test_borrowers_make_room_on_nodes_too(self) -> None:
+        tenants = tuple(TenantPolicy(name, quota=cores(4)) for name in "abc")
+        cluster = Cluster().node("n", cpu=8)
+        cluster = cluster.running("b", on=["n"] * 8, cpu=1, template={"project": "b"}, min_available=1)
+        cluster = cluster.job("new", cpu=2, priority="low", template={"project": "a"})
+        for reclaim, gone in [(Reclaim.ANY, 2), (Reclaim.NEVER, 0)]:
+            rules = Policy(fair_share=FairShare(tenants=tenants, reclaim=reclaim))
+            plan = cluster.plan(rules)
+            assert len(plan.evicts("b")) == gone
+            assert {one.cause for one in plan.plan.evictions} <= {EvictionCause.RECLAIMED}
+
+    def test_the_core_of_a_gang_takes_its_spare_tasks_along(self) -> None:
+        cluster = Cluster().node("n", cpu=8)
+        cluster = cluster.running("b", on=["n"] * 6, cpu=1, template={"project": "b"}, min_available=5)
+        plan = cluster.job("new", cpu=4, template={"project": "a"}).plan(self.rules())
+        assert plan.places("new") == ["n"]
+        assert len(plan.evicts("b")) == 6
+
+    def test_what_was_tried_in_vain_leaves_no_trace(self) -> None:
+        cluster = (
+            Cluster()
+            .node("n", cpu=8)
+            .running("b1", on=["n"] * 4, cpu=1, template={"project": "b"})
+            .running("b2", on=["n"] * 3, cpu=1, template={"project": "b"})
+            .job("vain", cpu=4, selector={"no": "such"}, submitted=-9, template={"project": "a"})
+            .job("b-large", cpu=2, priority="low", submitted=-5, template={"project": "b"})
+            .job("b-small", cpu=1, priority="low", template={"project": "b"})
+        )
+        plan = cluster.plan(self.rules())
+        assert plan.evicts() == []
+        assert plan.waiting() == ["b-large", "vain"]
+        assert plan.places("b-small") == ["n"]
+
+    def test_who_is_spared_keeps_its_room(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("m n", cpu=4)
+            .running("b-keep", on=["m"] * 4, cpu=1, template={"project": "b"}, started=-900)
+            .running("b-small", on=["n"], cpu=1, template={"project": "b"}, started=-50)
+            .running("b-large", on=["n"], cpu=3, template={"project": "b"}, started=-500)
+            .job("new", cpu=3, template={"project": "a"}, submitted=-9)
+            .job("next", cpu=1, priority="low", template={"project": "a"})
+        )
+        plan = cluster.plan(self.rules())
+        assert plan.places("new") == ["n"]
+        assert plan.evicts(by="new") == ["b-large"]
+
+    def test_what_is_evicted_is_no_longer_held(self) -> None:
+        cluster = (
+            Cluster()
+            .node("m", cpu=4, labels={"disk": "ssd"})
+            .node("n", cpu=4)
+            .running("b", on=["m"] * 4, cpu=1, priority="low", template={"project": "b"})
+            .job("new", cpu=4, priority="high", selector={"disk": "ssd"}, template={"project": "a"})
+            .job("b-next", cpu=4, priority="low", template={"project": "b"})
+        )
+        plan = cluster.plan(self.rules())
+        assert plan.evicts(by="new") == ["b"]
+        assert plan.places("b-next") == ["n"]
+
+    @pytest.mark.parametrize(
+        ("held", "priority", "cause"),
+        [
+            (4, "low", EvictionCause.PREEMPTED),
+            (6, "low", EvictionCause.RECLAIMED),
+            (6, "high", EvictionCause.RECLAIMED),
+        ],
+    )
+    def test_the_cause_is_the_class_or_the_loan(self, held: int, priority: str, cause: EvictionCause) -> None:
+        cluster = Cluster().node("n", cpu=held)
+        cluster = cluster.running(
+            "b", on=["n"] * held, cpu=1, priority=priority, template={"project": "b"}, min_available=1
+        )
+        plan = cluster.job("new", cpu=1, priority="medium", template={"project": "a"}).plan(self.rules())
+        assert [one.cause for one in plan.plan.evictions] == [cause]

@@ -9,7 +9,7 @@ from rota.model.policy import PluginConfig, Policy, SchedulerPolicy, Selection, 
 from rota.model.verdict import Code, Kind
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
-from tests.words import NOW_MS, apart, lie, tasks
+from tests.words import NOW_MS, apart, lie, near, tasks
 
 
 def explained(cluster: Cluster, name: str = "j", rules: Policy | None = None) -> Explanation:
@@ -96,6 +96,18 @@ class TestPlaced:
         assert found.nodes == ("n",)
         assert [one.node for one in found.scores] == ["n"]
 
+    def test_a_preemptors_refusals_are_those_of_before(self) -> None:
+        cluster = Cluster().node("n", cpu=4).running("old", on=["n"], cpu=4, priority="low")
+        found = explained(cluster.job("j", cpu=4, priority="high"))
+        assert [(one.reason.code, one.nodes) for one in found.refusals] == [(Code.INSUFFICIENT, ("n",))]
+
+    def test_a_job_that_was_asked_again_has_the_refusals_of_the_last_time(self) -> None:
+        cluster = Cluster().node("n", cpu=4).node("closed", cpu=4, cordoned=True)
+        cluster = cluster.job("j", affinity=[near("host", "app In k")]).job("k", labels={"app": "k"})
+        found = explained(cluster)
+        assert found.nodes == ("n",)
+        assert [one.nodes for one in found.refusals] == [("closed",)]
+
     def test_the_chosen_node_is_shown_even_if_many_were_better_alone(self) -> None:
         cluster = Cluster()
         for number in range(8):
@@ -144,6 +156,11 @@ class TestOtherOutcomes:
         found = explained(cluster.job("new", cpu=2, priority="high"))
         assert found.outcome is Outcome.EVICTED
         assert found.nodes == ("a",)
+
+    def test_a_job_that_wants_more_and_loses_a_task_is_evicted(self) -> None:
+        cluster = Cluster().nodes("a b", cpu=2)
+        cluster = cluster.running("j", on=["a", "b"], cpu=2, tasks=3, priority="low", min_available=1)
+        assert explained(cluster.job("new", cpu=2, priority="high")).outcome is Outcome.EVICTED
 
     @pytest.mark.covers("why-1")
     def test_a_job_that_waits_has_the_reason_of_each_node(self) -> None:

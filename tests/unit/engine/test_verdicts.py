@@ -114,6 +114,18 @@ CASES: dict[Code, Callable[[], Case]] = {
 }
 
 
+NOT_ABOUT_NODES = {
+    Code.QUOTA,
+    Code.QUOTA_BEYOND,
+    Code.PARTNER,
+    Code.STRICT_QUEUE,
+    Code.PREEMPTED,
+    Code.EVICTED_BY_TAINT,
+    Code.NO_SCHEDULER,
+    Code.NO_NODES,
+}
+
+
 def test_there_is_a_case_for_every_code() -> None:
     assert set(CASES) == set(Code)
 
@@ -132,6 +144,10 @@ class TestEveryCode:
 
     def test_its_events_are_those_of_the_rules(self, code: Code) -> None:
         assert set(RULES[code].unblocked_by) <= self.verdict(code).unblocked_by
+
+    def test_it_counts_nodes_if_it_is_about_nodes(self, code: Code) -> None:
+        [nodes] = [one.nodes for one in self.verdict(code).refusals if one.reason.code is code]
+        assert (nodes == 0) is (code in NOT_ABOUT_NODES)
 
 
 def verdict(cluster: Cluster, name: str = "j") -> Verdict:

@@ -4,11 +4,12 @@
     name,cpu_milli,memory_mib,num_gpu,gpu_milli[,gpu_spec[,…]]         (pods)
     {"seeds": {"42": {"order": […], "node_rank": […]}, …}}             (arrivals)
 
-The CSV files are those of github.com/alibaba/clusterdata, folder cluster-trace-gpu-v2023. `order` holds 0-based
-rows of the pod file as they arrive, `node_rank` the rank of each row of the node file: of equally good nodes
-the lowest rank wins. Any file may be packed with gzip. Further columns of pods are not read.
+The CSV files are those of github.com/alibaba/clusterdata, folder cluster-trace-gpu-v2023. `order` holds
+0-based rows of the pod file as they arrive, `node_rank` the rank of each row of the node file: of equally
+good nodes the lowest rank wins. Any file may be packed with gzip. Further columns of pods are not read.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -23,6 +24,7 @@ from rota.model.resources import WHOLE_GPU_MILLI
 
 _NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
 _POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+_BYTE = re.compile(r"\(byte (\d+)\)")
 
 
 class OpenbNode(NamedTuple):
@@ -41,7 +43,7 @@ class OpenbPod(NamedTuple):
     gpu_milli: int
     """Of each GPU."""
     models: tuple[str, ...]
-    """Those that will do; empty: any."""
+    """Those that will do, in the order of the file; empty: any."""
 
 
 class Arrivals(NamedTuple):
@@ -84,8 +86,10 @@ def _pod(row: Row) -> OpenbPod:
     if bool(gpus) != bool(gpu_milli):
         raise row.error("gpu_milli", f"{gpu_milli} of {gpus} GPUs", "give both, or 0 for both")
     if gpus > 1 and gpu_milli < WHOLE_GPU_MILLI:
-        raise row.error("gpu_milli", f"{gpu_milli} of each of {gpus} GPUs", "several GPUs are asked for whole")
-    models = tuple(sorted(set(row["gpu_spec"].split("|")))) if row["gpu_spec"] else ()
+        raise row.error(
+            "gpu_milli", f"{gpu_milli} of each of {gpus} GPUs", "several GPUs are asked for whole"
+        )
+    models = tuple(row["gpu_spec"].split("|")) if row["gpu_spec"] else ()
     return OpenbPod(row["name"], row.whole("cpu_milli"), row.whole("memory_mib"), gpus, gpu_milli, models)
 
 
@@ -96,7 +100,9 @@ def _rows(path: str, columns: Sequence[str]) -> Iterator[Row]:
     header = Header(lines[0], ",")
     for column in columns:
         if column not in header:
-            raise header.missing(column, "this column is missing", f"the first line must name {', '.join(columns)}")
+            raise header.missing(
+                column, "this column is missing", f"the first line must name {', '.join(columns)}"
+            )
     for line in lines[1:]:
         # What comes after the last line end.
         if line.text or line.number < len(lines):
@@ -112,7 +118,9 @@ def read_arrivals(path: str, seed: int, nodes: int, pods: int) -> Arrivals:
     except ValidationError as error:
         raise InputError(file, f"not a list of arrivals: {error}", "see the README of the trace") from None
     except DecodeError as error:
-        raise InputError(file, f"not JSON: {error}", "fetch the file anew", position=_end(raw)) from None
+        raise InputError(
+            file, f"not JSON: {error}", "fetch the file anew", position=_position(error, raw)
+        ) from None
     run = form.seeds.get(str(seed))
     if run is None:
         known = ", ".join(form.seeds) or "none"
@@ -136,5 +144,8 @@ def read_arrivals(path: str, seed: int, nodes: int, pods: int) -> Arrivals:
     return Arrivals(tuple(run.order), tuple(run.node_rank))
 
 
-def _end(raw: bytes) -> Position:
-    return Position(raw.count(b"\n") + 1, len(raw) - raw.rfind(b"\n"))
+def _position(error: DecodeError, raw: bytes) -> Position:
+    """Where the decoder stopped: it names the byte, unless the text ends too early."""
+    byte = _BYTE.search(str(error))
+    before = raw[: int(byte[1])] if byte else raw
+    return Position(before.count(b"\n") + 1, len(before) - before.rfind(b"\n"))

@@ -1,8 +1,8 @@
 """How much of a node's GPUs will find no CPU (or memory) to go with them.
 
 The tasks that are to fill the GPUs that are left need a random amount of CPU; with the mean and the variance
-of the mix and a normal distribution, the expected amount that is lacking is the loss function of the newsvendor
-problem.
+of the mix and a normal distribution, the expected amount that is lacking is the loss function of the
+newsvendor problem.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ class Backing:
         total = sum(amount * count for amount, _, count in on_gpu)
         self._mean = _LEAN * total / total_milli if total_milli else 0.0
         """For each thousandth of a GPU."""
-        squares = sum(count * (amount - self._mean * gpu_milli) ** 2 for amount, gpu_milli, count in sorted(on_gpu))
+        squares = sum(
+            count * (amount - self._mean * gpu_milli) ** 2 for amount, gpu_milli, count in sorted(on_gpu)
+        )
         self._deviation = sqrt(squares / total_milli) if total_milli else 0.0
         """For one thousandth; it grows with the root of their number."""
 

@@ -25,4 +25,5 @@ class BestFitGpu(Plugin):
         gpu = state.free[rows.GPU_MILLI, positions] - take[rows.GPU_MILLI]
         score = np.floor(100 * (1 - (0.5 * cpu / _LARGE_CPU_MILLI + 0.5 * gpu / _LARGE_GPU_MILLI)))
         # A node that is larger than large, or one that the task doesn't fit on.
-        return np.clip(score, 0, 100).astype(np.int64)
+        clipped: Int64s = np.clip(score, 0, 100).astype(np.int64)
+        return clipped

@@ -64,7 +64,8 @@ def _prices(shares: Sequence[int], tasks: Sequence[int]) -> list[Fraction]:
                 break
             entering = cuts.of_whole()
         change = [
-            sum((row[at] * times for at, times in enumerate(entering) if times), Fraction(0)) for row in inverse
+            sum((row[at] * times for at, times in enumerate(entering) if times), Fraction(0))
+            for row in inverse
         ]
         leaving = min(
             (at for at in range(count) if change[at] > 0), key=lambda at: (used[at] / change[at], at)

@@ -45,12 +45,12 @@ def typical(mix: Mix) -> list[tuple[_Typical, float]]:
     total = count.total()
     kept: list[tuple[_Typical, int]] = []
     covered = 0
-    for kind, tasks in sorted(count.items(), key=lambda item: (item[1], item[0]), reverse=True):
+    for one, tasks in sorted(count.items(), key=lambda item: (item[1], item[0]), reverse=True):
         if covered * 100 >= _COVERED_PERCENT * total:
             break
-        kept.append((kind, tasks))
+        kept.append((one, tasks))
         covered += tasks
-    return [(kind, (tasks / total) / (covered / total)) for kind, tasks in kept]
+    return [(one, (tasks / total) / (covered / total)) for one, tasks in kept]
 
 
 class FragmentationGradient(Plugin):
@@ -133,7 +133,10 @@ class _Fragments:
         gpus = np.array([kind.gpus for kind, _ in kinds], dtype=np.int64)
         # One more model at the end: of nodes without GPUs, whose code is -1.
         allowed = np.array(
-            [[not kind.models or model in kind.models.split("|") for model in (*models, "")] for kind, _ in kinds],
+            [
+                [not kind.models or model in kind.models.split("|") for model in (*models, "")]
+                for kind, _ in kinds
+            ],
             dtype=np.bool_,
         ).reshape(len(kinds), len(models) + 1)
         self._on_gpu = _Group(gpus > 0, share, weight, cpu, gpus, allowed)

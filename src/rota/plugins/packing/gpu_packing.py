@@ -64,7 +64,8 @@ class GpuPacking(Plugin):
         points += self._backing_points(task, state, positions) * (_BACKING_STEP_MILLI // _STEP_MILLI)
         # The task's own size back, as it is the same wherever it goes: scores stay in the middle.
         points += FULL_SCORE // 2 + task.spec.gpu.total_milli // _STEP_MILLI
-        return np.clip(points, 0, FULL_SCORE)
+        clipped: Int64s = np.clip(points, 0, FULL_SCORE)
+        return clipped
 
     def choose_devices(self, task: TaskView, state: StateView, position: int) -> tuple[int, ...] | None:
         if not task.spec.gpu.is_fraction:
@@ -104,7 +105,9 @@ class GpuPacking(Plugin):
             (rows.MEMORY, _MEMORY_WEIGHT, self._memory),
         ):
             free = state.free[row, at]
-            lost += weight * (backing.lacking_milli(free - take[row], gpu_after) - backing.lacking_milli(free, gpu))
+            lost += weight * (
+                backing.lacking_milli(free - take[row], gpu_after) - backing.lacking_milli(free, gpu)
+            )
         return _rounded(-lost, _BACKING_STEP_MILLI)
 
 

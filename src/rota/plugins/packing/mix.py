@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from msgspec import ValidationError, json
+from msgspec import DecodeError, json
 
 from rota.model.resources import WHOLE_GPU_MILLI
 from rota.model.task import TaskSpec
@@ -55,7 +55,7 @@ def parse_mix(text: str) -> Mix:
     """The setting `mix`. Raises ValueError with what is wrong."""
     try:
         entries = json.decode(text, type=list[tuple[int, int, int, int, int, str]])
-    except ValidationError as error:
+    except DecodeError as error:
         raise ValueError(f"mix: {error}") from None
     mix: Mix = Counter()
     for tasks, cpu_milli, memory_mib, gpus, share_milli, models in entries:

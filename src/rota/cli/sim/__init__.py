@@ -1,0 +1,1 @@
+"""`rota sim`: experiments with the engine on recorded workloads."""
