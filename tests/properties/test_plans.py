@@ -72,3 +72,9 @@ def test_quotas_hold(situation: Situation) -> None:
 @given(situations(quotas=False))
 def test_nobody_is_overtaken_for_room(situation: Situation) -> None:
     assert list(placing.check_order(planned(situation))) == []
+
+
+@pytest.mark.covers("decide-8")
+@given(situations())
+def test_in_a_strict_queue_nobody_is_overtaken_at_all(situation: Situation) -> None:
+    assert list(placing.check_strict(planned(situation))) == []

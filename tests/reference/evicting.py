@@ -11,7 +11,7 @@ from rota.model.taints import Effect, bears_until_ms
 from tests.reference import quotas
 from tests.reference.case import Case, Step
 from tests.reference.gangs import can_start
-from tests.reference.world import Task, World, amounts
+from tests.reference.world import Task
 
 Complaints = Iterator[str]
 
@@ -78,17 +78,7 @@ def _spared_faults(case: Case, step: Step) -> Complaints:
         for back in combinations(gone, least):
             for task in back:
                 world.put(task)
-            if can_start(world, step.gang, len(step.placed)) and _within_quotas(case, world, step):
+            if can_start(world, step.gang, len(step.placed), case.policy):
                 yield f"{step.gang.record.job.id} evicts {victim}/{[task.rank for task in back]} in vain"
             for task in back:
                 world.lift(task)
-
-
-def _within_quotas(case: Case, world: World, step: Step) -> bool:
-    before = quotas.usage(world)
-    after = dict(before)
-    for task in step.placed:
-        for path in quotas.tenants(task.job.template):
-            for resource, amount in amounts(task.spec).items():
-                after[path, resource] = after.get((path, resource), 0) + amount
-    return not quotas.broken(case.policy, before, after)

@@ -9,6 +9,7 @@ from rota.model.job import JobRecord, TopologyMode, TopologyRule
 from rota.model.node import Node
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from rota.model.task import JobAffinity, Spread, TaskSpec
+from tests.reference.quotas import broken, usage
 from tests.reference.rules import Ask, device_choices, refusals, selects
 from tests.reference.world import Task, World, domain, free_devices
 
@@ -99,10 +100,11 @@ def hopeful(gang: GangAsk, of_its_own: bool) -> GangAsk:
     return replace(gang, asks=asks)
 
 
-def can_start(world: World, gang: GangAsk, needed: int | None = None) -> bool:
-    """Whether at least `needed` of its tasks find places, in any order, on any nodes and devices."""
+def can_start(world: World, gang: GangAsk, needed: int | None = None, quotas: Policy | None = None) -> bool:
+    """Whether at least `needed` of its tasks find places, in any order, on any nodes and devices,
+    within the quotas of the policy, if one is given."""
     held = [world.nodes[task.node] for task in world.of(gang.record.job.id)]
-    search = _Search(world.copy(), gang, gang.needed if needed is None else needed)
+    search = _Search(world.copy(), gang, gang.needed if needed is None else needed, quotas)
     return search.completes(held, [])
 
 
@@ -111,8 +113,10 @@ class _Search:
     world: World
     gang: GangAsk
     needed: int
+    quotas: Policy | None
 
     def __post_init__(self) -> None:
+        self._used = usage(self.world)
         self._failed: set[tuple[tuple[int, str, tuple[int, ...]], ...]] = set()
 
     def completes(self, held: list[Node], placed: list[Task]) -> bool:
@@ -126,12 +130,15 @@ class _Search:
             if not _may_still_lie_right(rules, [*held, node]):
                 continue
             self.world.put(task)
-            done = self.completes([*held, node], [*placed, task])
+            done = self._keeps_quotas() and self.completes([*held, node], [*placed, task])
             self.world.lift(task)
             if done:
                 return True
         self._failed.add(state)
         return False
+
+    def _keeps_quotas(self) -> bool:
+        return self.quotas is None or not broken(self.quotas, self._used, usage(self.world))
 
     def _next(self, placed: list[Task]) -> Iterator[tuple[Task, Node]]:
         """Every next step: the first task left of some group, on some node, on some devices."""

@@ -10,7 +10,7 @@ from tests.reference import quotas
 from tests.reference.case import Case, Step
 from tests.reference.gangs import can_start, lies_right, queue_of
 from tests.reference.rules import clash, price, refusals
-from tests.reference.waiting import NOT_ABOUT_NODES, quota_allows, share_queue
+from tests.reference.waiting import NOT_ABOUT_NODES, share_queue
 from tests.reference.world import Task, amounts, free, free_devices
 
 Complaints = Iterator[str]
@@ -118,8 +118,21 @@ def check_order(case: Case) -> Complaints:
             for other in behind:
                 for task in case.placed(other):
                     world.lift(task)
-            if behind and can_start(world, case.gangs[job]) and quota_allows(case, world, case.gangs[job]):
+            if behind and can_start(world, case.gangs[job], quotas=case.policy):
                 yield f"{job} waits for room that was given to {behind}"
+
+
+def check_strict(case: Case) -> Complaints:
+    """In a strict queue nobody starts behind somebody who can't."""
+    for entry in case.plan.waiting:
+        for job in entry.jobs:
+            key, scheduler = _order_key(case, job), case.scheduler(job)
+            is_strict = scheduler is not None and queue_of(case.jobs[job], scheduler).strict
+            if key is None or not is_strict or job in case.evictions or job in case.bindings:
+                continue
+            for other in case.bindings:
+                if share_queue(case, job, other) and (_order_key(case, other) or key) > key:
+                    yield f"{other} starts, though {job} is before it and can't"
 
 
 def _depends_on_others(case: Case, job: str) -> bool:

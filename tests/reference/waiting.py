@@ -47,7 +47,7 @@ def check_left_out(case: Case) -> Complaints:
     """Nobody waits who could start beside what the plan leaves, or by evicting whom it may."""
     for job, _ in _verdicts_about_nodes(case):
         gang, world = case.rest(job), case.world_of(job)
-        if can_start(world, gang) and quota_allows(case, world, gang):
+        if can_start(world, gang, quotas=case.policy):
             yield f"{job} could start"
         elif job not in case.bindings and _could_preempt(case, world, gang):
             yield f"{job} could start by preemption"

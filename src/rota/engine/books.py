@@ -45,8 +45,12 @@ class Books:
         return sum(self._counts(template, work, lambda answer: answer.with_reclaim)) >= work.needed
 
     def refusal(self, template: JobTemplate, work: Work) -> Reason | None:
-        """The quota that stands in the way of what is needed."""
-        if not self.quotas.any or self.allowed(template, work) is not None:
+        """The quota that stands in the way of what is needed; None: no quota does."""
+        if not self.quotas.any:
+            return None
+        if len(work.counts) > 1:
+            work = _placeable(work)
+        if self.allowed(template, work) is not None:
             return None
         return self.quotas.ask(template, _least_needed(work), 1).reason
 
@@ -68,6 +72,16 @@ class Books:
 
 def _smallest_first(work: Work) -> list[int]:
     return sorted(range(len(work.counts)), key=lambda group: (work.signatures[group].largest_share(), group))
+
+
+def _placeable(work: Work) -> Work:
+    """The work without the groups that no node takes now, if the others are enough."""
+    counts = tuple(
+        count if (signature.feasible_scores() >= 0).any() else 0
+        for signature, count in zip(work.signatures, work.counts, strict=True)
+    )
+    enough = sum(counts) >= work.needed
+    return Work(work.signatures, counts, work.needed, work.topology, work.placed_at) if enough else work
 
 
 def _least_needed(work: Work) -> Int64s:

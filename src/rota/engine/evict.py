@@ -60,6 +60,8 @@ class Evictor:
         """Running jobs that got more in this cycle, or whose partners started: nobody evicts them in
         the same breath."""
         self.evicted: set[tuple[JobId, int]] = set()
+        self._taken_back: set[str] = set()
+        """Names of the units that were last evicted because their tenants had borrowed."""
 
     def enter(self, scheduler: SchedulerPolicy) -> None:
         self._scheduler = scheduler
@@ -77,6 +79,7 @@ class Evictor:
         What was placed may be less than the work where a quota allows no more."""
         if not self._scheduler.preemption.enabled or not len(self._snapshot.running):
             return None
+        self._taken_back.clear()
         allowed = self._books.allowed(job.template, work)
         if allowed is None:
             return self._take_back(job, priority, work)
@@ -179,6 +182,7 @@ class Evictor:
             self._board.rollback(checkpoint)
             return None
         allowed, placed = done
+        self._taken_back.update(unit.name for unit in needed if not self._is_own(template, unit))
         return allowed, Preempted(placed.seats, needed + placed.victims)
 
     def _quota_holders(self, job: Job, priority: int, work: Work) -> list[Unit]:
@@ -237,12 +241,10 @@ class Evictor:
         return self.victims.running.tasks[unit.tasks[0]].job.template
 
     def cause_of(self, job: Job, priority: int, unit: Unit) -> EvictionCause:
-        """Preempted by a higher class, or else reclaimed for a quota."""
-        lower = unit.priority < priority and may_preempt(job.template, priority)
-        if not self._books.quotas.any or (lower and self._is_own(job.template, unit)):
-            return EvictionCause.PREEMPTED
-        within = self._books.quotas.borrows_any(self._template_of(unit))
-        return EvictionCause.RECLAIMED if within or not lower else EvictionCause.PREEMPTED
+        """Of a unit that the last room was made by: reclaimed for a quota, or preempted by class."""
+        by_class = unit.priority < priority and may_preempt(job.template, priority)
+        is_reclaimed = unit.name in self._taken_back or not by_class
+        return EvictionCause.RECLAIMED if is_reclaimed else EvictionCause.PREEMPTED
 
     def _borrows(self, task: int) -> bool:
         kind = int(self.victims.running.spec[task])

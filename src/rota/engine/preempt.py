@@ -9,7 +9,7 @@ that isn't needed after all is spared, the most valuable first.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -134,15 +134,17 @@ def _is_local(work: Work) -> bool:
 
 def _spare(chosen: list[Unit], victims: Victims) -> list[Unit]:
     """Puts back whoever still fits beside the placed job."""
-    evicted = []
-    lost_cores: set[int] = set()
+    evicted: list[Unit] = []
+    whole = {unit.job for unit in chosen if unit.is_core}
     for unit in sorted(chosen, key=Unit.value):
-        if unit.job not in lost_cores and victims.fits_back(unit):
+        if unit.is_core:
+            evicted += victims.put_back_enough([one for one in chosen if one.job == unit.job])
+        elif unit.job in whole:
+            continue
+        elif victims.fits_back(unit):
             victims.put_back(unit)
         else:
             evicted.append(unit)
-            if unit.is_core:
-                lost_cores.add(unit.job)
     return evicted
 
 
@@ -161,16 +163,35 @@ def _spare_by_trial(
         board.rollback(checkpoint)
         return None
     needed = sorted(chosen, key=Unit.value)
-    lost_cores: set[int] = set()
-    for unit in list(needed)[:_TRIALS]:
-        without = [other for other in needed if other is not unit]
-        if without and unit.job not in lost_cores and attempt(without) is not None:
-            needed = without
-        elif unit.is_core:
-            lost_cores.add(unit.job)
+    whole = {unit.job for unit in chosen if unit.is_core}
+    for unit in needed[:_TRIALS]:
+        if unit.is_core:
+            gang = [one for one in needed if one.job == unit.job]
+            needed = _without_enough(gang, needed, victims, attempt)
+        elif unit.job not in whole:
+            without = [other for other in needed if other is not unit]
+            if without and attempt(without) is not None:
+                needed = without
     seats = attempt(needed)
     assert seats is not None
     return Preempted(seats, needed)
+
+
+def _without_enough(
+    gang: list[Unit],
+    needed: list[Unit],
+    victims: Victims,
+    attempt: Callable[[list[Unit]], list[Seat] | None],
+) -> list[Unit]:
+    """Spares tasks of a gang, one by one, if enough of them can stay for it to go on."""
+    singles = victims.singles(gang)
+    left = [unit for unit in needed if unit not in gang] + singles
+    for single in singles:
+        without = [unit for unit in left if unit is not single]
+        if without and attempt(without) is not None:
+            left = without
+    kept = [single for single in singles if single not in left]
+    return left if len(kept) >= victims.running.min_running[gang[0].job] else needed
 
 
 def _cheapest_steps(

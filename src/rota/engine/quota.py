@@ -116,11 +116,6 @@ class Quotas:
         """Whether its tenant holds more than its own of anything that the task holds."""
         return any(account.borrowed and asked for account, asked in self._accounts(template, amounts))
 
-    def borrows_any(self, template: JobTemplate) -> bool:
-        """Whether its tenant holds more than its own of anything."""
-        accounts = (pool.get(_member(template, parent)) for (parent, _), pool in self._pools.items())
-        return any(account is not None and account.borrowed for account in accounts)
-
     def _asked(self, amounts: Int64s, resource: str) -> int:
         row = self._row.get(resource)
         return 0 if row is None else int(amounts[row])

@@ -106,6 +106,25 @@ class Victims:
             f"{first.job.id}/{first.placement.rank}",
         )
 
+    def singles(self, gang: list[Unit]) -> list[Unit]:
+        """The tasks of a gang, each by itself."""
+        tasks = sorted(task for unit in gang for task in unit.tasks)
+        return [self._unit((task,), is_core=False) for task in tasks]
+
+    def put_back_enough(self, gang: list[Unit]) -> list[Unit]:
+        """Of a gang that was taken away as a whole, puts back whoever fits, if those are enough for
+        it to go on. What stays away is the answer."""
+        singles = self.singles(gang)
+        kept = []
+        for single in singles:
+            if self.fits_back(single):
+                self.put_back(single)
+                kept.append(single)
+        if len(kept) >= self.running.min_running[gang[0].job]:
+            return [single for single in singles if single not in kept]
+        self.lift(task for single in kept for task in single.tasks)
+        return gang
+
     def counted_in(self, counters: Iterable[Counter]) -> Bools:
         """Tasks that are in any of these counters."""
         wanted = {id(counter) for counter in counters}

@@ -4,7 +4,7 @@ Pods arrive one by one at an empty cluster; each is placed at once, or dropped f
 That is one decision about a queue that is served first come, first served: what finds no room when its turn
 comes finds none later.
 
-Weng et al., "Beware of Fragmentation", USENIX ATC 2023, define it; docs/openb.md says it in full.
+Weng et al., "Beware of Fragmentation", USENIX ATC 2023, define it; docs/gpu-packing.md says it in full.
 """
 
 from __future__ import annotations

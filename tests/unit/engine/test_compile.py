@@ -23,7 +23,12 @@ class Compiling:
         self.snapshot = snapshot_of(cluster.records)
         self.queue = queue or QueuePolicy()
         self.compiler = Compiler(
-            self.snapshot, Board(self.snapshot), policy, NOW_MS, PLUGINS, OutsidePlugins(PLUGINS, self.snapshot)
+            self.snapshot,
+            Board(self.snapshot),
+            policy,
+            NOW_MS,
+            PLUGINS,
+            OutsidePlugins(PLUGINS, self.snapshot),
         )
         self.compiler.enter(policy.schedulers[0], self.queue)
 

@@ -378,7 +378,7 @@ class TestForAQuota:
         ("held", "priority", "cause"),
         [
             (4, "low", EvictionCause.PREEMPTED),
-            (6, "low", EvictionCause.RECLAIMED),
+            (6, "low", EvictionCause.PREEMPTED),
             (6, "high", EvictionCause.RECLAIMED),
         ],
     )

@@ -6,7 +6,7 @@ import pytest
 
 from rota.engine.idle import IdleCluster
 from rota.model.ids import JobId
-from rota.model.policy import Policy
+from rota.model.policy import Policy, QueuePolicy
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster
 from tests.words import NOW_MS, apart, lie, near, spread, tasks
@@ -16,13 +16,16 @@ pytestmark = pytest.mark.covers("why-1")
 PRESSURE = "node.kubernetes.io/memory-pressure:NoSchedule"
 
 
-def room(cluster: Cluster, **words: Any) -> int:
+def room(cluster: Cluster, queue: QueuePolicy | None = None, **words: Any) -> int:
     snapshot = snapshot_of(cluster.job("j", **words).records)
     policy = Policy()
     [lane] = [lane for lane in snapshot.waiting.lanes() if any(job.id == "j" for job in lane.view()[0])]
     scheduler = policy.schedulers[0]
     idle = IdleCluster(snapshot, policy, NOW_MS, PLUGINS)
-    return idle.room_for(lane.key, snapshot.jobs[JobId("j")].job, scheduler, scheduler.queues[0])
+    job, queue = snapshot.jobs[JobId("j")].job, queue or scheduler.queues[0]
+    found = idle.room_for(lane.key, job, scheduler, queue)
+    assert found == idle.room_for(lane.key, job, scheduler, queue), "asking must leave no trace"
+    return found
 
 
 NODES = Cluster().nodes("a1 a2", cpu=2, zone="a").nodes("b1 b2 b3", cpu=2, zone="b")
@@ -59,6 +62,29 @@ def test_nodes_that_are_down_and_conditions_that_pass_do_not_count() -> None:
         .node("pressed", cpu=2, taints=[PRESSURE])
     )
     assert room(cluster, cpu=1, tasks=99) == 6
+
+
+def test_a_condition_passes_whatever_its_value() -> None:
+    cluster = Cluster().node("n", cpu=2, taints=["node.kubernetes.io/not-ready=since-noon:NoExecute"])
+    assert room(cluster, cpu=1, tasks=2) == 2
+
+
+@pytest.mark.covers("decide-13")
+def test_the_pools_of_the_queue_count() -> None:
+    cluster = Cluster().node("m", cpu=2, pool="p").node("n", cpu=2, pool="q")
+    assert room(cluster, QueuePolicy(pools=("q",)), cpu=1, tasks=9) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"affinity": [near("rack", "app In db")]},
+        {"labels": {"x": "y"}, "spread": [spread("rack", "x In y")]},
+    ],
+)
+def test_nodes_without_the_label_will_never_do_whatever_company_comes(words: dict[str, Any]) -> None:
+    assert room(NODES, cpu=1, tasks=9, **words) == 0
+    assert room(NODES.node("r", cpu=2, labels={"rack": "1"}), cpu=1, tasks=9, **words) == 2
 
 
 def test_what_lasts_counts() -> None:

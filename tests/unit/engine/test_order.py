@@ -238,6 +238,12 @@ class TestFair:
             "q-eve-3",
         ]
 
+    def test_users_come_by_their_share_then_by_name_whatever_order_they_came_in(self) -> None:
+        cluster = self.NODE.running("r", on=["n"], cpu=2, template={"project": "p", "user": "eve"})
+        for user in ("zoe", "eve", "ada"):
+            cluster = owned(cluster, "p", user, f"{user}-1", f"{user}-2")
+        assert served_and_charged(*fair(cluster)) == ["ada-1", "zoe-1", "ada-2", "zoe-2", "eve-1", "eve-2"]
+
     def test_what_runs_counts(self) -> None:
         cluster = self.NODE.running("r", on=["n"], cpu=2, template={"project": "p"})
         cluster = owned(owned(cluster, "p", "u", "p1"), "q", "u", "q1", "q2", "q3")

@@ -143,6 +143,12 @@ class TestScore:
         custom = using(selection=Selection(Strategy.CUSTOM, "p"))
         assert planned(JOB, custom, p=self.RISING).places("j") == ["b"]
 
+    def test_beside_a_selection_the_others_keep_their_own_weights(self) -> None:
+        silent = plugin(score=fail)
+        custom = using(PluginConfig("q"), selection=Selection(Strategy.CUSTOM, "p"))
+        plan = planned(JOB, custom, p=self.RISING, q=silent)
+        assert (plan.places("j"), silent.asked) == (["b"], [])
+
     def test_a_selection_that_fails_leaves_the_choice_to_the_other_criteria(self) -> None:
         cluster = NODES.running("busy", on=["a"], cpu=1).job("j", cpu=1)
         plan = planned(cluster, using(selection=Selection(Strategy.CUSTOM, "p")), p=plugin(score=fail))

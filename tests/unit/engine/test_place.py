@@ -214,6 +214,13 @@ class TestTopology:
     def test_more_domains_than_there_are_is_nowhere(self) -> None:
         assert self.zones(ZONES, tasks=9, topology=[lie("zone", "count", 4)]) is None
 
+    def test_rules_that_bound_over_several_keys_hold_together(self) -> None:
+        rules = [lie("zone", "same"), lie("host", "count", 2)]
+        found = placed(ZONES.job("j", cpu=1, tasks=3, topology=rules))
+        assert found is not None
+        assert (len({name[0] for name in found}), len(set(found))) == (1, 2)
+        assert placed(ZONES.job("j", cpu=1, tasks=5, topology=rules)) is None
+
     def test_rules_over_several_keys_hold_together(self) -> None:
         rules = [lie("zone", "same"), lie("host", "different")]
         assert placed(ZONES.job("j", cpu=1, tasks=3, topology=rules)) == ["b1", "b2", "b3"]

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from rota.model.policy import Quota, TenantPolicy
+from rota.model.job import TopologyRule
+from rota.model.plan import EvictionCause
+from rota.model.policy import FairShare, Quota, Reclaim, TenantPolicy
 from rota.model.resources import HostPort
-from rota.model.verdict import Kind
+from rota.model.verdict import Code, Kind
 from tests.builders import Cluster, policy
 from tests.words import lie, near, spread, tasks
 
@@ -121,3 +124,52 @@ def test_a_quota_that_allows_the_small_tasks_of_a_gang_is_not_beyond_reach() -> 
     groups = [tasks(1, cpu=1), tasks(2, cpu=0.5)]
     cluster = Cluster().nodes("n1 n2", cpu=4).job("gang", groups=groups, min_available=2)
     assert cluster.plan(policy(tenants=tenants)).places("gang") == ["n1", "n2"]
+
+
+@pytest.mark.covers("prio-5", "why-1")
+def test_the_rest_of_a_gang_that_the_quota_keeps_back_says_so() -> None:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", 1000),)))
+    groups = [tasks(1, spec={"pools": ("nowhere",)}), tasks(2, cpu=1)]
+    cluster = Cluster().node("n1", cpu=4).job("gang", groups=groups, min_available=1)
+    plan = cluster.plan(policy(tenants=[tenant]))
+    assert plan.places("gang") == ["n1"]
+    assert Code.GANG not in plan.reasons("gang")
+
+
+@pytest.mark.covers("prio-3")
+def test_the_spare_task_of_a_gang_stays_when_the_preemptor_has_several_kinds_of_tasks() -> None:
+    cluster = (
+        Cluster()
+        .node("n4", extended={"licence": 1})
+        .node("n5")
+        .running(
+            "old",
+            on=["n4", "n5"],
+            groups=[tasks(1, extended={"licence": 1}), tasks(1)],
+            min_available=1,
+            priority="low",
+        )
+        .job("new", groups=[tasks(1, extended={"licence": 1}), tasks(1, cpu=2)], min_available=1)
+    )
+    assert cluster.plan().evicts("old") == ["n4"]
+
+
+@pytest.mark.covers("prio-1", "prio-5")
+def test_who_evicts_by_its_class_preempts_and_does_not_take_back() -> None:
+    tenant = TenantPolicy("p/ada", quota=Quota((("cpu", 3000),)))
+    rules = replace(policy(tenants=[tenant]), fair_share=FairShare(tenants=(tenant,), reclaim=Reclaim.NEVER))
+    cluster = (
+        Cluster()
+        .node("n4", cpu=4)
+        .running("old", on=["n4", "n4"], cpu=2, template={"project": "p", "user": "ada"})
+        .job("new", cpu=3, priority="critical")
+    )
+    assert {one.cause for one in cluster.plan(rules).plan.evictions} == {EvictionCause.PREEMPTED}
+
+
+@pytest.mark.covers("why-1")
+@pytest.mark.parametrize("rule", [lie("zone", "same"), lie("zone", "count", 2)])
+def test_no_domain_is_never_also_for_several_kinds_of_tasks(rule: TopologyRule) -> None:
+    groups = [tasks(1), tasks(2)]
+    cluster = Cluster().node("n").node("m", ready=False).job("gang", groups=groups, topology=[rule])
+    assert cluster.plan().waits("gang").kind is Kind.NEVER

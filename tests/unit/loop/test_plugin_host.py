@@ -18,6 +18,7 @@ from rota.model.plan import Plan
 from rota.model.policy import PluginConfig, Policy, SchedulerPolicy, Selection, Strategy
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
+from rota.plugins import NAMED
 from tests.unit.loop import plugins_for_tests as strangers
 
 CALL_LIMIT_S = 0.3
@@ -129,9 +130,20 @@ class TestFinding:
         module = "tests.unit.loop.imported_when_named"
         sys.modules.pop(module, None)
         host = PluginHost([point("named", "OnlyNamed"), EntryPoint("other", f"{module}:Other", GROUP)])
-        assert set(host.names) == {"named", "other"}
+        assert set(host.names) == {"named", "other", *NAMED}
         host.makers(policy(PluginConfig("named")))
         assert module not in sys.modules
+
+    def test_rotas_own_need_no_installation(self) -> None:
+        chosen = Selection(Strategy.CUSTOM, "gpu-packing")
+        made = PluginHost([]).makers(policy(PluginConfig("fgd"), selection=chosen))
+        assert made == {"fgd": NAMED["fgd"], "gpu-packing": NAMED["gpu-packing"]}
+
+    def test_nobody_takes_the_name_of_one_of_rotas_own(self) -> None:
+        host = PluginHost([point("fgd", "OnlyNamed")])
+        assert host.makers(policy(PluginConfig("fgd"))) == {"fgd": NAMED["fgd"]}
+        (installed,) = host.installed()
+        assert installed.fault == "Rota has a plugin of this name itself; give it another"
 
     def test_a_selection_names_a_plugin_too(self) -> None:
         chosen = Selection(Strategy.CUSTOM, "favourite")

@@ -8,6 +8,7 @@ newsvendor problem.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cache
 from math import erfc, exp, pi, sqrt
 
 import numpy as np
@@ -28,7 +29,9 @@ def _loss(z: float) -> float:
     return round(exp(-z * z / 2) / sqrt(2 * pi) + z * erfc(-z / sqrt(2)) / 2, 9)
 
 
-_LOSS = np.array([_loss(at / _STEPS - _REACH) for at in range(2 * _REACH * _STEPS + 1)])
+@cache
+def _losses() -> Floats:
+    return np.array([_loss(at / _STEPS - _REACH) for at in range(2 * _REACH * _STEPS + 1)])
 
 
 class Backing:
@@ -52,6 +55,7 @@ class Backing:
         short = self._mean * gpu_milli - free
         deviation = np.maximum(self._deviation * np.sqrt(np.maximum(gpu_milli, 0)), 1.0)
         z = short / deviation
-        at = np.clip((z + _REACH) * _STEPS, 0, len(_LOSS) - 1).astype(np.int64)
-        lacking = np.where(z > _REACH, short, deviation * _LOSS[at])
+        losses = _losses()
+        at = np.clip((z + _REACH) * _STEPS, 0, len(losses) - 1).astype(np.int64)
+        lacking = np.where(z > _REACH, short, deviation * losses[at])
         return np.where(gpu_milli > 0, lacking / self._mean, 0.0)
