@@ -1,15 +1,17 @@
-"""`rota plugins`: what is installed, and whether it can be used."""
+"""`rota plugins`: what a policy can name: plugins of Rota's own, and installed ones."""
 
 from __future__ import annotations
 
 from msgspec import Struct
 from rich.text import Text
 
+from rota import __version__
 from rota.cli.faults import prints_as_talk
 from rota.cli.output import Form, show, talk, write_document
 from rota.cli.tables import BAD, GOOD, new_table
 from rota.cli.wording import one_line
 from rota.loop.plugin_host import GROUP, InstalledPlugin, PluginHost
+from rota.plugins import NAMED
 
 
 class PluginEntry(Struct, frozen=True):
@@ -23,16 +25,18 @@ class PluginEntry(Struct, frozen=True):
 def plugins(form: Form) -> None:
     with prints_as_talk():
         installed = PluginHost().installed()
+    entries = [PluginEntry(name, "rota", __version__, True, "") for name in sorted(NAMED)]
+    entries += [_entry(one) for one in installed]
     if not form.is_table:
-        write_document([_entry(one) for one in installed], form)
-    elif installed:
-        table = new_table("plugin", "package", "version", "state")
-        for one in installed:
-            state = Text(one_line(one.fault), style=BAD) if one.fault else Text("usable", style=GOOD)
-            table.add_row(one.name, one.package, one.version, state)
-        show([table])
-    else:
-        talk(f"no plugins are installed; packages offer them by entry points of the group {GROUP}")
+        write_document(entries, form)
+        return
+    table = new_table("plugin", "package", "version", "state")
+    for one in entries:
+        state = Text(one_line(one.fault), style=BAD) if one.fault else Text("usable", style=GOOD)
+        table.add_row(one.name, one.package, one.version, state)
+    show([table])
+    if not installed:
+        talk(f"no others are installed; packages offer them by entry points of the group {GROUP}")
 
 
 def _entry(plugin: InstalledPlugin) -> PluginEntry:
