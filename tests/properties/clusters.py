@@ -37,6 +37,7 @@ from rota.model.resources import GpuRequest, HostPort, Resources
 from rota.model.selectors import NodeTerm, PreferredNodeTerm, Selector
 from rota.model.taints import Effect, Taint, Toleration
 from rota.model.task import CostGoal, JobAffinity, TaskSpec
+from rota.model.verdict import Code
 from tests.builders import ByName
 from tests.reference.gangs import gang_ask, lies_right
 from tests.reference.rules import device_choices, refusals
@@ -46,22 +47,53 @@ from tests.words import NOW_MS, apart, lie, near, node_term, spread, when
 GI = 1 << 30
 SECOND = 1000
 
+CAPACITIES = (
+    Resources(2000, 4 * GI),
+    Resources(4000, 8 * GI),
+    Resources(3000, 8 * GI, 100 * GI),
+    Resources(4000, 4 * GI, 100 * GI, 2),
+    Resources(2000, 8 * GI, 0, 3, (("licence", 2),)),
+    Resources(8000, 16 * GI),
+)
+
+NODE_LABELS = (
+    (("zone", "a"),),
+    (("zone", "b"),),
+    (("topology.kubernetes.io/zone", "a"),),
+    (("cores", "16"), ("zone", "b")),
+    (("cores", "x"), ("ssd", ""), ("zone", "c")),
+    (),
+)
+
 NODES: tuple[Mapping[str, Any], ...] = (
-    {"labels": (("zone", "a"),)},
-    {"labels": (("zone", "b"),)},
-    {"labels": (("topology.kubernetes.io/zone", "a"),)},
-    {"labels": (("cores", "16"), ("zone", "b"))},
-    {"labels": (("cores", "x"), ("ssd", ""), ("zone", "c"))},
     {"gpus": Gpus(1, "a100")},
     {"gpus": Gpus(2, "t4")},
     {"pool": "batch"},
     {"backend": "cloud", "price_micro_per_hour": 3_000_000},
     {"price_micro_per_hour": 1_000_000},
+    {"gpus": Gpus(2, "a100"), "pool": "batch"},
+    {"gpus": Gpus(4, "t4"), "price_micro_per_hour": 3_000_000},
     {"taints": (Taint("dedicated", Effect.NO_SCHEDULE, "ml"),)},
     {"taints": (Taint("busy", Effect.PREFER_NO_SCHEDULE),)},
     {"taints": (Taint("broken", Effect.NO_EXECUTE, "", NOW_MS - 60 * SECOND),)},
     {"taints": (Taint("node.kubernetes.io/not-ready", Effect.NO_SCHEDULE),)},
 )
+
+STATES: tuple[Mapping[str, Any], ...] = ({"ready": False}, {"cordoned": True}, {"load_milli": 500})
+
+REQUESTS = (
+    Resources(1000),
+    Resources(2000),
+    Resources(500, GI),
+    Resources(1000, 4 * GI),
+    Resources(3000, GI),
+    Resources(0, 2 * GI),
+    Resources(500, 0, 60 * GI),
+    Resources(1000, 0, 0, 0, (("licence", 1),)),
+    Resources(),
+)
+
+TASK_LABELS = ((), (("app", "web"),), (("app", "db"),))
 
 TASKS: tuple[Mapping[str, Any], ...] = (
     {"gpu": GpuRequest(1)},
@@ -125,6 +157,19 @@ JOBS: tuple[Mapping[str, Any], ...] = (
     {"max_cost_micro": 2_000_000, "time_limit_ms": 3600 * SECOND},
 )
 
+GANGS: tuple[tuple[tuple[int, ...], int | Percent | None], ...] = (
+    ((1,), None),
+    ((2,), None),
+    ((3,), None),
+    ((2,), 1),
+    ((3,), 2),
+    ((4,), Percent(50)),
+    ((1, 1), None),
+    ((1, 2), 2),
+    ((1, 1), 1),
+)
+"""Sizes of the groups, and how many tasks must start together."""
+
 AGES_MS = tuple(seconds * SECOND for seconds in (0, 60, 600, 1300, 3600))
 
 
@@ -148,88 +193,81 @@ def situation(records: str, policy: str) -> Situation:
     )
 
 
-def some(parts: Sequence[Mapping[str, Any]], most: int) -> st.SearchStrategy[dict[str, Any]]:
-    """Up to so many of these parts; where two set the same field, the later one does."""
-    chosen = st.lists(st.integers(0, len(parts) - 1), max_size=most)
-    return chosen.map(lambda numbers: {key: value for at in numbers for key, value in parts[at].items()})
+def often(parts: Sequence[Mapping[str, Any]], chance: float) -> st.SearchStrategy[Mapping[str, Any]]:
+    """One of these parts, at so much of a chance, else nothing."""
+    return st.integers(0, int(len(parts) / chance) - 1).map(lambda at: parts[-at] if at <= len(parts) else {})
 
 
 @st.composite
 def node_specs(draw: st.DrawFn) -> NodeSpec:
-    capacity = Resources(
-        draw(st.sampled_from((2000, 4000, 3000))),
-        draw(st.sampled_from((4, 8))) * GI,
-        draw(st.sampled_from((0, 100))) * GI,
-        draw(st.sampled_from((0, 0, 2))),
-        draw(st.sampled_from(((), (), (("licence", 2),)))),
-    )
-    return NodeSpec(capacity, **draw(some(NODES, 3)))
+    parts = {**draw(often(NODES, 0.3)), **draw(often(NODES, 0.2))}
+    return NodeSpec(draw(st.sampled_from(CAPACITIES)), labels=draw(st.sampled_from(NODE_LABELS)), **parts)
 
 
-def nodes() -> st.SearchStrategy[tuple[Node, ...]]:
-    states = st.sampled_from(({}, {}, {}, {}, {"ready": False}, {"cordoned": True}, {"load_milli": 500}))
-    one = st.builds(lambda spec, state: Node(NodeName(""), spec, **state), node_specs(), states)
-    return st.lists(one, max_size=6).map(
-        lambda found: tuple(replace(node, name=NodeName(f"n{at}")) for at, node in enumerate(found))
-    )
-
-
-def offers() -> st.SearchStrategy[tuple[Offer, ...]]:
-    one = st.builds(Offer, st.just(""), node_specs(), st.integers(1, 2), st.sampled_from((0, 60_000)))
-    return st.lists(one, max_size=1).map(
-        lambda found: tuple(replace(offer, name=f"offer{at}") for at, offer in enumerate(found))
+@st.composite
+def nodes(draw: st.DrawFn) -> tuple[Node, ...]:
+    # Small numbers come last: they are rare, and found all the same when an example is made simpler.
+    count = draw(st.sampled_from((3, 4, 5, 6, 2, 1, 0)))
+    return tuple(
+        Node(NodeName(f"n{at}"), draw(node_specs()), **draw(often(STATES, 0.15))) for at in range(count)
     )
 
 
 @st.composite
-def task_specs(draw: st.DrawFn) -> TaskSpec:
-    requests = Resources(
-        draw(st.sampled_from((1000, 500, 2000, 3000, 0))),
-        draw(st.sampled_from((0, 1, 4))) * GI,
-        draw(st.sampled_from((0, 0, 60))) * GI,
-        0,
-        draw(st.sampled_from(((), (), (), (("licence", 1),)))),
+def offers(draw: st.DrawFn) -> tuple[Offer, ...]:
+    limits = draw(st.sampled_from(((), (), (1,), (2,), (1, 2))))
+    return tuple(
+        Offer(f"offer{at}", draw(node_specs()), limit, at * 60_000) for at, limit in enumerate(limits)
     )
-    labels = draw(st.sampled_from(((), (("app", "web"),), (("app", "db"),))))
-    return TaskSpec(requests, labels=labels, **draw(some(TASKS, 2)))
 
 
 @st.composite
-def templates(draw: st.DrawFn) -> JobTemplate:
-    counts = draw(st.sampled_from(((1,), (1,), (2,), (3,), (4,), (1, 1), (1, 2))))
-    groups = tuple(TaskGroup(draw(task_specs()), count) for count in counts)
-    least: int | Percent | None = None
-    if sum(counts) > 1:
-        least = draw(st.sampled_from((None, 1, 2, Percent(50))))
-    priority = draw(st.sampled_from((*map(int, Priority), 500)))
-    return JobTemplate(groups, least, priority=priority, **draw(some(JOBS, 2)))
+def task_specs(draw: st.DrawFn, chance: float = 0.6) -> TaskSpec:
+    parts = {"labels": draw(st.sampled_from(TASK_LABELS)), **draw(often(TASKS, chance))}
+    if draw(st.integers(0, 3)) == 3:
+        parts |= draw(often(TASKS, 1))
+    return TaskSpec(draw(st.sampled_from(REQUESTS)), **parts)
 
 
-def jobs(prefix: str, most: int) -> st.SearchStrategy[list[Job]]:
+@st.composite
+def templates(draw: st.DrawFn, chance: float, priorities: Sequence[int]) -> JobTemplate:
+    counts, least = draw(st.sampled_from(GANGS))
+    groups = tuple(TaskGroup(draw(task_specs(chance)), count) for count in counts)
+    priority = draw(st.sampled_from(priorities))
+    parts = {**draw(often(JOBS, chance)), **draw(often(JOBS, chance / 3))}
+    return JobTemplate(groups, least, priority=priority, **parts)
+
+
+SINCE_THEN = {Code.TAINT, Code.PASSING_TAINT, Code.NODE_CORDONED, Code.NODE_NOT_READY}
+
+LOW = (Priority.LOW, Priority.BATCH, -1, Priority.MEDIUM, Priority.HIGH)
+ALL = (Priority.MEDIUM, Priority.HIGH, 500, Priority.CRITICAL, Priority.LOW, Priority.BATCH)
+
+
+@st.composite
+def jobs(
+    draw: st.DrawFn, prefix: str, counts: Sequence[int], chance: float, priorities: Sequence[int]
+) -> list[Job]:
     """Several; some of them equal, so that they are judged together."""
-    one = st.builds(
-        lambda template, age, retries: Job(JobId(""), template, NOW_MS - age, retries),
-        templates(),
-        st.sampled_from(AGES_MS),
-        st.sampled_from((0, 0, 3)),
-    )
-    several = st.builds(lambda job, count: [job] * count, one, st.sampled_from((1, 1, 1, 2, 3)))
-    return st.lists(several, max_size=most).map(
-        lambda found: [
-            replace(job, id=JobId(f"{prefix}{at}"))
-            for at, job in enumerate([job for equal in found for job in equal][:most])
-        ]
-    )
+    found: list[Job] = []
+    count = draw(st.sampled_from(counts))
+    while len(found) < count:
+        template, age_ms = draw(templates(chance, priorities)), draw(st.sampled_from(AGES_MS))
+        alike, retries = draw(st.sampled_from(((1, 0), (1, 0), (1, 3), (2, 0), (3, 0))))
+        for _ in range(alike):
+            job_id = JobId(f"{prefix}{len(found)}")
+            found.append(Job(job_id, template, NOW_MS - age_ms, retries))
+    return found
 
 
 @st.composite
 def clusters(draw: st.DrawFn, policy: Policy) -> ClusterRecords:
     cluster = ClusterRecords(draw(nodes()), draw(offers()))
-    running = _started(draw, cluster, policy, draw(jobs("r", 6)))
-    waiting = [JobRecord(job) for job in draw(jobs("w", 8))]
+    running = _started(draw, cluster, policy, draw(jobs("r", (6, 8, 4, 3, 2, 1, 0), 0.3, LOW)))
+    waiting = [JobRecord(job) for job in draw(jobs("w", (4, 5, 6, 7, 3, 2, 1, 0), 0.6, ALL))]
     everyone = [record.job.id for record in (*running, *waiting)]
     for at, record in enumerate(waiting):
-        tie = draw(st.sampled_from(("", "", "", "", "connect", "preempted")))
+        tie = draw(st.sampled_from(("", "", "", "", "", "", "", "", "connect", "preempted")))
         earlier = everyone[: len(running) + at]
         if tie and earlier:
             other = draw(st.sampled_from(earlier))
@@ -249,19 +287,18 @@ def _started(
     world = World(cluster.nodes, (), ())
     running = []
     for job in candidates:
-        first, since = draw(st.integers(0, 5)), draw(st.sampled_from((3600, 600, 10)))
+        first, since_s = draw(st.integers(0, 5)), draw(st.sampled_from((3600, 600, 10)))
+        is_broken, done = draw(st.sampled_from(((False, ()), (False, ()), (True, ()), (False, (0,)))))
         placed = _seats(world, policy, job, first)
         lies = lies_right(job.template.topology, [world.nodes[task.node] for task in placed])
-        if not lies or len(placed) < min(job.template.min_count, draw(st.sampled_from((9, 9, 1)))):
-            for task in placed:
-                world.lift(task)
-            continue
-        done = () if job.template.topology else draw(st.sampled_from(((), (), (0,))))
-        kept = [task for task in placed if task.rank not in done]
+        enough = len(placed) >= (1 if is_broken else job.template.min_count)
+        kept = [
+            task for task in placed if lies and enough and (job.template.topology or task.rank not in done)
+        ]
         for task in placed:
             if task not in kept:
                 world.lift(task)
-        started_ms = max(NOW_MS - since * SECOND, job.submitted_ms)
+        started_ms = max(NOW_MS - since_s * SECOND, job.submitted_ms)
         placements = tuple(Placement(t.rank, NodeName(t.node), started_ms, t.devices) for t in kept)
         if placements:
             running.append(JobRecord(job, placements, done))
@@ -278,7 +315,8 @@ def _seats(world: World, policy: Policy, job: Job, first: int) -> list[Task]:
         ask = gang.asks[group]
         for rank in ranks:
             for node in order:
-                if not refusals(world, ask, node):
+                # What runs may have started before the node was tainted, cordoned or down.
+                if {code for code, _ in refusals(world, ask, node)} <= SINCE_THEN:
                     devices = device_choices(free_devices(world, node), ask.spec.gpu)[0]
                     task = Task(record.job, rank, node.name, devices)
                     world.put(task)
@@ -290,10 +328,11 @@ def _seats(world: World, policy: Policy, job: Job, first: int) -> list[Task]:
 # -- policies
 
 QUOTAS = (
-    Quota((("cpu", 2000),)),
-    Quota((("cpu", 3000), ("memory", 8 * GI)), lendable=(("cpu", 1000),)),
-    Quota((("cpu", 1000),), borrowable=(("cpu", 1000),)),
+    Quota((("cpu", 4000),)),
+    Quota((("cpu", 6000), ("memory", 16 * GI)), lendable=(("cpu", 2000),)),
+    Quota((("cpu", 2000),), borrowable=(("cpu", 3000),)),
     Quota((("gpu", 1000),)),
+    Quota((("cpu", 1000), ("memory", 2 * GI))),
 )
 
 
@@ -314,7 +353,7 @@ def schedulers(draw: st.DrawFn, name: str = "rota", namespaces: tuple[str, ...] 
     queue = QueuePolicy(
         strategy=draw(st.sampled_from((QueueStrategy.PRIORITY, QueueStrategy.FIFO, QueueStrategy.FAIR))),
         tenant_key=draw(st.sampled_from(TenantKey)),
-        strict=draw(st.sampled_from((False, False, False, True))),
+        strict=draw(st.integers(0, 9)) == 9,
     )
     queues = (
         queue,
@@ -348,7 +387,7 @@ def policies(draw: st.DrawFn, quotas: bool | None = None) -> Policy:
     found = [draw(schedulers("rota", ("default",) if several else ()))]
     if several:
         found.append(draw(schedulers("second")))
-    with_quotas = draw(st.booleans()) if quotas is None else quotas
+    with_quotas = draw(st.integers(0, 2)) == 2 if quotas is None else quotas
     share = FairShare(tenants=draw(tenants(with_quotas)), reclaim=draw(st.sampled_from(Reclaim)))
     defaults = draw(st.sampled_from((Defaults(), DEFAULTS)))
     return Policy(tuple(found), share, defaults)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 
 from rota.model.cluster import ClusterRecords
 from rota.model.job import JobRecord, Priority
@@ -140,8 +141,9 @@ class Case:
         return self.waiting_priority(job) >= Priority.MEDIUM
 
     def _partners(self, job: str) -> set[str]:
-        """Whom the job, or one that starts in this plan, runs along with."""
-        return {self.jobs[one].job.template.connect_to for one in (job, *self.bindings)}
+        """Whom the job, or one that this plan starts before it, runs along with."""
+        before = takewhile(lambda other: other != job, self.bindings)
+        return {self.jobs[one].job.template.connect_to for one in (job, *before)}
 
     def may_evict(self, job: str, task: Task, whatever_priority: bool = False) -> bool:
         """Whether the job may have this running task evicted (its gang's rules apart)."""

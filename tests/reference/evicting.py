@@ -25,6 +25,10 @@ def check_evictions(case: Case) -> Complaints:
             yield from _taint_faults(case, task)
         elif eviction.preemptor not in case.bindings:
             yield f"{eviction.job} is evicted for {eviction.preemptor}, which doesn't start"
+    for task in case.before.tasks():
+        gone = {eviction.rank for eviction in case.evictions.get(task.job.id, ())}
+        if _is_driven_out(case, task) and task.rank not in gone:
+            yield f"{task.job.id}/{task.rank} stays on {task.node}, though a taint drives it out"
     for job, evictions in case.evictions.items():
         ranks = [eviction.rank for eviction in evictions]
         if len(set(ranks)) < len(ranks):
@@ -40,12 +44,16 @@ def check_evictions(case: Case) -> Complaints:
 
 def _taint_faults(case: Case, task: Task) -> Complaints:
     """Somebody of its gang must have been driven out."""
-    for member in case.before.of(task.job.id):
-        for taint in case.before.nodes[member.node].spec.taints:
-            until = bears_until_ms(taint, member.spec.tolerations)
-            if taint.effect is Effect.NO_EXECUTE and until is not None and until <= case.now_ms:
-                return
-    yield f"no taint drives {task.job.id}/{task.rank} out"
+    if not any(_is_driven_out(case, member) for member in case.before.of(task.job.id)):
+        yield f"no taint drives {task.job.id}/{task.rank} out"
+
+
+def _is_driven_out(case: Case, task: Task) -> bool:
+    return any(
+        taint.effect is Effect.NO_EXECUTE and until is not None and until <= case.now_ms
+        for taint in case.before.nodes[task.node].spec.taints
+        for until in [bears_until_ms(taint, task.spec.tolerations)]
+    )
 
 
 def _victim_faults(case: Case, step: Step) -> Complaints:

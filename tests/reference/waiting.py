@@ -11,7 +11,7 @@ from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
 from tests.reference import quotas
 from tests.reference.case import Case
 from tests.reference.gangs import GangAsk, can_start, hopeful, queue_of
-from tests.reference.rules import refusals
+from tests.reference.rules import Ask, refusals
 from tests.reference.world import World, amounts, capacity
 
 Complaints = Iterator[str]
@@ -108,8 +108,10 @@ def _is_true(case: Case, world: World, job: str, reason: Reason) -> bool:
             partner = case.jobs[job].job.template.connect_to
             return reason.subject == partner and not world.of(partner)
         case Code.QUOTA | Code.QUOTA_BEYOND:
-            base = world.idle() if reason.code is Code.QUOTA_BEYOND else world
-            return not quota_allows(case, base, case.rest(job))
+            gang = case.rest(job)
+            if reason.code is Code.QUOTA_BEYOND:
+                return not _quota_allows(case, world.idle(), hopeful(gang, of_its_own=True))
+            return not _quota_allows(case, world, gang)
         case Code.STRICT_QUEUE:
             waits = any(reason.subject in entry.jobs for entry in case.plan.waiting)
             return waits and share_queue(case, job, reason.subject) and _is_strict(case, job)
@@ -121,10 +123,13 @@ def _is_strict(case: Case, job: str) -> bool:
     return scheduler is not None and queue_of(case.jobs[job], scheduler).strict
 
 
-def quota_allows(case: Case, world: World, gang: GangAsk) -> bool:
-    """Whether some `needed` of its tasks may be had: those that ask for least, if they differ."""
+def _quota_allows(case: Case, world: World, gang: GangAsk) -> bool:
+    """Whether some `needed` of its tasks may be had. Tasks that no node takes don't matter, unless
+    that is all of them."""
     before = quotas.usage(world)
     ranks = [(group, rank) for group, some in enumerate(gang.ranks) for rank in some]
+    takes = {group for group, _ in ranks if _is_taken(world, gang.asks[group])}
+    ranks = [(group, rank) for group, rank in ranks if group in takes or not takes]
     for chosen in combinations(ranks, gang.needed):
         after = dict(before)
         for group, _ in chosen:
@@ -134,6 +139,10 @@ def quota_allows(case: Case, world: World, gang: GangAsk) -> bool:
         if not quotas.broken(case.policy, before, after):
             return True
     return False
+
+
+def _is_taken(world: World, ask: Ask) -> bool:
+    return any(not refusals(world, ask, node) for node in world.nodes.values())
 
 
 def _node_faults(world: World, gang: GangAsk, verdict: Verdict) -> Complaints:

@@ -65,6 +65,8 @@ class Quotas:
                     nominal if lendable is None else min(nominal, dict(lendable).get(resource, 0)),
                 )
                 self._pools.setdefault((path[:-1], resource), {})[path] = account
+        # In a fixed order, so that of two quotas that stand in the way the same one is named.
+        self._pools = dict(sorted(self._pools.items()))
         if self._pools:
             self._count_running(snapshot)
 

@@ -104,6 +104,15 @@ class TestBorrowing:
         bank = Bank(tenant("a", 4), tenant("b", 6), tenant("c", 2), a=1, b=2, c=7)
         assert [bank.ask(path).at_once for path in "abc"] == [2, 2, 2]
 
+    def test_what_is_not_named_may_be_neither_borrowed_nor_lent(self) -> None:
+        amounts = (("cpu", 4000), ("gpu", 1000))
+        only_cpu = (("cpu", 4000),)
+        shy = TenantPolicy("a", quota=Quota(amounts, borrowable=only_cpu, lendable=only_cpu))
+        other = TenantPolicy("b", quota=Quota(amounts))
+        assert Bank(shy, other).allowed("a", gpu=1) == (1, 1)
+        assert Bank(shy, other).allowed("b", gpu=1) == (1, 1)
+        assert Bank(shy, other).allowed("a", cpu=1) == (8, 8)
+
 
 class TestTakingBack:
     def test_ones_own_can_be_taken_back_when_others_hold_it(self) -> None:

@@ -173,3 +173,26 @@ def test_no_domain_is_never_also_for_several_kinds_of_tasks(rule: TopologyRule) 
     groups = [tasks(1), tasks(2)]
     cluster = Cluster().node("n").node("m", ready=False).job("gang", groups=groups, topology=[rule])
     assert cluster.plan().waits("gang").kind is Kind.NEVER
+
+
+@pytest.mark.covers("decide-4", "gang-2")
+def test_tasks_that_find_company_in_others_of_the_same_gang_start_along() -> None:
+    groups = [
+        tasks(1, memory="1Gi", labels=WEB, affinity=[near("zone", "app In web")]),
+        tasks(1, memory="1Gi", labels=WEB),
+    ]
+    cluster = (
+        Cluster()
+        .node("small", zone="a")
+        .node("large", zone="b", memory="8Gi")
+        .running("other", on=["small"], labels=WEB)
+        .job("gang", groups=groups, min_available=1)
+    )
+    assert cluster.plan().places("gang") == ["large", "large"]
+
+
+@pytest.mark.covers("decide-4", "gang-1")
+def test_company_of_the_same_gang_is_sought_where_the_others_can_follow() -> None:
+    groups = [tasks(1, affinity=[near("zone", "app In web")]), tasks(2, labels=WEB)]
+    cluster = Cluster().node("nowhere").offer("cloud", limit=2, zone="b").job("gang", groups=groups)
+    assert cluster.plan().places("gang")[0] in ("cloud#0", "cloud#1")

@@ -288,9 +288,17 @@ class TestAmounts:
     def test_memory_is_told_in_whole_mebibytes(self) -> None:
         cluster = Cluster().node("n", memory="1000k").job("j", memory="5Mi")
         assert of_kind(Change.RESOURCE, cluster) == []
-        cluster = Cluster().node("n", memory="2500k").job("j", memory="5Mi")
+        cluster = Cluster().node("n", memory="3500k").job("j", memory="5Mi")
         [remedy] = of_kind(Change.RESOURCE, cluster)
-        assert remedy.amount == 2 * MIB
+        assert remedy.amount == 3 * MIB
+
+    def test_of_groups_the_largest_part_of_a_gpu_is_cut_too(self) -> None:
+        parts = Cluster().node("n", gpus=1).job("j", groups=[tasks(1, gpu=0.2), tasks(1, gpu=0.9)])
+        [remedy] = [one for one in assert_true(parts) if one.change is Change.RESOURCE]
+        assert (remedy.subject, remedy.asked, remedy.amount) == ("gpu share", 900, 800)
+        whole = Cluster().node("n", gpus=3).job("j", groups=[tasks(1, gpu=1), tasks(1, gpu=3)])
+        [remedy] = [one for one in assert_true(whole) if one.change is Change.RESOURCE]
+        assert (remedy.subject, remedy.asked, remedy.amount) == ("gpu", 3000, 2000)
 
     def test_nothing_is_offered_that_would_not_be_enough(self) -> None:
         cluster = BUSY.job("j", cpu=2, memory="3Gi")

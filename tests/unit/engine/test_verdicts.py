@@ -282,6 +282,11 @@ class TestNeverOrNotNow:
         cluster = Cluster().node("n", gpus=2).running("r", on=["n"], gpu=1, devices=[[0]])
         assert self.kind(cluster.job("j", gpu=share, tasks=count)) is kind
 
+    @pytest.mark.parametrize(("count", "kind"), [(2, Kind.NOT_NOW), (3, Kind.NEVER)])
+    def test_a_gang_of_whole_gpus_is_counted_node_by_node(self, count: int, kind: Kind) -> None:
+        cluster = Cluster().nodes("m n", gpus=3).running("r", on=["m"], gpu=2, devices=[[0, 1]])
+        assert self.kind(cluster.job("j", gpu=2, tasks=count)) is kind
+
     def test_a_gang_whose_tasks_keep_apart_needs_as_many_hosts(self) -> None:
         words: dict[str, Any] = {"labels": {"app": "j"}, "affinity": [apart("host", "app In j")], "cpu": 2}
         busy = TWO.running("r", on=["m"], cpu=4)
