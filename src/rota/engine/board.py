@@ -95,6 +95,8 @@ class Board:
         """Nodes that have more room than they had before."""
         self.cursor = _last_started(snapshot)
         """The node that got the last task: where a round robin goes on."""
+        self.scratch = np.empty(len(self.nodes), dtype=np.int64)
+        """Where signatures add up their scores: one for all, since it stays in the cache."""
         self._ppm = self.nodes.ppm[list(rows.SHARED)]
         self._tasks_on_offers = np.zeros(len(self.nodes), dtype=np.int64)
         self._columns: dict[tuple[tuple[int, ...], int], ShareColumn] = {}

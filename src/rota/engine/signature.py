@@ -8,7 +8,7 @@ to be too full are struck from `_live` and come back only when the board says th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +82,8 @@ class Signature:
         weights = share_weights(self._strategy, scheduler.weights, self._judged)
         prefers_opened = board.has_offers and task.spec.cost_goal is not CostGoal.CHEAPEST
         self._column = board.column(weights, OPENED_BONUS if prefers_opened else 0)
-        self._taken = board.task_shares(task.demand)
-        self._step = np.tensordot(np.array(weights, dtype=np.int64), self._taken, axes=1)
+        taken = board.task_shares(task.demand)
+        self._step = np.tensordot(np.array(weights, dtype=np.int64), taken, axes=1)
         """What one more such task takes from the node's score."""
         self.static_mask = self._static_mask()
         self.footprint = topology.footprint(task.template.namespace, task.spec)
@@ -94,7 +94,6 @@ class Signature:
         self._static = self._static_scores()
         self._live = self._static.copy()
         self._freed_seen = board.freed.length
-        self._buffer = np.empty_like(self._live)
         self._plugin_scores_now: Int64s | None = None
         self._changed_seen = 0
         self.needs_turns = (
@@ -110,6 +109,11 @@ class Signature:
             or self._active
         )
         """Whether column and live scores are all there is to it."""
+
+    @cached_property
+    def _taken(self) -> Int64s:
+        """[shared row, node] what one such task takes; kept only by those who look at it."""
+        return self._board.task_shares(self.demand)
 
     # -- the best node
 
@@ -142,7 +146,7 @@ class Signature:
     def _scores(self, within: Bools | None) -> Int64s:
         """Scores as the board is now, of nodes that may turn out too full; a buffer to write on."""
         self._take_back_freed()
-        scores = np.add(self._column.values, self._live, out=self._buffer)
+        scores = np.add(self._column.values, self._live, out=self._board.scratch)
         if self._is_sum and within is None:
             return scores
         if self._strategy is Strategy.BALANCED:
