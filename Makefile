@@ -52,7 +52,7 @@ coverage-check: setup-run
 	@$(BIN)/python scripts/coverage_map.py --check
 
 .PHONY: bench bench-engine
-bench: bench-engine ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-openb ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 

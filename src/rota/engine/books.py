@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rota.engine.fairshare import Shares
@@ -12,7 +13,7 @@ from rota.engine.quota import QuotaAnswer, Quotas
 from rota.engine.work import Work
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
-from rota.model.verdict import Reason
+from rota.model.verdict import Code, Reason
 from rota.snapshot.state import Snapshot
 
 Int64s = NDArray[np.int64]
@@ -48,11 +49,16 @@ class Books:
         """The quota that stands in the way of what is needed; None: no quota does."""
         if not self.quotas.any:
             return None
-        if len(work.counts) > 1:
-            work = _placeable(work)
-        if self.allowed(template, work) is not None:
+        now = _placeable(work) if len(work.counts) > 1 else work
+        if self.allowed(template, now) is not None:
             return None
-        return self.quotas.ask(template, _least_needed(work), 1).reason
+        reason = self.quotas.ask(template, _least_needed(now), 1).reason
+        if reason is not None and reason.code is Code.QUOTA_BEYOND and now is not work:
+            # Groups that only wait for room may yet start in the place of these.
+            whole = self.quotas.ask(template, _least_needed(work), 1).reason
+            if whole is None or whole.code is not Code.QUOTA_BEYOND:
+                return replace(reason, code=Code.QUOTA)
+        return reason
 
     def _counts(self, template: JobTemplate, work: Work, of: Callable[[QuotaAnswer], int]) -> tuple[int, ...]:
         """Of each group, how many tasks may start. Groups that find room on nodes come first, and

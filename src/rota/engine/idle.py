@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rota.engine.board import Board
 from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import place
+from rota.engine.place import hardest_first, place
 from rota.engine.plugin import Concern, Plugins
 from rota.engine.search import search
 from rota.engine.topology import affinity_group
@@ -74,7 +74,8 @@ class IdleCluster:
         if len(counts) == 1 or self._lacks_domains(work, least):
             return True
         checkpoint = self._board.checkpoint()
-        found, is_sure = search(Work(work.signatures, counts, least, work.topology), self._board, None)
+        whole = Work(work.signatures, counts, least, work.topology)
+        found, is_sure = search(whole, self._board, None, hardest_first(whole))
         self._board.rollback(checkpoint)
         return found is None and is_sure
 

@@ -33,7 +33,7 @@ def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] |
                 return seats
             board.rollback(checkpoint)
         if len(work.counts) > 1 and not seeds:
-            found, _ = search(work, board, region)
+            found, _ = search(work, board, region, orders[0])
             if found is not None:
                 return found
     return None
@@ -45,7 +45,7 @@ _ORDERS = 6
 def _orders(work: Work) -> list[Sequence[int]]:
     """Orders of the groups to try, the most promising first: which of them leaves room for the
     others can't always be told."""
-    first = _hardest_first(work)
+    first = hardest_first(work)
     return [first] if len(first) == 1 else list(islice(permutations(first), _ORDERS))
 
 
@@ -170,7 +170,13 @@ def _place_groups(
         else:
             mask = _company_mask(signature, board, count, within) if len(work.counts) > 1 else within
             positions = place_equal(signature, board, count, mask)
+        left[group] -= len(positions)
         seats += [(group, position) for position in positions]
+    for group in order:
+        # Who found no company before may find it in those that were placed after it.
+        if left[group] and seats and work.signatures[group].domain_rules.near and not apart:
+            followers = place_equal(work.signatures[group], board, left[group], within)
+            seats += [(group, position) for position in followers]
     if len(seats) < work.needed:
         return None
     devices = board.devices_since(first_move)
@@ -208,7 +214,7 @@ def _place_seed(
     return False
 
 
-def _hardest_first(work: Work) -> list[int]:
+def hardest_first(work: Work) -> list[int]:
     """Tasks with few nodes to choose from before those with many, large ones before small ones,
     which still find room between them; but none before those of the job that it must be near to."""
     if len(work.signatures) == 1:

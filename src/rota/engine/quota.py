@@ -92,6 +92,8 @@ class Quotas:
             debt = sum(other.borrowed for key, other in pool.items() if key != path)
             own = account.nominal - account.used
             in_pool = max(own, 0) + lendable - debt - account.borrowed
+            # What it won't lend was never in the pool.
+            in_pool = max(in_pool, own - account.lendable)
             limit = own + (lendable if account.borrowable is None else account.borrowable)
             now = max(0, min(limit, in_pool)) // asked
             reclaimable = max(now, max(0, own) // asked)

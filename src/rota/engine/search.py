@@ -6,6 +6,7 @@ takes so many steps and no more: what was not found by then may still exist.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,11 +20,13 @@ Bools = NDArray[np.bool_]
 _STEPS = 400
 
 
-def search(work: Work, board: Board, within: Bools | None) -> tuple[list[Seat] | None, bool]:
-    """Places at least what is needed, on the board; or nothing. The second value says whether
-    nothing was left untried, so that None means that it can't be done."""
-    attempt = _Attempt(work, board, within, apart_rules(work, board.nodes))
-    found = attempt.place(work.needed, list(work.counts), 0, -1)
+def search(
+    work: Work, board: Board, within: Bools | None, order: Sequence[int]
+) -> tuple[list[Seat] | None, bool]:
+    """Places at least what is needed, on the board, groups in this order; or nothing. The second
+    value says whether nothing was left untried, so that None means that it can't be done."""
+    attempt = _Attempt(work, board, within, order, apart_rules(work, board.nodes))
+    found = attempt.place(work.needed, [work.counts[group] for group in order], 0, -1)
     return (attempt.seats if found else None), attempt.steps_left > 0
 
 
@@ -32,22 +35,24 @@ class _Attempt:
     work: Work
     board: Board
     within: Bools | None
+    order: Sequence[int]
     apart: list[Apart]
     seats: list[Seat] = field(default_factory=list)
     steps_left: int = _STEPS
 
-    def place(self, needed: int, left: list[int], group: int, after: int) -> bool:
-        """Places `needed` more tasks, of this group or later ones. Tasks of a group are equal, so
-        each goes to a node not before that of the one before it."""
+    def place(self, needed: int, left: list[int], turn: int, after: int) -> bool:
+        """Places `needed` more tasks, of the group whose turn it is or later ones. Tasks of a group
+        are equal, so each goes to a node not before that of the one before it."""
         if not needed:
             return True
-        if group == len(left) or sum(left[group:]) < needed:
+        if turn == len(left) or sum(left[turn:]) < needed:
             return False
-        return self._place_one_of(needed, left, group, after) or self.place(needed, left, group + 1, -1)
+        return self._place_one_of(needed, left, turn, after) or self.place(needed, left, turn + 1, -1)
 
-    def _place_one_of(self, needed: int, left: list[int], group: int, after: int) -> bool:
-        if not left[group]:
+    def _place_one_of(self, needed: int, left: list[int], turn: int, after: int) -> bool:
+        if not left[turn]:
             return False
+        group = self.order[turn]
         signature = self.work.signatures[group]
         for position in self._choices(group, after):
             if self.steps_left <= 0:
@@ -60,10 +65,10 @@ class _Attempt:
             for rule in self.apart:
                 rule.use(position)
             self.seats.append(Seat(group, position, devices))
-            left[group] -= 1
-            if self.place(needed - 1, left, group, position):
+            left[turn] -= 1
+            if self.place(needed - 1, left, turn, position):
                 return True
-            left[group] += 1
+            left[turn] += 1
             self.seats.pop()
             self.board.rollback(checkpoint)
             for rule, free in zip(self.apart, before, strict=True):

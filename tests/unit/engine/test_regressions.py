@@ -196,3 +196,16 @@ def test_company_of_the_same_gang_is_sought_where_the_others_can_follow() -> Non
     groups = [tasks(1, affinity=[near("zone", "app In web")]), tasks(2, labels=WEB)]
     cluster = Cluster().node("nowhere").offer("cloud", limit=2, zone="b").job("gang", groups=groups)
     assert cluster.plan().places("gang")[0] in ("cloud#0", "cloud#1")
+
+
+@pytest.mark.covers("prio-5", "why-1")
+def test_a_quota_is_not_beyond_reach_while_other_tasks_of_the_gang_only_wait_for_room() -> None:
+    tenant = TenantPolicy("q", quota=Quota((("gpu", 1000),)))
+    groups = [tasks(1, storage="60Gi"), tasks(1, gpu=2)]
+    cluster = (
+        Cluster()
+        .node("n", storage="100Gi", gpus=4)
+        .running("other", on=["n"], storage="60Gi")
+        .job("gang", groups=groups, min_available=1, template={"project": "q"})
+    )
+    assert cluster.plan(policy(tenants=[tenant])).waits("gang").kind is Kind.NOT_NOW

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from rota.engine.search import search
-from rota.engine.work import Apart, apart_rules
+from rota.engine.work import Apart, Bools, Seat, Work, apart_rules
 from tests.builders import Cluster
 from tests.unit.engine.workbench import Workbench, mask
 from tests.words import apart, lie, tasks
@@ -14,10 +14,15 @@ from tests.words import apart, lie, tasks
 pytestmark = pytest.mark.covers("gang-1")
 
 
+def in_order(work: Work, bench: Workbench, within: Bools | None = None) -> tuple[list[Seat] | None, bool]:
+    """The groups in the order in which they are written."""
+    return search(work, bench.board, within, range(len(work.counts)))
+
+
 def found(cluster: Cluster, *within: str) -> tuple[list[tuple[int, str]] | None, bool]:
     """(group, node) of each task, and whether nothing was left untried."""
     bench = Workbench(cluster)
-    seats, is_sure = search(bench.work("j"), bench.board, mask(bench, *within) if within else None)
+    seats, is_sure = in_order(bench.work("j"), bench, mask(bench, *within) if within else None)
     if seats is None:
         return None, is_sure
     return [(seat.group, bench.nodes.names[seat.position]) for seat in seats], is_sure
@@ -50,7 +55,7 @@ class TestFound:
 
     def test_devices_are_told(self) -> None:
         bench = Workbench(Cluster().node("a", gpus=3).job("j", groups=[tasks(1, gpu=2), tasks(1, gpu=0.5)]))
-        seats, _ = search(bench.work("j"), bench.board, None)
+        seats, _ = in_order(bench.work("j"), bench)
         assert seats is not None
         assert [seat.devices for seat in seats] == [(0, 1), (2,)]
 
@@ -66,7 +71,7 @@ class TestNotFound:
         bench = Workbench(job.job("k", cpu=1, affinity=[apart("host", "app In j")]))
         work = bench.work("j")
         before = bench.state()
-        assert search(work, bench.board, None) == (None, True)
+        assert in_order(work, bench) == (None, True)
         assert bench.state() == before
 
     def test_when_it_takes_too_long_it_says_so(self) -> None:
