@@ -296,6 +296,7 @@ class Cycle:
             self._bindings.append(Binding(job.id, 0, names[at[0]], at[1]))
             self._started.add(job.id)
             self._books.charge(job.template, signature.demand.take, 1)
+            self._spare_partner(job.template)
             return 1
         before = self._board.checkpoint()
         positions = place_equal(signature, self._board, run.length)
@@ -307,7 +308,13 @@ class Cycle:
         self._started.update([job.id for job in jobs])
         if jobs:
             self._books.charge(run.head.template, signature.demand.take, len(jobs))
+            self._spare_partner(run.head.template)
         return len(jobs)
+
+    def _spare_partner(self, template: JobTemplate) -> None:
+        """Nobody evicts a job in the same cycle in which its partner starts."""
+        if template.connect_to:
+            self._evictor.untouchable.add(JobId(template.connect_to))
 
     def _place_one(self, run: Run, work: Work) -> bool:
         if self._watch is not None and run.head.id == self._watch.job:
@@ -366,8 +373,7 @@ class Cycle:
         self._started.add(job.id)
         if key.placed:
             self._evictor.untouchable.add(job.id)
-        if job.template.connect_to:
-            self._evictor.untouchable.add(JobId(job.template.connect_to))
+        self._spare_partner(job.template)
         if len(seats) < work.total:
             self._in_part[job.id] = self._verdict_of_rest(run, work, seats)
 

@@ -29,6 +29,7 @@ from rota.snapshot.demand import Demand
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
+_FEW = 16
 _TRIALS = 256
 """How many victims are tried for sparing one by one where each try means placing the job anew."""
 
@@ -103,7 +104,11 @@ def _with_steps(
     victims.lift(task for unit in chosen for task in unit.tasks)
     seats = place(work, board, within)
     if seats is not None and _is_local(work):
-        return Preempted(seats, _spare(chosen, victims))
+        evicted = _spare(chosen, victims)
+        if not 1 < len(evicted) <= _FEW:
+            return Preempted(seats, evicted)
+        # The job might do with less in other places: worth a try while there are few to try.
+        chosen = evicted
     board.rollback(checkpoint)
     return None if seats is None else _spare_by_trial(work, board, victims, chosen, within)
 

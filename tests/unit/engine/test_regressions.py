@@ -209,3 +209,31 @@ def test_a_quota_is_not_beyond_reach_while_other_tasks_of_the_gang_only_wait_for
         .job("gang", groups=groups, min_available=1, template={"project": "q"})
     )
     assert cluster.plan(policy(tenants=[tenant])).waits("gang").kind is Kind.NOT_NOW
+
+
+@pytest.mark.covers("prio-3")
+def test_a_partner_of_a_job_that_just_started_is_not_evicted() -> None:
+    cluster = (
+        Cluster()
+        .node("n", cpu=4)
+        .running("partner", on=["n"], cpu=2, priority="low")
+        .job("friend", cpu=2, priority="high", template={"connect_to": "partner"})
+        .job("later", cpu=2)
+    )
+    plan = cluster.plan()
+    assert plan.places("friend") == ["n"]
+    assert plan.evicts() == []
+
+
+@pytest.mark.covers("prio-3")
+def test_who_was_chosen_first_stays_if_those_chosen_later_make_room_enough() -> None:
+    cluster = (
+        Cluster()
+        .nodes("n0 n4", cpu=2)
+        .node("n2", cpu=4, slots=2)
+        .running("gang", on=["n4", "n0"], cpu=2, priority="low")
+        .running("full", on=["n2"], cpu=2, template={"preemptible": False})
+        .running("small", on=["n2"], priority="low", started=-60)
+        .job("new", tasks=2, cpu=1, priority="high")
+    )
+    assert cluster.plan(policy("bin-packing")).evicts() == ["gang"]
