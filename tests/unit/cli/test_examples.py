@@ -66,6 +66,7 @@ def test_it_works_without_a_policy() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
 def test_the_demo() -> None:
     process = subprocess.run(
         [ROOT / "scripts" / "demo.sh"],

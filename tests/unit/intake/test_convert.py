@@ -209,6 +209,7 @@ _values = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(fields=st.dictionaries(st.sampled_from(Job.__struct_encode_fields__) | st.text(), _values))
 def test_anything_fits_or_is_refused_in_readable_words(fields: dict[str, object]) -> None:
     text = yaml.safe_dump(fields, allow_unicode=False)

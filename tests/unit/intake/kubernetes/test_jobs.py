@@ -139,6 +139,7 @@ class TestGangs:
         assert job.template.min_count == 3
 
 
+@pytest.mark.slow
 def test_all_jobs_together_are_bounded() -> None:
     error = refusal(
         batch_job("parallelism: 600000"),

@@ -90,6 +90,7 @@ class TestBaseline:
         assert any("quotas" in note.reason for note in baseline.notes)
 
 
+@pytest.mark.slow
 def test_large_scale_has_the_totals_of_its_readme() -> None:
     workload = read_data("kueue-large-scale.yaml")
     assert len(workload.jobs) == 50_000

@@ -34,6 +34,7 @@ def test_worth(tasks: dict[int, int], left: int, worth: int) -> None:
     assert worth_milli(tasks)[left] == worth
 
 
+@pytest.mark.slow
 @given(mixes)
 def test_more_is_never_worth_less_and_two_pieces_never_more_than_one(tasks: dict[int, int]) -> None:
     worth = worth_milli(tasks)
