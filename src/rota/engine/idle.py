@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rota.engine.board import Board
 from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import hardest_first, place
+from rota.engine.place import hardest_first, place, regions, rules_of
 from rota.engine.plugin import Concern, Plugins
 from rota.engine.search import search
 from rota.engine.topology import affinity_group
@@ -73,11 +73,15 @@ class IdleCluster:
         """Whether nothing was left untried. Only gangs of different tasks are hard to be sure of."""
         if len(counts) == 1 or self._lacks_domains(work, least):
             return True
-        checkpoint = self._board.checkpoint()
         whole = Work(work.signatures, counts, least, work.topology)
-        found, is_sure = search(whole, self._board, None, hardest_first(whole))
-        self._board.rollback(checkpoint)
-        return found is None and is_sure
+        order = hardest_first(whole)
+        checkpoint = self._board.checkpoint()
+        for region, _ in regions(whole, self._board, rules_of(whole), None):
+            found, is_sure = search(whole, self._board, region, order)
+            self._board.rollback(checkpoint)
+            if found is not None or not is_sure:
+                return False
+        return True
 
     def _lacks_domains(self, work: Work, least: int) -> bool:
         """Whether there are fewer domains than a topology rule asks for."""

@@ -26,7 +26,7 @@ def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] |
     """Places as many tasks as it can and at least the needed number; else nothing, and None."""
     checkpoint = board.checkpoint()
     orders = _orders(work)
-    for region, seeds in _regions(work, board, rules_of(work), within):
+    for region, seeds in regions(work, board, rules_of(work), within):
         for order in orders:
             seats = _place_groups(work, board, region, seeds, order)
             if seats is not None:
@@ -240,7 +240,7 @@ def _company(work: Work, group: int) -> set[int]:
     }
 
 
-def _regions(
+def regions(
     work: Work, board: Board, rules: Sequence[TopologyRule], within: Bools | None
 ) -> Iterator[tuple[Bools | None, list[Bools]]]:
     """The parts of the cluster to try, best first, and the domains that must each get a task."""
@@ -259,7 +259,7 @@ def _regions(
             if rule.mode is TopologyMode.COUNT
             else []
         )
-        for region, more in _regions(work, board, rest, mask):
+        for region, more in regions(work, board, rest, mask):
             yield region, seeds + more
 
 
