@@ -12,11 +12,13 @@ from msgspec.structs import replace
 from rota.model.cluster import ClusterRecords, TenantUsage
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate, TaskGroup
+from rota.model.plan import EvictionCause
 from rota.model.policy import (
     FairShare,
     Policy,
     QueuePolicy,
     QueueStrategy,
+    Quota,
     SchedulerPolicy,
     TenantKey,
     TenantPolicy,
@@ -114,3 +116,20 @@ def test_a_starved_tenant_is_served_first(running: int, slots: int, hours_used: 
     plan = plan_for(records, fair({}), NOW_MS)
     first = [binding.job.partition("/")[0] for binding in plan.bindings[: min(running, slots)]]
     assert first == ["starved"] * min(running, slots)
+
+
+@pytest.mark.covers("prio-5")
+@given(st.integers(1, 4), st.integers(1, 4), st.data())
+def test_what_a_tenant_lent_it_can_take_back(own: int, others: int, data: st.DataObject) -> None:
+    """A borrower that holds everything gives up as much as the owner asks for, and no more."""
+    wanted = data.draw(st.integers(1, own))
+    owner = TenantPolicy("owner", quota=Quota((("cpu", own * TASK_CPU_MILLI),)))
+    borrower = TenantPolicy("borrower", quota=Quota((("cpu", others * TASK_CPU_MILLI),)))
+    policy = replace(fair({}), fair_share=FairShare(tenants=(owner, borrower)))
+    cluster = Cluster().node("n", cpu=own + others)
+    for number in range(own + others):
+        cluster = cluster.running(f"b{number}", on=["n"], cpu=1, template={"project": "borrower"})
+    records = replace(cluster.records, jobs=(*cluster.records.jobs, *waiting("owner/one", wanted)))
+    plan = plan_for(records, policy, NOW_MS)
+    assert len(plan.bindings) == len(plan.evictions) == wanted
+    assert {one.cause for one in plan.evictions} == {EvictionCause.RECLAIMED}

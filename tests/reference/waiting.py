@@ -30,7 +30,7 @@ def check_reasons(case: Case) -> Complaints:
 
 
 def check_never(case: Case) -> Complaints:
-    """ "Never" is said of those, and only those, that wouldn't start even if nothing else ran."""
+    """Those, and only those, that wouldn't start even if nothing else ran are told "never"."""
     idle = case.after.idle()
     for job, verdict in _verdicts_about_nodes(case):
         if case.is_in_part(job):
@@ -124,13 +124,12 @@ def _is_strict(case: Case, job: str) -> bool:
 
 
 def _quota_allows(case: Case, world: World, gang: GangAsk) -> bool:
-    """Whether some `needed` of its tasks may be had. Tasks that no node takes don't matter, unless
-    that is all of them."""
+    """Whether some `needed` of its tasks may be had, of those that some node takes if these are
+    enough."""
     before = quotas.usage(world)
     ranks = [(group, rank) for group, some in enumerate(gang.ranks) for rank in some]
-    takes = {group for group, _ in ranks if _is_taken(world, gang.asks[group])}
-    ranks = [(group, rank) for group, rank in ranks if group in takes or not takes]
-    for chosen in combinations(ranks, gang.needed):
+    taken = [(group, rank) for group, rank in ranks if _is_taken(world, gang.asks[group])]
+    for chosen in combinations(taken if len(taken) >= gang.needed else ranks, gang.needed):
         after = dict(before)
         for group, _ in chosen:
             for path in quotas.tenants(gang.record.job.template):
@@ -218,7 +217,7 @@ def _could_preempt(case: Case, world: World, gang: GangAsk) -> bool:
         may_go = [task for task in members if case.may_evict(job, task)]
         keep = case.least(victim)
         if len(may_go) < len(members):
-            # The gang can't go as a whole; its last ranks can, if it has more than it needs.
+            # The gang can't go as a whole; at least its last ranks can, if it has more than it needs.
             spare = sorted(members, key=lambda task: task.rank)[keep:]
             may_go = [task for task in spare if task in may_go]
         for task in may_go:

@@ -231,7 +231,9 @@ class Cycle:
             events = refused.verdict.unblocked_by
             placed = len(self._bindings) > refused.placed_before
             freed = len(self._evictor.evictions) > refused.evicted_before
-            if (placed and Unblock.TASK_PLACED in events) or (freed and Unblock.TASK_ENDED in events):
+            # Who minds others may lack their company behind a first reason that says something else.
+            minds = Unblock.TASK_PLACED in events or _minds_others(lane.key.template)
+            if (placed and minds) or (freed and Unblock.TASK_ENDED in events):
                 found.append(lane)
         if found and queue.strict:
             # Nobody overtakes here either: all are asked again, in their order.
@@ -418,6 +420,10 @@ class Cycle:
         self._evictor.victims.lift(range(len(self.snapshot.running)))
         self._evictor.victims.alive[:] = False
         self._books = Books(without_jobs(self.snapshot), self._policy.fair_share, self._now_ms)
+
+
+def _minds_others(template: JobTemplate) -> bool:
+    return any(group.spec.job_affinity or group.spec.spread for group in template.groups)
 
 
 def queue_named(name: str, scheduler: SchedulerPolicy) -> QueuePolicy:

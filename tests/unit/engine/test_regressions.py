@@ -237,3 +237,17 @@ def test_who_was_chosen_first_stays_if_those_chosen_later_make_room_enough() -> 
         .job("new", tasks=2, cpu=1, priority="high")
     )
     assert cluster.plan(policy("bin-packing")).evicts() == ["gang"]
+
+
+@pytest.mark.covers("prio-1", "decide-4")
+def test_who_lacks_company_and_room_is_asked_again_when_company_comes() -> None:
+    cluster = (
+        Cluster()
+        .node("n", memory="8Gi")
+        .running("old", on=["n"], memory="8Gi", priority="low")
+        .job("urgent", memory="4Gi", priority="critical", affinity=[near("host", "app In web")])
+        .job("company", labels=WEB)
+    )
+    plan = cluster.plan()
+    assert plan.places("urgent") == ["n"]
+    assert plan.evicts() == ["old"]
