@@ -9,6 +9,7 @@ Times are seconds from now (`started=-600`: ten minutes ago); `words.py` says ho
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Sequence
 from typing import Any, Unpack
 
@@ -16,8 +17,9 @@ from msgspec.structs import replace
 
 from rota.engine import decide
 from rota.engine.plugin import NodeView, Plugin, Plugins, TaskView
+from rota.model.calendar import Maintenance, PlannedStart, QueueMode, QueueState, Reservation
 from rota.model.cluster import ClusterRecords, TenantUsage
-from rota.model.ids import NodeName
+from rota.model.ids import NodeName, QueueName
 from rota.model.job import JobRecord, Placement
 from rota.model.node import Node, Offer
 from rota.model.plan import Binding, Eviction, Plan
@@ -36,7 +38,8 @@ from rota.model.policy import (
 from rota.model.verdict import Code, Verdict
 from rota.plugins import FILTERS, SCORES
 from rota.snapshot import snapshot_of
-from tests.words import NOW_MS, JobWords, NodeWords, job, node_spec
+from rota.snapshot.state import RunTimes
+from tests.words import NOW_MS, Amounts, JobWords, NodeWords, job, node_spec, resources
 
 
 class ByName(Plugin):
@@ -52,8 +55,9 @@ PLUGINS = Plugins(FILTERS, SCORES, {ByName.name: ByName})
 
 
 class Cluster:
-    def __init__(self, records: ClusterRecords | None = None) -> None:
+    def __init__(self, records: ClusterRecords | None = None, run_times: RunTimes | None = None) -> None:
         self.records = records or ClusterRecords()
+        self.run_times = run_times
 
     def node(
         self,
@@ -107,13 +111,55 @@ class Cluster:
         usage = TenantUsage(path, NOW_MS + int(as_of * 1000), tuple(sorted(amounts.items())))
         return self._with(usage=(*self.records.usage, usage))
 
+    def maintenance(self, name: str, *, start: float, end: float, on: str = "") -> Cluster:
+        """Of these nodes, or of all."""
+        nodes = tuple(NodeName(node) for node in on.split())
+        window = Maintenance(name, *_period(start, end), nodes)
+        return self._announce(maintenance=(*self.records.calendar.maintenance, window))
+
+    def reservation(
+        self,
+        name: str,
+        *,
+        start: float,
+        end: float,
+        on: str,
+        tenants: Iterable[str] = ("default",),
+        gpus: int = 0,
+        **share: Unpack[Amounts],
+    ) -> Cluster:
+        """Of the whole nodes, or of a share of each."""
+        one = Reservation(
+            name,
+            *_period(start, end),
+            tuple(NodeName(node) for node in on.split()),
+            tuple(tenants),
+            resources(share) if share or gpus else None,
+            gpus,
+        )
+        return self._announce(reservations=(*self.records.calendar.reservations, one))
+
+    def queue(self, name: str, mode: str, *, since: float = 0, message: str = "") -> Cluster:
+        state = QueueState(QueueName(name), QueueMode(mode), NOW_MS + int(since * 1000), message)
+        others = tuple(one for one in self.records.calendar.queues if one.name != name)
+        return self._announce(queues=(*others, state))
+
+    def learnt(self, run_times: RunTimes) -> Cluster:
+        """How long jobs like these have run."""
+        return Cluster(self.records, run_times)
+
+    def _announce(self, **changes: Any) -> Cluster:
+        return self._with(calendar=replace(self.records.calendar, **changes))
+
     def plan(self, policy: Policy | None = None, *, now: float = 0, plugins: Plugins = PLUGINS) -> Planned:
         policy = policy or Policy()
         snapshot = snapshot_of(self.records, policy.defaults)
+        if self.run_times is not None:
+            snapshot = dataclasses.replace(snapshot, run_times=self.run_times)
         return Planned(decide(snapshot, policy, NOW_MS + int(now * 1000), plugins))
 
     def _with(self, **changes: Any) -> Cluster:
-        return Cluster(replace(self.records, **changes))
+        return Cluster(replace(self.records, **changes), self.run_times)
 
 
 class Planned:
@@ -145,11 +191,31 @@ class Planned:
     def reasons(self, name: str) -> set[Code]:
         return {refusal.reason.code for refusal in self.waits(name).refusals}
 
+    def start(self, name: str) -> float:
+        """When the calendar has the job start, in seconds from now."""
+        return (self._planned(name).start_ms - NOW_MS) / 1000
+
+    def starts(self) -> dict[str, float]:
+        return {one.job: (one.start_ms - NOW_MS) / 1000 for one in self.plan.starts}
+
+    def start_places(self, name: str) -> list[str]:
+        return [placement.node for placement in self._planned(name).placements]
+
+    def is_promised(self, name: str) -> bool:
+        return self._planned(name).promised
+
+    def _planned(self, name: str) -> PlannedStart:
+        return next(one for one in self.plan.starts if one.job == name)
+
     def waiting(self) -> list[str]:
         return sorted(job for waiting in self.plan.waiting for job in waiting.jobs)
 
     def _bindings(self, name: str) -> list[Binding]:
         return sorted((one for one in self.plan.bindings if one.job == name), key=_rank)
+
+
+def _period(start: float, end: float) -> tuple[int, int]:
+    return NOW_MS + int(start * 1000), NOW_MS + int(end * 1000)
 
 
 def _rank(entry: Binding | Eviction) -> int:

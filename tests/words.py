@@ -62,6 +62,13 @@ class JobWords(TaskWords, total=False):
     priority: str | int
     topology: Iterable[TopologyRule]
     submitted: float
+    limit: float
+    """Time limit in seconds."""
+    queue: str
+    reservation: str
+    after: float
+    before: float
+    """The period in which it is to start."""
     template: Mapping[str, Any]
     """Any other field of JobTemplate."""
     job: Mapping[str, Any]
@@ -126,8 +133,12 @@ def job(name: str, words: JobWords) -> Job:
     least = words.get("min_available")
     urgency = words.get("priority", 0)
     fields = dict(words.get("template", {}))
-    if "queue" in fields:
-        fields["queue"] = QueueName(fields["queue"])
+    if "limit" in words:
+        fields["time_limit_ms"] = int(words["limit"] * 1000)
+    if "reservation" in words:
+        fields["reservation"] = words["reservation"]
+    if "queue" in words or "queue" in fields:
+        fields["queue"] = QueueName(words.get("queue", fields.get("queue", "")))
     template = JobTemplate(
         groups=tuple(words.get("groups", ())) or (TaskGroup(task(words), words.get("tasks", 1)),),
         min_available=Percent(int(least.rstrip("%"))) if isinstance(least, str) else least,
@@ -136,7 +147,12 @@ def job(name: str, words: JobWords) -> Job:
         **fields,
     )
     submitted_ms = NOW_MS + int(words.get("submitted", 0) * 1000)
-    return Job(JobId(name), template, submitted_ms, **words.get("job", {}))
+    period: dict[str, Any] = {}
+    if "after" in words:
+        period["start_after_ms"] = NOW_MS + int(words["after"] * 1000)
+    if "before" in words:
+        period["start_before_ms"] = NOW_MS + int(words["before"] * 1000)
+    return Job(JobId(name), template, submitted_ms, **period, **words.get("job", {}))
 
 
 def pairs(labels: Mapping[str, str]) -> Labels:

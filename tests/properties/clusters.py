@@ -246,13 +246,13 @@ ALL = (Priority.MEDIUM, Priority.HIGH, 500, Priority.CRITICAL, Priority.LOW, Pri
 
 @st.composite
 def jobs(
-    draw: st.DrawFn, prefix: str, counts: Sequence[int], chance: float, priorities: Sequence[int]
+    draw: st.DrawFn, prefix: str, counts: Sequence[int], kinds: st.SearchStrategy[JobTemplate]
 ) -> list[Job]:
     """Several; some of them equal, so that they are judged together."""
     found: list[Job] = []
     count = draw(st.sampled_from(counts))
     while len(found) < count:
-        template, age_ms = draw(templates(chance, priorities)), draw(st.sampled_from(AGES_MS))
+        template, age_ms = draw(kinds), draw(st.sampled_from(AGES_MS))
         alike, retries = draw(st.sampled_from(((1, 0), (1, 0), (1, 3), (2, 0), (3, 0))))
         for _ in range(alike):
             job_id = JobId(f"{prefix}{len(found)}")
@@ -263,8 +263,8 @@ def jobs(
 @st.composite
 def clusters(draw: st.DrawFn, policy: Policy) -> ClusterRecords:
     cluster = ClusterRecords(draw(nodes()), draw(offers()))
-    running = _started(draw, cluster, policy, draw(jobs("r", (6, 8, 4, 3, 2, 1, 0), 0.3, LOW)))
-    waiting = [JobRecord(job) for job in draw(jobs("w", (4, 5, 6, 7, 3, 2, 1, 0), 0.6, ALL))]
+    running = _started(draw, cluster, policy, draw(jobs("r", (6, 8, 4, 3, 2, 1, 0), templates(0.3, LOW))))
+    waiting = [JobRecord(job) for job in draw(jobs("w", (4, 5, 6, 7, 3, 2, 1, 0), templates(0.6, ALL)))]
     everyone = [record.job.id for record in (*running, *waiting)]
     for at, record in enumerate(waiting):
         tie = draw(st.sampled_from(("", "", "", "", "", "", "", "", "connect", "preempted")))
@@ -377,7 +377,7 @@ def schedulers(draw: st.DrawFn, name: str = "rota", namespaces: tuple[str, ...] 
                 (Promotion(), Promotion(), Promotion(600 * SECOND), Promotion(600 * SECOND, 2, 0)),
             )
         ),
-        plugins,
+        plugins=plugins,
     )
 
 
@@ -403,3 +403,50 @@ DEFAULTS = Defaults(
 def situations(draw: st.DrawFn, quotas: bool | None = None) -> Situation:
     policy = draw(policies(quotas))
     return Situation(draw(clusters(policy)), policy)
+
+
+# -- where much has to go for what waits
+
+CROWDED_NODES = (
+    NodeSpec(Resources(2000, 4 * GI)),
+    NodeSpec(Resources(4000, 8 * GI), labels=(("zone", "a"),)),
+    NodeSpec(Resources(3000, 4 * GI), labels=(("zone", "b"),)),
+    NodeSpec(Resources(4000, 4 * GI), taints=(Taint("dedicated", Effect.NO_SCHEDULE, "ml"),)),
+    NodeSpec(Resources(2000, 8 * GI), taints=(Taint("broken", Effect.NO_EXECUTE, "", NOW_MS - 60 * SECOND),)),
+)
+
+ELASTIC = (((3,), 2), ((4,), 2), ((4,), 3), ((2,), 1), ((2, 2), 3), ((1, 2), 2), ((2,), None), ((1,), None))
+
+TIGHT_QUOTAS = (
+    Quota((("cpu", 1000),)),
+    Quota((("cpu", 3000), ("memory", 4 * GI))),
+    Quota((("memory", 6 * GI),), lendable=(("memory", 2 * GI),)),
+    Quota((("cpu", 2000),), borrowable=(("cpu", 1000),)),
+)
+
+
+@st.composite
+def small_gangs(draw: st.DrawFn, priorities: Sequence[int]) -> JobTemplate:
+    counts, least = draw(st.sampled_from(ELASTIC))
+    requests = st.sampled_from((Resources(1000), Resources(500, GI), Resources(0, 2 * GI), Resources()))
+    return JobTemplate(
+        tuple(TaskGroup(TaskSpec(draw(requests)), count) for count in counts),
+        least,
+        priority=draw(st.sampled_from(priorities)),
+        project=draw(st.sampled_from(("default", "p", "q"))),
+        topology=draw(st.sampled_from(((), (), (), (lie("zone", "same"),)))),
+    )
+
+
+@st.composite
+def crowded(draw: st.DrawFn) -> Situation:
+    """Elastic gangs on few nodes, under tight quotas."""
+    paths = draw(st.sets(st.sampled_from(("default", "p", "q")), min_size=1))
+    quotas = tuple(TenantPolicy(path, quota=draw(st.sampled_from(TIGHT_QUOTAS))) for path in sorted(paths))
+    share = FairShare(tenants=quotas, reclaim=draw(st.sampled_from(Reclaim)))
+    policy = Policy((draw(schedulers()),), share)
+    specs = draw(st.lists(st.sampled_from(CROWDED_NODES), min_size=1, max_size=4))
+    cluster = ClusterRecords(tuple(Node(NodeName(f"n{at}"), spec) for at, spec in enumerate(specs)))
+    running = _started(draw, cluster, policy, draw(jobs("r", (6, 8, 4, 2), small_gangs(LOW))))
+    waiting = [JobRecord(job) for job in draw(jobs("w", (3, 4, 2, 1), small_gangs(ALL)))]
+    return Situation(replace(cluster, jobs=(*running, *waiting)), policy)

@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 
 from rota.cli.output import talk
-from rota.cli.wording import count_text, one_line
+from rota.cli.quoting import one_line
+from rota.cli.wording import count_text
 from rota.model.plan import PluginFault
 
 

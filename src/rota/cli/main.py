@@ -17,6 +17,7 @@ from rota.cli.output import Form, ReaderLeft, talk, write, write_document
 EX_OK = 0
 EX_BAD_INPUT = 1
 EX_WAITING = 2
+EX_DIFFERENT = 2
 EX_BUG = 70
 """EX_SOFTWARE of sysexits.h."""
 EX_IO = 74
@@ -118,6 +119,34 @@ def openb(
     from rota.cli.sim.openb import openb
 
     openb(nodes, pods, arrivals, seed, policy, output)
+
+
+@app.command()
+def replay(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Where cycles were recorded (--record).")],
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            "--policy",
+            "-p",
+            metavar="FILE",
+            help="Decide by this policy, and show what would differ. [default: each cycle's own]",
+        ),
+    ] = None,
+    cycle: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Only this cycle, in detail.")
+    ] = None,
+    output: Output = Form.TABLE,
+) -> None:
+    """Decide recorded cycles again, and show every plan that differs.
+
+    Exits with 0 if all plans are equal, 2 if one differs, 1 on bad input or a damaged record.
+    """
+    from rota.cli.replay import command
+
+    outcome = command.replay(folder, policy, cycle, output)
+    codes = {command.Outcome.EQUAL: EX_OK, command.Outcome.DIFFERENT: EX_DIFFERENT}
+    raise typer.Exit(codes.get(outcome, EX_BAD_INPUT))
 
 
 @app.command()

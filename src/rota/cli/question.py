@@ -43,6 +43,7 @@ class Files:
 class Question:
     records: ClusterRecords
     moment: Moment
+    now_ms: int
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def read_question(files: Files) -> Question:
     moment = Moment(records, policy, now_ms, host)
     gc.freeze()
     gc.enable()
-    return Question(records, moment)
+    return Question(records, moment, now_ms)
 
 
 def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:

@@ -1,6 +1,7 @@
 """Words for what the engine says in data: reasons, remedies, causes, events, amounts.
 
-A text depends on its record alone, so that records which are equal read the same.
+A text depends on its record alone, and on how times are to be written, so that records which are equal read
+the same.
 """
 
 from __future__ import annotations
@@ -9,14 +10,16 @@ import re
 from collections.abc import Callable
 from math import ceil, floor
 
+from rota.cli.calendar_wording import CALENDAR_PASSING, CALENDAR_REASONS
+from rota.cli.quoting import one_line
+from rota.cli.times import TimeText, utc_text
 from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.job import Job, Priority
-from rota.model.plan import EvictionCause
+from rota.model.plan import Eviction, EvictionCause
 from rota.model.quantities import format_bytes, format_cpu, format_gpu, format_price
 from rota.model.task import TaskSpec
 from rota.model.verdict import Code, Kind, Reason, Unblock
 
-_LONGEST_QUOTE = 200
 _READABLE_LENGTH = 7
 _BINARY_UNITS = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
@@ -106,8 +109,10 @@ def _spec_text(spec: TaskSpec) -> str:
 # -- reasons
 
 
-def reason_text(reason: Reason) -> str:
-    return _REASONS[reason.code](reason)
+def reason_text(reason: Reason, when: TimeText = utc_text) -> str:
+    """`when`: how times are written in it; as in data, unless told otherwise."""
+    timed = CALENDAR_REASONS.get(reason.code)
+    return timed(reason, when) if timed else _REASONS[reason.code](reason)
 
 
 def _beyond_capacity(reason: Reason) -> str:
@@ -153,12 +158,6 @@ def _conditions(text: str) -> str:
 
 def _plugin(reason: Reason) -> str:
     return one_line(reason.detail) or "refused, without a word why"
-
-
-def one_line(text: str) -> str:
-    """A plugin's words, kept from breaking the table or steering the terminal."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return plain if len(plain) <= _LONGEST_QUOTE else f"{plain[: _LONGEST_QUOTE - 1]}…"
 
 
 def _topology(reason: Reason) -> str:
@@ -299,6 +298,7 @@ _CAUSES = {
     EvictionCause.PREEMPTED: "preempted",
     EvictionCause.RECLAIMED: "quota taken back",
     EvictionCause.TAINT: "NoExecute taint",
+    EvictionCause.MAINTENANCE: "maintenance",
 }
 _EVENTS = {
     Unblock.TASK_PLACED: "a task is placed",
@@ -321,12 +321,14 @@ def kind_text(kind: Kind) -> str:
     return _KINDS[kind]
 
 
-def cause_text(cause: EvictionCause) -> str:
-    return _CAUSES[cause]
+def cause_text(eviction: Eviction) -> str:
+    return _CAUSES[eviction.cause] + (", ends the job" if eviction.ends_job else "")
 
 
 def passing_text(reason: Reason) -> str:
     """Whether the reason can pass, and by what."""
+    if reason.code in CALENDAR_PASSING:
+        return CALENDAR_PASSING[reason.code]
     events = " or ".join(text for event, text in _EVENTS.items() if event in reason.unblocked_by)
     events = events.replace("changes or a node joins", "changes or joins")
     return f"until {events}" if reason.kind is Kind.NOT_NOW else f"never, unless {events}"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,12 +13,23 @@ from numpy.typing import NDArray
 from rota.engine.topology import Footprint
 from rota.snapshot import rows
 from rota.snapshot.demand import Demand
-from rota.snapshot.gpu import assign_devices, refresh_gpu_rows
+from rota.snapshot.gpu import assign_devices, refresh_all_gpu_rows, refresh_gpu_rows
 from rota.snapshot.nodes import NodeColumns
 from rota.snapshot.state import Snapshot
 
+Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Devices = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Room:
+    """Amounts of every node."""
+
+    free: Int64s
+    """[row, node]"""
+    gpu_free: Int32s
+    """[node, device]"""
 
 
 class PositionLog:
@@ -222,6 +236,36 @@ class Board:
         change = after.astype(np.int64) - before.astype(np.int64)
         for column in self._column_list:
             column.values[at] += change * column.opened_bonus
+
+    # -- as if there were less, or more
+
+    @contextmanager
+    def without(self, kept: Room | None) -> Iterator[None]:
+        """Hides amounts from whoever is placed meanwhile; negative ones show more than there is."""
+        if kept is None:
+            yield
+            return
+        self._hide(kept, 1)
+        try:
+            yield
+        finally:
+            self._hide(kept, -1)
+
+    def _hide(self, kept: Room, sign: int) -> None:
+        self.free -= sign * kept.free
+        # Nodes with more than there is now are rated by that; those with less are as good as they are.
+        shown = np.minimum(kept.free[list(rows.SHARED)], 0)
+        if shown.any():
+            moved = sign * (shown * self._ppm).astype(np.int64)
+            self.shares -= moved
+            for column in self._column_list:
+                column.values -= np.tensordot(np.array(column.weights, dtype=np.int64), moved, axes=1)
+        if self.gpu_free.size:
+            self.gpu_free -= sign * kept.gpu_free
+            refresh_all_gpu_rows(self.free, self.gpu_free)
+        positions = np.flatnonzero(kept.free.any(axis=0) | kept.gpu_free.any(axis=1))
+        self.changed.add_many(positions)
+        self.freed.add_many(positions)
 
     # -- trials
 

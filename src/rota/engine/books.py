@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import compress
 
 import numpy as np
 from msgspec.structs import replace
@@ -61,12 +62,27 @@ class Books:
         return reason
 
     def _counts(self, template: JobTemplate, work: Work, of: Callable[[QuotaAnswer], int]) -> tuple[int, ...]:
-        """Of each group, how many tasks may start. Groups that find room on nodes come first, and
-        of these the small ones: so as many as can be start."""
+        """Of each group, how many tasks may start, so that as many do as can: groups that find room
+        on nodes come first, and of these the small ones, by whichever limited resource lets most in."""
+        if len(work.counts) == 1:
+            return self._allotted(template, work, (0,), of)
+        hopeful = _hopeful(work)
+
+        def order(row: int) -> list[int]:
+            asked = [int(signature.demand.take[row]) for signature in work.signatures]
+            return sorted(range(len(asked)), key=lambda group: (not hopeful[group], asked[group]))
+
+        def let_in(counts: tuple[int, ...]) -> tuple[int, int]:
+            return sum(compress(counts, hopeful)), sum(counts)
+
+        ways = (self._allotted(template, work, order(row), of) for row in self.quotas.rows)
+        return max(ways, key=let_in, default=work.counts)
+
+    def _allotted(
+        self, template: JobTemplate, work: Work, order: Sequence[int], of: Callable[[QuotaAnswer], int]
+    ) -> tuple[int, ...]:
+        """How many tasks of each group may start, if the groups are served in this order."""
         counts = [0] * len(work.counts)
-        order = _smallest_first(work)
-        if len(order) > 1:
-            order.sort(key=lambda group: not (work.signatures[group].feasible_scores() >= 0).any())
         for group in order:
             take = work.signatures[group].demand.take
             counts[group] = min(work.counts[group], of(self.quotas.ask(template, take, work.counts[group])))
@@ -76,16 +92,14 @@ class Books:
         return tuple(counts)
 
 
-def _smallest_first(work: Work) -> list[int]:
-    return sorted(range(len(work.counts)), key=lambda group: (work.signatures[group].largest_share(), group))
+def _hopeful(work: Work) -> list[bool]:
+    """Of each group, whether any node takes a task of it now."""
+    return [bool((signature.feasible_scores() >= 0).any()) for signature in work.signatures]
 
 
 def _placeable(work: Work) -> Work:
     """The work without the groups that no node takes now, if the others are enough."""
-    counts = tuple(
-        count if (signature.feasible_scores() >= 0).any() else 0
-        for signature, count in zip(work.signatures, work.counts, strict=True)
-    )
+    counts = tuple(count * hope for count, hope in zip(work.counts, _hopeful(work), strict=True))
     enough = sum(counts) >= work.needed
     return Work(work.signatures, counts, work.needed, work.topology, work.placed_at) if enough else work
 

@@ -1,8 +1,8 @@
 """One pure function decides: `decide(snapshot, policy, now) -> Plan`.
 
-    order ──► place ──► (evict) ──► bind, evict, or wait with a verdict
-    who is    where:     whom to
-    next      filter,    evict
+    order ──► place ──► (evict) ──► (plan ahead) ──► bind, evict, or wait with a verdict
+    who is    where:     whom to     when and where         and a place in the calendar
+    next      filter,    evict       it will start
               score,
               gang
 
@@ -17,8 +17,12 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from rota.engine.board import Board
+from rota.engine.board import Board, Room
 from rota.engine.books import Books
+from rota.engine.calendar.ahead import Ahead
+from rota.engine.calendar.fitting import may_fit
+from rota.engine.calendar.gates import Gates
+from rota.engine.calendar.timeline import Held
 from rota.engine.compile import Compiler
 from rota.engine.evict import Evictor
 from rota.engine.idle import IdleCluster, without_jobs
@@ -30,7 +34,7 @@ from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, verdict_of
 from rota.engine.work import Seat, Work
 from rota.model.ids import JobId, NodeName
-from rota.model.job import Job, JobTemplate
+from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting
 from rota.model.policy import Policy, Promotion, QueuePolicy, QueueStrategy, SchedulerPolicy
 from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
@@ -46,13 +50,19 @@ def decide(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins) ->
 
 @dataclass(eq=False)
 class Refused:
-    """A lane from `cursor.at` on, why it waits, and what had happened by then."""
+    """A lane from `first` on, why it waits, and what had happened by then."""
 
     cursor: Cursor
+    first: int
     verdict: Verdict
     nodes: list[NodeRefusal]
     placed_before: int
     evicted_before: int
+    planned_before: int
+
+    @property
+    def jobs(self) -> list[Job]:
+        return self.cursor.jobs[self.first :]
 
 
 @dataclass(frozen=True)
@@ -109,6 +119,10 @@ class Cycle:
             self._compiler.footprint_of_running,
             self._promotion_of,
         )
+        self._ahead = Ahead(
+            snapshot, self._board, now_ms, self._compiler.footprint_of_running, self._evictor.evicted
+        )
+        self._gates = Gates(snapshot.calendar, now_ms)
         self._scheduler = SchedulerPolicy(name="")
         self._queue = QueuePolicy()
         self._cursors: dict[int, Cursor] = {}
@@ -125,7 +139,9 @@ class Cycle:
 
     def run(self) -> None:
         self._evictor.by_taints()
+        self._evictor.by_maintenance()
         queues = self._lanes_by_queue()
+        self._keep_promises(queues)
         for scheduler, queue, lanes in queues:
             self._enter(scheduler, queue)
             self._serve(lanes)
@@ -148,7 +164,7 @@ class Cycle:
         lost = self._evictor.lost
         waiting = [Waiting((job,), verdict) for job, verdict in (self._in_part | lost).items()]
         for refused in self._refused.values():
-            jobs = (job.id for job in refused.cursor.jobs[refused.cursor.at :])
+            jobs = (job.id for job in refused.jobs)
             waiting.append(Waiting(tuple(job for job in jobs if job not in lost), refused.verdict))
         waiting = sorted((entry for entry in waiting if entry.jobs), key=lambda entry: entry.jobs[0])
         return Plan(
@@ -156,12 +172,13 @@ class Cycle:
             tuple(self._evictor.evictions),
             tuple(waiting),
             tuple(self._outside.faults),
+            self._ahead.starts(lost),
         )
 
     def refusal_of(self, job_id: JobId) -> Refused | None:
         """Why a job waits that wasn't evicted in this cycle."""
         for refused in self._refused.values():
-            if any(job.id == job_id for job in refused.cursor.jobs[refused.cursor.at :]):
+            if any(job.id == job_id for job in refused.jobs):
                 return refused
         return None
 
@@ -195,22 +212,34 @@ class Cycle:
     def _serve(self, lanes: Iterable[Lane]) -> None:
         order = order_of([self._cursor(lane) for lane in lanes], self._queue, self._books.shares)
         while (run := order.next()) is not None:
-            served = self._place_run(run)
+            served = 0 if self._is_refused(run) else self._place_run(run)
             if served:
                 order.served(run, served)
                 continue
-            order.drop(run)
+            first = run.head
+            if self._plan_ahead(run):
+                order.served(run, 1)
+            else:
+                order.drop(run)
             if self._queue.strict:
-                self._hold_behind(run.head, order)
+                self._hold_behind(first, order)
+
+    def _is_refused(self, run: Run) -> bool:
+        """Whether one just like it was refused before, and nobody has made room since."""
+        refused = self._refused.get(run.cursor.lane.number)
+        return refused is not None and refused.evicted_before == len(self._evictor.evictions)
 
     def _cursor(self, lane: Lane) -> Cursor:
         """How far this cycle has come in a lane; kept, since a lane may be asked again."""
         cursor = self._cursors.get(lane.number)
         if cursor is None:
-            by_priority = self._queue.strategy is not QueueStrategy.FIFO
+            by_priority = not (self._queue.strategy is QueueStrategy.FIFO or self._queue.interactive)
             jobs, start = lane.view()
+            size = 0
+            if self._queue.strategy is QueueStrategy.SMALLEST and not self._queue.interactive:
+                size = self._ahead.size_of(lane.key.template, self._queue)
             cursor = self._cursors[lane.number] = Cursor(
-                lane, jobs, start, self._now_ms, self._scheduler.promotion, by_priority
+                lane, jobs, start, self._now_ms, self._scheduler.promotion, by_priority, size
             )
         return cursor
 
@@ -218,32 +247,47 @@ class Cycle:
         """Nobody overtakes in a strict queue: everyone behind the first that can't start waits."""
         verdict = _verdict_of(Reason(Code.STRICT_QUEUE, first.id))
         while (run := order.next()) is not None:
-            self._refuse(run.cursor, verdict)
-            order.drop(run)
+            if not self._is_refused(run):
+                self._refuse(run.cursor, verdict)
+            if self._plan_ahead(run):
+                order.served(run, 1)
+            else:
+                order.drop(run)
 
     def _unblocked(self, lanes: list[Lane], queue: QueuePolicy) -> list[Lane]:
         """Lanes that were refused before something happened that could let them start."""
         found = []
         for lane in lanes:
             refused = self._refused.get(lane.number)
-            if refused is None or refused.cursor.exhausted:
+            if refused is None or not refused.jobs:
                 continue
             events = refused.verdict.unblocked_by
             placed = len(self._bindings) > refused.placed_before
             freed = len(self._evictor.evictions) > refused.evicted_before
             # Who minds others may lack their company behind a first reason that says something else.
             minds = Unblock.TASK_PLACED in events or _minds_others(lane.key.template)
-            if (placed and minds) or (freed and Unblock.TASK_ENDED in events):
+            partner_planned = (
+                self._ahead.given > refused.planned_before
+                and self._ahead.start_of(JobId(lane.key.template.connect_to)) is not None
+                and self._ahead.start_of(refused.jobs[0].id) is None
+            )
+            if (placed and minds) or (freed and Unblock.TASK_ENDED in events) or partner_planned:
                 found.append(lane)
         if found and queue.strict:
             # Nobody overtakes here either: all are asked again, in their order.
-            return [lane for lane in lanes if not self._cursor(lane).exhausted]
+            found = [lane for lane in lanes if lane.number in self._refused]
+        for lane in found:
+            refused = self._refused.pop(lane.number)
+            self._ahead.withdraw(refused.jobs, queue)
+            refused.cursor.at = refused.first
         return found
 
     # -- placing
 
     def _place_run(self, run: Run) -> int:
         """Places jobs of the run, and says how many. None placed: the refusal is on record."""
+        if self._gates.takes_one_by_one(self._queue.name):
+            run = Run(run.cursor, 1)
         job, lane = run.head, run.cursor.lane
         self._outside.current = job.id
         reason = self._not_yet(job)
@@ -251,12 +295,16 @@ class Cycle:
             self._refuse(run.cursor, _verdict_of(reason))
             return 0
         work = self._compiler.work(lane, job)
-        if work.is_single and not self._has_quotas and not (self._watch and self._is_watched(run)):
-            placed = self._place_singles(run, work.signatures[0])
+        kept = self._ahead.kept_back(job.template, self._queue)
+        if kept is None:
+            placed = self._place_in_run(run, work)
         else:
-            placed = int(self._place_one(run, work))
+            placed = self._place_beside(kept, run, work)
         if placed or self._place_by_evicting(run, work):
             return max(placed, 1)
+        if kept is not None and (reason := self._in_the_way(job, work)):
+            self._refuse(run.cursor, _verdict_of(reason))
+            return 0
 
         def room_when_idle() -> int:
             if self._idle is None:
@@ -270,10 +318,24 @@ class Cycle:
         self._refuse(run.cursor, verdict, nodes)
         return 0
 
+    def _place_beside(self, kept: Room, run: Run, work: Work) -> int:
+        """Places jobs of the run in what is left beside something that must be left alone."""
+        if not may_fit(work, self._board.free - kept.free):
+            return 0
+        with self._board.without(kept):
+            return self._place_in_run(run, work)
+
+    def _place_in_run(self, run: Run, work: Work) -> int:
+        if work.is_single and not self._has_quotas and not (self._watch and self._is_watched(run)):
+            return self._place_singles(run, work.signatures[0])
+        return int(self._place_one(run, work))
+
     def _not_yet(self, job: Job) -> Reason | None:
         """What keeps the job back whatever room there is."""
         if job.id in self._evictor.lost:
             return Reason(Code.PREEMPTED)
+        if closed := self._gates.closed_to(job):
+            return closed
         partner = job.template.connect_to
         return Reason(Code.PARTNER, partner) if partner and not self._is_placed(JobId(partner)) else None
 
@@ -296,6 +358,7 @@ class Cycle:
                 return 0
             job = run.head
             self._bindings.append(Binding(job.id, 0, names[at[0]], at[1]))
+            self._ahead.started(job.template, [Held(at[0], signature.demand, at[1])])
             self._started.add(job.id)
             self._books.charge(job.template, signature.demand.take, 1)
             self._spare_partner(job.template)
@@ -309,6 +372,7 @@ class Cycle:
         ]
         self._started.update([job.id for job in jobs])
         if jobs:
+            self._ahead.started_many(run.head.template, signature.demand, positions, devices)
             self._books.charge(run.head.template, signature.demand.take, len(jobs))
             self._spare_partner(run.head.template)
         return len(jobs)
@@ -340,13 +404,17 @@ class Cycle:
         return verdict_of(rest, self._board, self._filters, lambda: work.total)[0]
 
     def _place_by_evicting(self, run: Run, work: Work) -> bool:
-        done = self._evictor.make_room(run.head, run.priority, work)
+        if run.head.template.reservation or not self._scheduler.preemption.enabled:
+            return False
+        with self._board.without(self._ahead.kept_from_evictors(run.head.template)):
+            done = self._evictor.make_room(run.head, run.priority, work)
         if done is None:
             return False
         _, preempted = done
         causes = [self._evictor.cause_of(run.head, run.priority, unit) for unit in preempted.victims]
         for unit, cause in zip(preempted.victims, causes, strict=True):
             self._evictor.record(unit.tasks, cause, run.head.id)
+        self._ahead.evicted()
         if self._watch is not None and run.head.id == self._watch.job:
             self._show_room_made(work, preempted.seats)
         self._bind(run, work, preempted.seats)
@@ -373,6 +441,8 @@ class Cycle:
             count = sum(seat.group == group for seat in seats)
             self._books.charge(job.template, signature.demand.take, count)
         self._started.add(job.id)
+        held = [Held(seat.position, work.signatures[seat.group].demand, seat.devices) for seat in seats]
+        self._ahead.started(job.template, held)
         if key.placed:
             self._evictor.untouchable.add(job.id)
         self._spare_partner(job.template)
@@ -380,9 +450,85 @@ class Cycle:
             self._in_part[job.id] = self._verdict_of_rest(run, work, seats)
 
     def _refuse(self, cursor: Cursor, verdict: Verdict, nodes: list[NodeRefusal] | None = None) -> None:
+        known = self._refused.get(cursor.lane.number)
+        first = cursor.at if known is None else known.first
         self._refused[cursor.lane.number] = Refused(
-            cursor, verdict, nodes or [], len(self._bindings), len(self._evictor.evictions)
+            cursor,
+            first,
+            verdict,
+            nodes or [],
+            len(self._bindings),
+            len(self._evictor.evictions),
+            self._ahead.given,
         )
+
+    # -- when it can't be now
+
+    def _plan_ahead(self, run: Run) -> bool:
+        """Gives a job that was refused a place in the calendar, if its queue has such."""
+        refused, lane = self._refused[run.cursor.lane.number], run.cursor.lane
+        if refused.verdict.kind is Kind.NEVER or not self._ahead.may_plan(self._queue):
+            return False
+        job = run.head
+        not_before_ms = self._earliest(job, refused.verdict)
+        if not_before_ms is None:
+            return False
+        work = self._compiler.work(lane, job)
+        if not self._ahead.plan(job, lane.key, work, self._queue, not_before_ms):
+            return False
+        for signature, count in zip(work.signatures, work.counts, strict=True):
+            # So that the calendar is shared out as fairly as the nodes are.
+            self._books.shares.charge(job.template, signature.demand.take, count)
+        return True
+
+    def _earliest(self, job: Job, verdict: Verdict) -> int | None:
+        """From when on to look for a place; None: that can't be told."""
+        reason = verdict.refusals[0].reason if verdict.refusals else None
+        match reason.code if reason else None:
+            case Code.QUEUE_PAUSED | Code.QUEUE_CLOSED | Code.QUOTA | Code.PREEMPTED:
+                return None
+            case Code.PARTNER:
+                return self._ahead.start_of(JobId(job.template.connect_to))
+            case Code.STRICT_QUEUE:
+                return self._ahead.last_start_ms
+        return max(self._now_ms, job.start_after_ms)
+
+    def _in_the_way(self, job: Job, work: Work) -> Reason | None:
+        """What of the calendar keeps the job from starting, if nothing else does."""
+        allowed = self._books.allowed(job.template, work)
+        if allowed is None or not may_fit(work, self._board.free):
+            return None
+        checkpoint = self._board.checkpoint()
+        seats = place(allowed, self._board)
+        self._board.rollback(checkpoint)
+        return None if seats is None else self._ahead.in_the_way(job.template, seats, self._queue)
+
+    def _keep_promises(self, queues: list[tuple[SchedulerPolicy, QueuePolicy, list[Lane]]]) -> None:
+        """Jobs that were promised a start come first: they start now if it is time, and else what
+        they were promised is left alone. A promise whose nodes are gone is given anew."""
+        promised = [
+            (record, lane, scheduler, queue, lanes)
+            for scheduler, queue, lanes in queues
+            for lane in lanes
+            if lane.key.job and (record := self.snapshot.jobs[lane.key.job]).promise
+        ]
+        held = []
+        for record, lane, scheduler, queue, lanes in sorted(
+            promised, key=lambda one: _promised_order(one[0])
+        ):
+            self._enter(scheduler, queue)
+            if self._ahead.promise(record, self._compiler.work(lane, record.job)):
+                lanes.remove(lane)
+                held.append((record, lane, scheduler, queue))
+        for record, lane, scheduler, queue in held:
+            self._enter(scheduler, queue)
+            work = self._compiler.work(lane, record.job)
+            seats = self._ahead.due(record, work)
+            if seats is not None:
+                self._bind(Run(self._cursor(lane), 1), work, seats)
+            else:
+                start_ms, _ = _promised_order(record)
+                self._refuse(self._cursor(lane), _verdict_of(Reason(Code.PROMISED, asked=start_ms)))
 
     # -- what if
 
@@ -420,6 +566,11 @@ class Cycle:
         self._evictor.victims.lift(range(len(self.snapshot.running)))
         self._evictor.victims.alive[:] = False
         self._books = Books(without_jobs(self.snapshot), self._policy.fair_share, self._now_ms)
+
+
+def _promised_order(record: JobRecord) -> tuple[int, JobId]:
+    assert record.promise is not None
+    return record.promise.start_ms, record.job.id
 
 
 def _minds_others(template: JobTemplate) -> bool:

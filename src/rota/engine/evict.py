@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
 from rota.engine.books import Books
+from rota.engine.calendar.entries import positions_of
 from rota.engine.order import effective_priority
 from rota.engine.place import place
-from rota.engine.preempt import Preempted, preempt
+from rota.engine.preempt import Preempted, preempt, spare_by_trial
 from rota.engine.topology import Footprint
 from rota.engine.victims import Unit, Victims
-from rota.engine.work import Work
+from rota.engine.work import Seat, Work
 from rota.model.ids import JobId
-from rota.model.job import Job, JobTemplate, Priority
+from rota.model.job import AtMaintenance, Job, JobTemplate, Priority
 from rota.model.plan import Eviction, EvictionCause
 from rota.model.policy import Promotion, Reclaim, SchedulerPolicy
 from rota.model.taints import Effect, bears_until_ms
@@ -30,6 +32,14 @@ Int64s = NDArray[np.int64]
 def may_preempt(template: JobTemplate, priority: int) -> bool:
     """Medium and above preempt what is lower; Low and Batch preempt nobody."""
     return template.may_preempt if template.may_preempt is not None else priority >= Priority.MEDIUM
+
+
+_CODES = {
+    EvictionCause.PREEMPTED: Code.PREEMPTED,
+    EvictionCause.RECLAIMED: Code.PREEMPTED,
+    EvictionCause.TAINT: Code.EVICTED_BY_TAINT,
+    EvictionCause.MAINTENANCE: Code.EVICTED_FOR_MAINTENANCE,
+}
 
 
 class Evictor:
@@ -60,8 +70,8 @@ class Evictor:
         """Running jobs that got more in this cycle, or whose partners started: nobody evicts them in
         the same breath."""
         self.evicted: set[tuple[JobId, int]] = set()
-        self._taken_back: set[str] = set()
-        """Names of the units that were last evicted because their tenants had borrowed."""
+        self._taken_back: set[int] = set()
+        """Numbers of the jobs that were last evicted because their tenants had borrowed."""
 
     def enter(self, scheduler: SchedulerPolicy) -> None:
         self._scheduler = scheduler
@@ -80,13 +90,20 @@ class Evictor:
         if not self._scheduler.preemption.enabled or not len(self._snapshot.running):
             return None
         self._taken_back.clear()
+        checkpoint = self._board.checkpoint()
         allowed = self._books.allowed(job.template, work)
         if allowed is None:
-            return self._take_back(job, priority, work)
-        done = self.preempted(job, priority, allowed)
-        if done is None:
-            done = self._reclaimed_from_borrowers(job, priority, allowed)
-        return None if done is None else (allowed, done)
+            done = self._take_back(job, priority, work)
+        else:
+            done = self.preempted(job, priority, allowed)
+            if done is None:
+                done = self._reclaimed_from_borrowers(job, priority, allowed)
+        if done is not None and allowed is not work:
+            # Victims leave quota as well as room: now it shows who has to go, and how much can start.
+            self._board.rollback(checkpoint)
+            placed = partial(self._placed, job, work)
+            done = spare_by_trial(done.victims, self.victims, self._board, placed, self._credit)
+        return None if done is None else (work, done)
 
     def preempted(self, job: Job, priority: int, work: Work) -> Preempted | None:
         if not may_preempt(job.template, priority):
@@ -154,36 +171,36 @@ class Evictor:
 
     # -- for a quota
 
-    def _take_back(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted] | None:
+    def _take_back(self, job: Job, priority: int, work: Work) -> Preempted | None:
         """Makes room in the quotas: takes back what others have borrowed, and evicts what is lower
         in class of the tenant's own, until the quotas and the nodes have room."""
-        template, victims = job.template, self.victims
-        checkpoint = self._board.checkpoint()
-        taken: list[Unit] = []
-        done: tuple[Work, Preempted] | None = None
+        victims, checkpoint = self.victims, self._board.checkpoint()
+        taken: list[int] = []
         for unit in self._quota_holders(job, priority, work):
-            if not self._is_own(template, unit) and not any(map(self._borrows, unit.tasks)):
+            is_own = self._is_own(job.template, unit)
+            if not is_own and not any(map(self._borrows, unit.tasks)):
                 continue
+            if not is_own:
+                self._taken_back.add(unit.job)
             self._credit(unit.tasks, -1)
             victims.lift(unit.tasks)
             victims.alive[list(unit.tasks)] = False
-            taken.append(unit)
-            done = self._placed_after(job, work)
-            if done is not None:
+            taken += unit.tasks
+            seats = self._placed(job, work)
+            if seats is not None:
+                done: Preempted | None = Preempted(seats, [])
                 break
-        if done is None and taken:
-            done = self._placed_after(job, work, priority)
-        needed = taken if done is None else self._still_needed(template, done[0], taken)
+        else:
+            allowed = self._books.allowed(job.template, work)
+            done = None if allowed is None else self.preempted(job, priority, allowed)
         # Evictions are charged where they are put on record; until then the books are as before.
-        for unit in needed:
-            self._credit(unit.tasks, 1)
-            victims.alive[list(unit.tasks)] = True
+        self._credit(taken, 1)
+        victims.alive[taken] = True
         if done is None:
             self._board.rollback(checkpoint)
             return None
-        allowed, placed = done
-        self._taken_back.update(unit.name for unit in needed if not self._is_own(template, unit))
-        return allowed, Preempted(placed.seats, needed + placed.victims)
+        gone = taken + [task for unit in done.victims for task in unit.tasks]
+        return Preempted(done.seats, victims.units(gone, victims.alive))
 
     def _quota_holders(self, job: Job, priority: int, work: Work) -> list[Unit]:
         """Running units whose eviction could make room in the quotas, the least valuable first."""
@@ -202,37 +219,10 @@ class Evictor:
         least_valuable_first = sorted(units, key=Unit.value, reverse=True)
         return sorted(least_valuable_first, key=lambda unit: not helps[id(unit)])
 
-    def _placed_after(
-        self, job: Job, work: Work, priority: int | None = None
-    ) -> tuple[Work, Preempted] | None:
-        """Places the job in the room that the quotas have now; with a priority, evicting more for
-        room on nodes."""
+    def _placed(self, job: Job, work: Work) -> list[Seat] | None:
+        """Places as much of the job as quotas and nodes have room for now, if that is enough."""
         allowed = self._books.allowed(job.template, work)
-        if allowed is None:
-            return None
-        seats = place(allowed, self._board)
-        if seats is not None:
-            return allowed, Preempted(seats, [])
-        more = None if priority is None else self.preempted(job, priority, allowed)
-        return None if more is None else (allowed, more)
-
-    def _still_needed(self, template: JobTemplate, work: Work, taken: list[Unit]) -> list[Unit]:
-        """Spares the units without which the quota and the nodes hold the job as well."""
-        needed = []
-        lost_cores: set[int] = set()
-        for unit in sorted(taken, key=Unit.value):
-            self._credit(unit.tasks, 1)
-            allowed = self._books.allowed(template, work)
-            fits = allowed is not None and allowed.total == work.total and self.victims.fits_back(unit)
-            if fits and unit.job not in lost_cores:
-                self.victims.put_back(unit)
-                self.victims.alive[list(unit.tasks)] = True
-            else:
-                self._credit(unit.tasks, -1)
-                needed.append(unit)
-                if unit.is_core:
-                    lost_cores.add(unit.job)
-        return needed
+        return None if allowed is None else place(allowed, self._board)
 
     def _is_own(self, template: JobTemplate, unit: Unit) -> bool:
         return self._books.quotas.are_one(self._template_of(unit), template)
@@ -243,7 +233,7 @@ class Evictor:
     def cause_of(self, job: Job, priority: int, unit: Unit) -> EvictionCause:
         """Of a unit that the last room was made by: reclaimed for a quota, or preempted by class."""
         by_class = unit.priority < priority and may_preempt(job.template, priority)
-        is_reclaimed = unit.name in self._taken_back or not by_class
+        is_reclaimed = unit.job in self._taken_back or not by_class
         return EvictionCause.RECLAIMED if is_reclaimed else EvictionCause.PREEMPTED
 
     def _borrows(self, task: int) -> bool:
@@ -272,13 +262,29 @@ class Evictor:
                 tolerations = template.groups[group].spec.tolerations
                 until = [bears_until_ms(taint, tolerations) for taint in taints]
                 gone[task] = any(end is not None and end <= self._now_ms for end in until)
+        self._evict_marked(gone, EvictionCause.TAINT)
+
+    def by_maintenance(self) -> None:
+        """What still runs on nodes whose maintenance has begun goes."""
+        nodes, running = self._snapshot.nodes, self._snapshot.running
+        gone = np.zeros(len(running), dtype=np.bool_)
+        for window in self._snapshot.calendar.maintenance:
+            if window.start_ms <= self._now_ms < window.end_ms:
+                gone |= np.isin(running.node, positions_of(nodes, window.nodes))
+        if gone.any():
+            gone &= self.victims.alive
+            self._evict_marked(gone, EvictionCause.MAINTENANCE)
+
+    def _evict_marked(self, gone: Bools, cause: EvictionCause) -> None:
+        """These tasks, and the rest of gangs that can't do without them."""
+        running = self._snapshot.running
         for job in sorted(set(running.job[gone].tolist())):
             members = self.victims.tasks_of(job)
             leaving = [task for task in members if gone[task]]
             if len(members) - len(leaving) < running.min_running[job]:
                 leaving = members
             self.victims.lift(leaving)
-            self.record(leaving, EvictionCause.TAINT, JobId(""))
+            self.record(leaving, cause, JobId(""))
 
     # -- on record
 
@@ -287,11 +293,15 @@ class Evictor:
         tasks = list(tasks)
         self.victims.alive[tasks] = False
         self._credit(tasks, -1)
-        code = Code.EVICTED_BY_TAINT if cause is EvictionCause.TAINT else Code.PREEMPTED
-        verdict = Verdict(Kind.NOT_NOW, (Refusal(Reason(code, preemptor), 0),))
+        verdict = Verdict(Kind.NOT_NOW, (Refusal(Reason(_CODES[cause], preemptor), 0),))
         for task in tasks:
             entry = self._snapshot.running.tasks[task]
             placement = entry.placement
-            self.evictions.append(Eviction(entry.job.id, placement.rank, placement.node, cause, preemptor))
+            ends = (
+                cause is EvictionCause.MAINTENANCE and entry.job.template.at_maintenance is AtMaintenance.END
+            )
+            self.evictions.append(
+                Eviction(entry.job.id, placement.rank, placement.node, cause, preemptor, ends)
+            )
             self.evicted.add((entry.job.id, placement.rank))
             self.lost.setdefault(entry.job.id, verdict)

@@ -98,7 +98,7 @@ def _outcome(cycle: Cycle, lookout: _Lookout, plan: Plan, job_id: JobId) -> Expl
     refused = cycle.refusal_of(job_id)
     if refused is None or lost:
         return Explanation(job_id, Outcome.EVICTED, nodes, verdict)
-    job = next(job for job in refused.cursor.jobs[refused.cursor.at :] if job.id == job_id)
+    job = next(job for job in refused.jobs if job.id == job_id)
     return Explanation(
         job_id,
         Outcome.WAITING,

@@ -20,7 +20,7 @@ from rota.snapshot.waiting import Lane
 
 _CLASSES = sorted(int(priority) for priority in Priority)
 
-Key = tuple[int, int, JobId]
+Key = tuple[int, int, int, JobId]
 
 
 def effective_priority(template: JobTemplate, retries: int, waited_ms: int, promotion: Promotion) -> int:
@@ -58,6 +58,8 @@ class Cursor:
     now_ms: int
     promotion: Promotion
     by_priority: bool
+    size: int = 0
+    """Where small jobs go first."""
 
     def __post_init__(self) -> None:
         key = self.lane.key
@@ -68,7 +70,7 @@ class Cursor:
 
     def key(self, at: int) -> Key:
         job = self.jobs[at]
-        return -self.priority(at) if self.by_priority else 0, job.submitted_ms, job.id
+        return -self.priority(at) if self.by_priority else 0, self.size, job.submitted_ms, job.id
 
     def priority(self, at: int) -> int:
         if self._settled is not None:

@@ -173,9 +173,9 @@ def _place_groups(
         left[group] -= len(positions)
         seats += [(group, position) for position in positions]
     for group in order:
-        # Who found no company before may find it in those that were placed after it.
-        if left[group] and seats and work.signatures[group].domain_rules.near and not apart:
-            followers = place_equal(work.signatures[group], board, left[group], within)
+        # Those that were placed later may have opened domains for who found no place before.
+        if left[group] and seats and work.signatures[group].domain_rules.opens:
+            followers = _in_turns(work.signatures[group], board, left[group], within, apart)
             seats += [(group, position) for position in followers]
     if len(seats) < work.needed:
         return None
@@ -277,7 +277,11 @@ def _domain_choices(
     top = np.full(domains, -1, dtype=np.int64)
     for signature, count in zip(work.signatures, work.counts, strict=True):
         scores = signature.feasible_scores(within)
-        at = np.flatnonzero((scores >= 0) & (codes >= 0))
+        usable = scores >= 0
+        if signature.domain_rules.allowed() is not None:
+            # The job's own tasks may open nodes to each other that are closed now.
+            usable = signature.static_mask if within is None else signature.static_mask & within
+        at = np.flatnonzero(usable & (codes >= 0))
         fitting = np.zeros(domains, dtype=np.int64)
         np.add.at(fitting, codes[at], signature.capacity(at))
         room += np.minimum(fitting, count)

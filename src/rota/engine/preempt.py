@@ -101,23 +101,25 @@ def _with_steps(
     chosen = _cheapest_steps(work, board, victims, eligible, order, within)
     if chosen is None:
         return None
-    victims.lift(task for unit in chosen for task in unit.tasks)
+    victims.lift(_tasks(chosen))
     seats = place(work, board, within)
     if seats is not None and _is_local(work):
-        evicted = _spare(chosen, victims)
+        evicted = _spare_in_place(chosen, victims)
         if not 1 < len(evicted) <= _FEW:
             return Preempted(seats, evicted)
         # The job might do with less in other places: worth a try while there are few to try.
         chosen = evicted
     board.rollback(checkpoint)
-    return None if seats is None else _spare_by_trial(work, board, victims, chosen, within)
+    if seats is None:
+        return None
+    return spare_by_trial(chosen, victims, board, partial(place, work, board, within))
 
 
 def _with_everyone(work: Work, board: Board, victims: Victims, eligible: Bools) -> Preempted | None:
     """Rules over domains, or devices, can ask for more than amounts tell: try it with all gone."""
     checkpoint = board.checkpoint()
     everyone = victims.units(victims.candidates(eligible)[0].tolist(), eligible)
-    victims.lift(task for unit in everyone for task in unit.tasks)
+    victims.lift(_tasks(everyone))
     seats = place(work, board)
     board.rollback(checkpoint)
     if seats is None:
@@ -127,7 +129,8 @@ def _with_everyone(work: Work, board: Board, victims: Victims, eligible: Bools) 
         unit.job for unit in everyone if any(int(victims.running.node[task]) in used for task in unit.tasks)
     }
     there = [unit for unit in everyone if unit.job in jobs]
-    return _spare_by_trial(work, board, victims, there) or _spare_by_trial(work, board, victims, everyone)
+    placed = partial(place, work, board)
+    return spare_by_trial(there, victims, board, placed) or spare_by_trial(everyone, victims, board, placed)
 
 
 def _is_local(work: Work) -> bool:
@@ -137,66 +140,114 @@ def _is_local(work: Work) -> bool:
     )
 
 
-def _spare(chosen: list[Unit], victims: Victims) -> list[Unit]:
-    """Puts back whoever still fits beside the placed job."""
-    evicted: list[Unit] = []
-    whole = {unit.job for unit in chosen if unit.is_core}
-    for unit in sorted(chosen, key=Unit.value):
-        if unit.is_core:
-            evicted += victims.put_back_enough([one for one in chosen if one.job == unit.job])
-        elif unit.job in whole:
-            continue
-        elif victims.fits_back(unit):
+Stay = Callable[[list[Unit]], bool]
+"""Puts units back on the board if the job can do without their eviction, and says whether."""
+Leave = Callable[[list[Unit]], None]
+"""Takes units off the board."""
+
+
+def _spare_in_place(chosen: list[Unit], victims: Victims) -> list[Unit]:
+    """Puts back whoever still fits beside the placed job, and gives the others."""
+
+    def leave(units: list[Unit]) -> None:
+        victims.lift(_tasks(units))
+
+    def stay(units: list[Unit]) -> bool:
+        for at, unit in enumerate(units):
+            if not victims.fits_back(unit):
+                leave(units[:at])
+                return False
             victims.put_back(unit)
-        else:
-            evicted.append(unit)
-    return evicted
+        return True
+
+    return _spare(chosen, victims, stay, leave)
 
 
-def _spare_by_trial(
-    work: Work, board: Board, victims: Victims, chosen: list[Unit], within: Bools | None = None
+def spare_by_trial(
+    chosen: list[Unit],
+    victims: Victims,
+    board: Board,
+    placed: Callable[[], list[Seat] | None],
+    credit: Callable[[list[int], int], None] = lambda tasks, sign: None,
 ) -> Preempted | None:
-    """Leaves out one unit after another, keeping each omission with which the job still fits."""
-    checkpoint = board.checkpoint()
+    """Evicts those of the units that have to go for the job and places it, trying anew each time
+    whether it can be `placed`. Whoever goes or stays meanwhile is given to `credit`, with -1 or 1."""
+    start = board.checkpoint()
+    trials = _TRIALS
 
-    def attempt(units: list[Unit]) -> list[Seat] | None:
-        board.rollback(checkpoint)
-        victims.lift(task for unit in units for task in unit.tasks)
-        return place(work, board, within)
+    def leave(units: list[Unit]) -> None:
+        victims.lift(_tasks(units))
+        credit(_tasks(units), -1)
 
-    if attempt(chosen) is None:
+    def stay(units: list[Unit]) -> bool:
+        nonlocal trials
+        if not trials or len(units) == len(chosen):
+            return False
+        trials -= 1
+        for unit in units:
+            victims.put_back(unit)
+        credit(_tasks(units), 1)
+        if fits():
+            return True
+        leave(units)
+        return False
+
+    def fits() -> bool:
+        checkpoint = board.checkpoint()
+        seats = placed()
         board.rollback(checkpoint)
+        return seats is not None
+
+    leave(chosen)
+    needed = _spare(chosen, victims, stay, leave) if fits() else chosen
+    seats = placed()
+    credit(_tasks(needed), 1)
+    if seats is None:
+        board.rollback(start)
         return None
-    needed = sorted(chosen, key=Unit.value)
-    whole = {unit.job for unit in chosen if unit.is_core}
-    for unit in needed[:_TRIALS]:
-        if unit.is_core:
-            gang = [one for one in needed if one.job == unit.job]
-            needed = _without_enough(gang, needed, victims, attempt)
-        elif unit.job not in whole:
-            without = [other for other in needed if other is not unit]
-            if without and attempt(without) is not None:
-                needed = without
-    seats = attempt(needed)
-    assert seats is not None
     return Preempted(seats, needed)
 
 
-def _without_enough(
-    gang: list[Unit],
-    needed: list[Unit],
-    victims: Victims,
-    attempt: Callable[[list[Unit]], list[Seat] | None],
-) -> list[Unit]:
-    """Spares tasks of a gang, one by one, if enough of them can stay for it to go on."""
-    singles = victims.singles(gang)
-    left = [unit for unit in needed if unit not in gang] + singles
-    for single in singles:
-        without = [unit for unit in left if unit is not single]
-        if without and attempt(without) is not None:
-            left = without
-    kept = [single for single in singles if single not in left]
-    return left if len(kept) >= victims.running.min_running[gang[0].job] else needed
+def _spare(chosen: list[Unit], victims: Victims, stay: Stay, leave: Leave) -> list[Unit]:
+    """Lets stay whom the job can do without, the most valuable first, and gives the others. Many are
+    asked about at once, and by halves where not all of them can stay."""
+    gone: list[Unit] = []
+    doubtful = [_parties(chosen)]
+    while doubtful:
+        parties = doubtful.pop()
+        if stay([unit for party in parties for unit in party]):
+            continue
+        if len(parties) > 1:
+            half = len(parties) // 2
+            doubtful += [parties[half:], parties[:half]]
+        else:
+            gone += _without_enough(parties[0], victims, stay, leave)
+    return gone
+
+
+def _parties(units: list[Unit]) -> list[list[Unit]]:
+    """Units that can stay whoever else goes; a gang that would have to go as a whole is one party."""
+    whole = {unit.job for unit in units if unit.is_core}
+    parties: dict[Unit | int, list[Unit]] = {}
+    for unit in sorted(units, key=Unit.value):
+        parties.setdefault(unit.job if unit.job in whole else unit, []).append(unit)
+    return list(parties.values())
+
+
+def _without_enough(party: list[Unit], victims: Victims, stay: Stay, leave: Leave) -> list[Unit]:
+    """Who goes of a party that can't stay as a whole: a gang goes on if enough of its tasks stay."""
+    if len(party) == 1:
+        return party
+    singles = victims.singles(party)
+    staying = [single for single in singles if stay([single])]
+    if len(staying) >= victims.running.min_running[party[0].job]:
+        return [single for single in singles if single not in staying]
+    leave(staying)
+    return party
+
+
+def _tasks(units: list[Unit]) -> list[int]:
+    return [task for unit in units for task in unit.tasks]
 
 
 def _cheapest_steps(

@@ -74,6 +74,11 @@ class Quotas:
     def any(self) -> bool:
         return bool(self._pools)
 
+    @property
+    def rows(self) -> list[int]:
+        """Rows of the resources that are limited, of those that there are."""
+        return [self._row[resource] for _, resource in self._pools if resource in self._row]
+
     def charge(self, template: JobTemplate, amounts: Int64s, count: int = 1) -> None:
         for account, asked in self._accounts(template, amounts):
             account.used += asked * count

@@ -23,10 +23,11 @@ _STEPS = 400
 def search(
     work: Work, board: Board, within: Bools | None, order: Sequence[int]
 ) -> tuple[list[Seat] | None, bool]:
-    """Places at least what is needed, on the board, groups in this order; or nothing. The second
-    value says whether nothing was left untried, so that None means that it can't be done."""
+    """Places what is needed, on the board, or nothing; the groups in this order, or, where that may
+    matter, in any, this first. The second value says whether nothing was left untried, so that None
+    means that it can't be done."""
     attempt = _Attempt(work, board, within, order, apart_rules(work, board.nodes))
-    found = attempt.place(work.needed, [work.counts[group] for group in order], 0, -1)
+    found = attempt.place(work.needed, [work.counts[group] for group in order], 0)
     return (attempt.seats if found else None), attempt.steps_left > 0
 
 
@@ -38,23 +39,34 @@ class _Attempt:
     order: Sequence[int]
     apart: list[Apart]
     seats: list[Seat] = field(default_factory=list)
+    tried: set[tuple[tuple[int, int], ...]] = field(default_factory=set)
+    """Groups and nodes of tasks that were on the board together before, and led nowhere."""
     steps_left: int = _STEPS
 
-    def place(self, needed: int, left: list[int], turn: int, after: int) -> bool:
-        """Places `needed` more tasks, of the group whose turn it is or later ones. Tasks of a group
-        are equal, so each goes to a node not before that of the one before it."""
+    def __post_init__(self) -> None:
+        self._order_matters = any(signature.domain_rules.opens for signature in self.work.signatures)
+        """Whether one task can open a domain for another: then any group may be next."""
+
+    def place(self, needed: int, left: list[int], turn: int) -> bool:
+        """Places `needed` more tasks, of the group whose turn it is or later ones; of any group where
+        their order matters."""
         if not needed:
             return True
-        if turn == len(left) or sum(left[turn:]) < needed:
-            return False
-        return self._place_one_of(needed, left, turn, after) or self.place(needed, left, turn + 1, -1)
+        for at in range(0 if self._order_matters else turn, len(left)):
+            if not self._order_matters and sum(left[at:]) < needed:
+                return False
+            if left[at] and self._place_one_of(needed, left, at):
+                return True
+        return False
 
-    def _place_one_of(self, needed: int, left: list[int], turn: int, after: int) -> bool:
-        if not left[turn]:
-            return False
+    def _place_one_of(self, needed: int, left: list[int], turn: int) -> bool:
         group = self.order[turn]
         signature = self.work.signatures[group]
-        for position in self._choices(group, after):
+        for position in self._choices(group):
+            state = self._with(group, position)
+            if state in self.tried:
+                continue
+            self.tried.add(state)
             if self.steps_left <= 0:
                 return False
             self.steps_left -= 1
@@ -66,7 +78,7 @@ class _Attempt:
                 rule.use(position)
             self.seats.append(Seat(group, position, devices))
             left[turn] -= 1
-            if self.place(needed - 1, left, turn, position):
+            if self.place(needed - 1, left, turn):
                 return True
             left[turn] += 1
             self.seats.pop()
@@ -75,13 +87,12 @@ class _Attempt:
                 rule.free = free
         return False
 
-    def _choices(self, group: int, after: int) -> list[int]:
+    def _with(self, group: int, position: int) -> tuple[tuple[int, int], ...]:
+        return tuple(sorted([*((seat.group, seat.position) for seat in self.seats), (group, position)]))
+
+    def _choices(self, group: int) -> list[int]:
         mask = self.within
         for rule in self.apart:
             mask = rule.free if mask is None else mask & rule.free
-        signature = self.work.signatures[group]
-        feasible = np.flatnonzero(signature.feasible_scores(mask) >= 0)
-        # Where the first of its kind opens a domain for the others, their order matters after all.
-        ordered = not signature.domain_rules.opens
-        choices: list[int] = feasible[feasible >= after].tolist() if ordered else feasible.tolist()
+        choices: list[int] = np.flatnonzero(self.work.signatures[group].feasible_scores(mask) >= 0).tolist()
         return choices

@@ -58,6 +58,9 @@ Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 
+_Unchanging = tuple[Int64s, Bools, dict[str, Int64s], Int64s]
+
+
 class Signature:
     def __init__(
         self,
@@ -82,16 +85,11 @@ class Signature:
         weights = share_weights(self._strategy, scheduler.weights, self._judged)
         prefers_opened = board.has_offers and task.spec.cost_goal is not CostGoal.CHEAPEST
         self._column = board.column(weights, OPENED_BONUS if prefers_opened else 0)
-        taken = board.task_shares(task.demand)
-        self._step = np.tensordot(np.array(weights, dtype=np.int64), taken, axes=1)
-        """What one more such task takes from the node's score."""
-        self.static_mask = self._static_mask()
         self.footprint = topology.footprint(task.template.namespace, task.spec)
         self.domain_rules = self._compile_rules(topology)
         self._all_wishes = self.domain_rules.wish_weight
         """Weight of all wishes, about nodes and about other jobs: they share the criterion."""
-        self._fixed = self._fixed_criteria()
-        self._static = self._static_scores()
+        self._step, self.static_mask, self._fixed, self._static = self._unchanging(weights)
         self._live = self._static.copy()
         self._freed_seen = board.freed.length
         self._plugin_scores_now: Int64s | None = None
@@ -344,6 +342,23 @@ class Signature:
                 yield Reason(Code.PLUGIN, one.config.name, detail=text), refused
 
     # -- what doesn't change within a cycle
+
+    def _unchanging(self, weights: tuple[int, ...]) -> _Unchanging:
+        """What follows from the nodes, the task and the policy alone is kept from cycle to cycle."""
+        if self.domain_rules.any or self._board.nodes.has_passing_time:
+            return self._derived(weights)
+        nodes, scheduler = self._board.nodes, self._policy
+        key = (self.task.spec, self._strategy, scheduler.weights, weights, tuple(self._plugins.filters))
+        kept: _Unchanging | None = nodes.derived.get(key)
+        return nodes.keep(key, self._derived(weights)) if kept is None else kept
+
+    def _derived(self, weights: tuple[int, ...]) -> _Unchanging:
+        taken = self._board.task_shares(self.demand)
+        # What one more such task takes from the node's score.
+        self._step = np.tensordot(np.array(weights, dtype=np.int64), taken, axes=1)
+        self.static_mask = self._static_mask()
+        self._fixed = self._fixed_criteria()
+        return self._step, self.static_mask, self._fixed, self._static_scores()
 
     def _static_mask(self) -> Bools:
         nodes = self._board.nodes

@@ -164,8 +164,9 @@ def node_refusals(signature: Signature, board: Board, filters: Sequence[NodeFilt
 def _all_refusals(
     signature: Signature, board: Board, filters: Sequence[NodeFilter]
 ) -> Iterator[tuple[Reason, Bools]]:
-    for one in filters:
-        yield from one.refusals(signature.task, board.nodes)
+    if not signature.static_mask.all():
+        for one in filters:
+            yield from one.refusals(signature.task, board.nodes)
     yield from _beyond_capacity(signature, board)
     yield from _insufficient(signature, board)
     yield from _domain_refusals(signature.domain_rules)

@@ -107,23 +107,14 @@ class Victims:
         )
 
     def singles(self, gang: list[Unit]) -> list[Unit]:
-        """The tasks of a gang, each by itself."""
+        """The tasks of a gang, each by itself; the small ones first, of which most can stay."""
         tasks = sorted(task for unit in gang for task in unit.tasks)
-        return [self._unit((task,), is_core=False) for task in tasks]
+        return [self._unit((task,), is_core=False) for task in sorted(tasks, key=self._size)]
 
-    def put_back_enough(self, gang: list[Unit]) -> list[Unit]:
-        """Of a gang that was taken away as a whole, puts back whoever fits, if those are enough for
-        it to go on. What stays away is the answer."""
-        singles = self.singles(gang)
-        kept = []
-        for single in singles:
-            if self.fits_back(single):
-                self.put_back(single)
-                kept.append(single)
-        if len(kept) >= self.running.min_running[gang[0].job]:
-            return [single for single in singles if single not in kept]
-        self.lift(task for single in kept for task in single.tasks)
-        return gang
+    def _size(self, task: int) -> int:
+        """The task's largest share of its node, in millionths."""
+        at = self.running.node[task : task + 1].astype(np.int64)
+        return int(self._board.task_shares(self.demands[int(self.running.spec[task])], at).max())
 
     def counted_in(self, counters: Iterable[Counter]) -> Bools:
         """Tasks that are in any of these counters."""

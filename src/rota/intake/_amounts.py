@@ -79,14 +79,14 @@ def _parser(name: str, at: Field, parsers: Mapping[str, Parser]) -> Parser:
 
 def check_within_limits(requests: Resources, limits: Resources, at: Field) -> None:
     """A limit of 0 is none. `at` is where the requests are."""
-    limit_of = _by_name(limits)
-    for name, amount in _by_name(requests).items():
+    limit_of = amounts_of(limits)
+    for name, amount in amounts_of(requests).items():
         limit = limit_of.get(name)
         if limit and amount > limit:
             raise at.at(name).error("more than its limit", "ask for less or raise the limit")
 
 
-def _by_name(resources: Resources) -> Amounts:
+def amounts_of(resources: Resources) -> Amounts:
     return {
         "cpu": resources.cpu_milli,
         "memory": resources.memory_bytes,
@@ -104,7 +104,7 @@ class Totals:
         self._sums: Amounts = {}
 
     def add(self, resources: Resources, times: int, at: Field) -> None:
-        for name, amount in _by_name(resources).items():
+        for name, amount in amounts_of(resources).items():
             total = self._sums.get(name, 0) + amount * times
             if total > MAX_TOTAL:
                 raise at.error(f"with this, the {name} of all {self._owners} is beyond counting", "lower it")

@@ -7,6 +7,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from rota.intake._fields import Amount
 from rota.intake._forms import AmountsForm, Count, Form, LabelsForm, Positive, TaintForm
 from rota.intake._job_forms import JobForm
+from rota.model.calendar import QueueMode
 
 
 class GpusForm(Form):
@@ -52,8 +53,38 @@ class UsageForm(Form):
     gpu: Amount | UnsetType = UNSET
 
 
+class PeriodForm(Form, kw_only=True):
+    """What entries of the calendar have in common; the end is given as such, or by how long it lasts."""
+
+    name: str
+    start: Amount
+    end: Amount | UnsetType = UNSET
+    lasts: Amount | UnsetType = field(default=UNSET, name="for")
+
+
+class MaintenanceForm(PeriodForm):
+    nodes: tuple[str, ...] | UnsetType = UNSET
+
+
+class ReservationForm(PeriodForm, kw_only=True):
+    nodes: tuple[str, ...]
+    tenants: tuple[str, ...]
+    resources: AmountsForm | UnsetType = UNSET
+    gpus: Count | UnsetType = UNSET
+
+
+class QueueStateForm(Form):
+    name: str
+    state: QueueMode
+    since: Amount = 0
+    message: str = ""
+
+
 class ClusterForm(Form):
     nodes: tuple[NodeForm, ...] = ()
     offers: tuple[OfferForm, ...] = ()
     usage: tuple[UsageForm, ...] = ()
+    maintenance: tuple[MaintenanceForm, ...] = ()
+    reservations: tuple[ReservationForm, ...] = ()
+    queues: tuple[QueueStateForm, ...] = ()
     jobs: tuple[JobForm, ...] = ()

@@ -17,6 +17,7 @@ from rota.intake._forms import (
     SpreadForm,
     TolerationForm,
 )
+from rota.model.job import AtMaintenance
 from rota.model.task import CostGoal
 
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
@@ -78,6 +79,16 @@ class RunningForm(Form):
     gpus: tuple[Count, ...] = ()
 
 
+class PromisedTaskForm(Form):
+    node: str
+    gpus: tuple[Count, ...] = ()
+
+
+class PromiseForm(Form):
+    start: Amount
+    on: str | tuple[str | PromisedTaskForm | None, ...]
+
+
 class JobForm(TaskForm, kw_only=True):
     name: str
     namespace: str = "default"
@@ -95,11 +106,17 @@ class JobForm(TaskForm, kw_only=True):
     min_available: Amount | UnsetType = UNSET
     topology: tuple[TopologyForm, ...] = ()
     time_limit: Amount | UnsetType = UNSET
+    start_after: Amount | UnsetType = UNSET
+    start_before: Amount | UnsetType = UNSET
+    start_within: Amount | UnsetType = UNSET
+    at_maintenance: AtMaintenance = AtMaintenance.REQUEUE
+    reservation: str = ""
     connect_to: str = ""
     running_on: str | tuple[str | RunningForm | None, ...] | UnsetType = UNSET
     started: Amount | UnsetType = UNSET
     preempted_by: tuple[str, ...] = ()
     done: tuple[Count, ...] = ()
+    promised: PromiseForm | UnsetType = UNSET
 
 
 TASK_FIELDS = frozenset(TaskForm.__struct_fields__)
@@ -111,6 +128,9 @@ KIND_FIELDS = frozenset(JobForm.__struct_fields__) - {
     "started",
     "preempted_by",
     "done",
+    "start_after",
+    "start_before",
+    "promised",
 }
 """Those that jobs of one kind have in common; the others tell them apart."""
 

@@ -1,9 +1,10 @@
 """Names and labels: their form, and that no two things bear the same name."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from rota.intake._fields import Field
-from rota.intake._wording import quoted
+from rota.intake._wording import nearest, quoted
+from rota.intake.errors import InputError
 from rota.model.ids import Labels
 
 MAX_LENGTH = 253
@@ -30,6 +31,15 @@ def read_step(text: str, at: Field) -> str:
     return read_name(text, at)
 
 
+def read_tenant(text: str, at: Field) -> str:
+    """The path of a project or of a user within one."""
+    path = read_name(text, at)
+    steps = path.split("/")
+    if len(steps) > 2 or not all(steps):
+        raise at.error(f"{quoted(path)} is no tenant", "write project or project/user")
+    return path
+
+
 def read_labels(form: Mapping[str, str], at: Field) -> Labels:
     for key, value in form.items():
         read_name(key, at.at(key))
@@ -39,6 +49,14 @@ def read_labels(form: Mapping[str, str], at: Field) -> Labels:
                 f"give at most {MAX_LENGTH} printable characters",
             )
     return tuple(sorted(form.items()))
+
+
+def unknown_name(noun: str, name: str, known: Iterable[str], at: Field, remedy: str) -> InputError:
+    """`remedy`: what to do where no known name is like this one."""
+    meant = nearest(name, known)
+    return at.error(
+        f"there is no {noun} named {quoted(name)}", f"did you mean {quoted(meant)}?" if meant else remedy
+    )
 
 
 class UniqueNames:

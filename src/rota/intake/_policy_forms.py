@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from rota.intake._fields import Amount
 from rota.intake._forms import AmountsForm, Count, Form, Positive, PriorityForm
-from rota.model.policy import QueueStrategy, Reclaim, Strategy, TenantKey
+from rota.model.policy import Backfill, Durations, QueueStrategy, Reclaim, Strategy, TenantKey
 
 
 class WeightsForm(Form):
@@ -19,11 +19,15 @@ class WeightsForm(Form):
 
 class QueueForm(Form):
     name: str = "default"
-    strategy: QueueStrategy = QueueStrategy.PRIORITY
+    strategy: QueueStrategy | UnsetType = UNSET
     tenant_key: TenantKey = TenantKey.PROJECT_USER
     strict: bool = False
     order: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
     pools: tuple[str, ...] = ()
+    interactive: bool = False
+    backfill: Backfill | UnsetType = UNSET
+    durations: Durations | UnsetType = UNSET
+    depth: Positive | UnsetType = UNSET
 
 
 class PreemptionForm(Form):
@@ -35,6 +39,12 @@ class PromotionForm(Form):
     every: Amount | UnsetType = UNSET
     retry_budget: Count | UnsetType = UNSET
     up_to: PriorityForm = "high"
+
+
+class RecoveryForm(Form):
+    backoff: Amount | UnsetType = UNSET
+    max_backoff: Amount | UnsetType = UNSET
+    drop_wishes_after: Positive | UnsetType = UNSET
 
 
 class PluginForm(Form):
@@ -52,6 +62,7 @@ class SchedulerForm(Form):
     queues: tuple[QueueForm, ...] | UnsetType = UNSET
     preemption: PreemptionForm = field(default_factory=PreemptionForm)
     promotion: PromotionForm | UnsetType = UNSET
+    recovery: RecoveryForm = field(default_factory=RecoveryForm)
     plugins: tuple[PluginForm, ...] = ()
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from rota.intake._fields import Amount, Field
 from rota.intake._job_forms import JobForm, RunningForm
-from rota.intake._wording import nearest, quoted
+from rota.intake._names import unknown_name
 from rota.model.ids import NodeName
 from rota.model.job import JobTemplate, Placement
 from rota.model.node import Node
@@ -47,13 +47,15 @@ def _placement(
     entry: _Entry, template: JobTemplate, nodes: Mapping[NodeName, Node], started_ms: int
 ) -> Placement:
     if entry.details is None:
-        return Placement(entry.rank, _node(entry.node, nodes, entry.at).name, started_ms)
-    node = _node(entry.node, nodes, entry.at.at("node"))
+        return Placement(entry.rank, find_node(entry.node, nodes, entry.at).name, started_ms)
+    node = find_node(entry.node, nodes, entry.at.at("node"))
     return Placement(
         rank=entry.rank,
         node=node.name,
         started_ms=_started_ms(entry.details.started, started_ms, entry.at),
-        gpu_devices=_devices(entry.details.gpus, _spec_of(template, entry.rank), node, entry.at.at("gpus")),
+        gpu_devices=read_devices(
+            entry.details.gpus, _spec_of(template, entry.rank), node, entry.at.at("gpus")
+        ),
     )
 
 
@@ -108,14 +110,10 @@ def _check_rank(rank: int, template: JobTemplate, at: Field) -> None:
         )
 
 
-def _node(name: str, nodes: Mapping[NodeName, Node], at: Field) -> Node:
+def find_node(name: str, nodes: Mapping[NodeName, Node], at: Field) -> Node:
     node = nodes.get(NodeName(name))
     if node is None:
-        meant = nearest(name, nodes)
-        raise at.error(
-            f"there is no node named {quoted(name)}",
-            f"did you mean {quoted(meant)}?" if meant else "name a node of the cluster file",
-        )
+        raise unknown_name("node", name, nodes, at, "name a node of the cluster file")
     return node
 
 
@@ -127,7 +125,7 @@ def _spec_of(template: JobTemplate, rank: int) -> TaskSpec:
     raise AssertionError("ranks were checked")
 
 
-def _devices(given: Sequence[int], spec: TaskSpec, node: Node, at: Field) -> tuple[int, ...]:
+def read_devices(given: Sequence[int], spec: TaskSpec, node: Node, at: Field) -> tuple[int, ...]:
     if not given:
         return ()
     for index, device in enumerate(given):

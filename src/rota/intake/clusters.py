@@ -18,8 +18,7 @@ from rota.intake._cluster_forms import (
 )
 from rota.intake._fields import Field, read_each
 from rota.intake._interning import Interned, fingerprint
-from rota.intake._job_forms import JobForm
-from rota.intake._names import UniqueNames, read_labels, read_name
+from rota.intake._names import UniqueNames, read_labels, read_name, read_tenant
 from rota.intake._taints import read_taints
 from rota.intake._tasks import MAX_DEVICES
 from rota.intake._wording import quoted
@@ -37,13 +36,14 @@ HOST = "host"
 
 @dataclass(frozen=True, eq=False)
 class ClusterFile:
-    """One document. Its jobs are still forms: they can be read only when all nodes are known."""
+    """One document. Its jobs and its calendar are still forms: they can be read only when all nodes are
+    known."""
 
     nodes: Sequence[Node]
     offers: Sequence[Offer]
     usage: Sequence[TenantUsage]
-    jobs: Sequence[JobForm]
-    jobs_at: Field
+    form: ClusterForm
+    at: Field
 
 
 class ClusterReader:
@@ -68,8 +68,8 @@ class ClusterReader:
             nodes=list(chain.from_iterable(read_each(form.nodes, self._nodes, at.at("nodes")))),
             offers=read_each(form.offers, self._offer, at.at("offers")),
             usage=read_each(form.usage, self._usage, at.at("usage")),
-            jobs=form.jobs,
-            jobs_at=at.at("jobs"),
+            form=form,
+            at=at,
         )
 
     def _nodes(self, form: NodeForm, at: Field) -> list[Node]:
@@ -94,10 +94,7 @@ class ClusterReader:
 
     def _usage(self, form: UsageForm, at: Field) -> TenantUsage:
         tenant_at = at.at("tenant")
-        path = read_name(form.tenant, tenant_at)
-        steps = path.split("/")
-        if len(steps) > 2 or not all(steps):
-            raise tenant_at.error(f"{quoted(path)} is no tenant", "write project or project/user")
+        path = read_tenant(form.tenant, tenant_at)
         self._tenants.claim(path, tenant_at)
         given = {
             name: amount

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Collection, Sequence
 
 from rota.intake._source import MAX_BYTES
+from rota.intake.calendars import CalendarReader
 from rota.intake.clusters import ClusterReader
 from rota.intake.document import Document, read_documents
 from rota.intake.jobs import JobReader
@@ -54,10 +55,17 @@ def records_from_documents(
     clusters = [cluster_reader.read_document(one) for one in cluster_documents if not is_manifest(one)]
     nodes = [*of_kubernetes.nodes, *(node for cluster in clusters for node in cluster.nodes)]
 
-    job_reader = JobReader({node.name: node for node in nodes}, of_kubernetes.jobs)
+    node_of = {node.name: node for node in nodes}
+
+    calendar_reader = CalendarReader(node_of)
+    for cluster in clusters:
+        calendar_reader.read(cluster.form, cluster.at)
+    calendar = calendar_reader.calendar()
+
+    job_reader = JobReader(node_of, of_kubernetes.jobs, {one.name for one in calendar.reservations})
     jobs = [*of_kubernetes.jobs]
     for cluster in clusters:
-        jobs += job_reader.read(cluster.jobs, cluster.jobs_at)
+        jobs += job_reader.read(cluster.form.jobs, cluster.at.at("jobs"))
     for document in job_documents:
         if not is_manifest(document):
             jobs += job_reader.read_document(document)
@@ -68,6 +76,7 @@ def records_from_documents(
         offers=tuple(offer for cluster in clusters for offer in cluster.offers),
         jobs=tuple(jobs),
         usage=tuple(usage for cluster in clusters for usage in cluster.usage),
+        calendar=calendar,
     )
 
 

@@ -1,12 +1,12 @@
 """Jobs in Rota's own form, as in JOBS.yaml. The form itself is described in docs/files.md."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from rota.intake._amounts import Totals
-from rota.intake._fields import Field, raise_all, read_each
+from rota.intake._fields import Amount, Field, raise_all, read_each
 from rota.intake._forms import read_priority
 from rota.intake._interning import Interned, fingerprint
 from rota.intake._job_forms import (
@@ -18,10 +18,11 @@ from rota.intake._job_forms import (
     TaskForm,
     TopologyForm,
 )
-from rota.intake._names import UniqueNames, read_labels, read_name, read_step
+from rota.intake._names import UniqueNames, read_labels, read_name, read_step, unknown_name
 from rota.intake._running import read_done, read_placements
+from rota.intake._starts import read_period, read_promise
 from rota.intake._tasks import read_task
-from rota.intake._wording import nearest, quoted
+from rota.intake._wording import quoted
 from rota.intake.convert import MAX_ERRORS, convert
 from rota.intake.document import Document
 from rota.intake.errors import InputError
@@ -50,9 +51,16 @@ MAX_TASKS = 1_000_000
 class JobReader:
     """Reads the jobs of any number of documents as one: names are unique, partners are found."""
 
-    def __init__(self, nodes: Mapping[NodeName, Node], others: Iterable[JobRecord] = ()) -> None:
-        """`others`: jobs that were read elsewhere, from Kubernetes manifests."""
+    def __init__(
+        self,
+        nodes: Mapping[NodeName, Node],
+        others: Iterable[JobRecord] = (),
+        reservations: Collection[str] | None = None,
+    ) -> None:
+        """`others`: jobs that were read elsewhere, from Kubernetes manifests. Without `reservations` a
+        reservation may have any name."""
         self._nodes = nodes
+        self._reservations = reservations
         self._names = UniqueNames("job")
         self._partners: dict[str, str] = {}
         self._templates: dict[bytes, JobTemplate] = {}
@@ -89,15 +97,19 @@ class JobReader:
         self._count(template, at)
         if form.connect_to:
             self._partners[name] = form.connect_to
-        placements = read_placements(form, template, self._nodes, at)
+        start_after_ms, start_before_ms = read_period(form, at)
         job = Job(
             id=JobId(name),
             template=template,
             submitted_ms=self._submitted_ms(form, at),
             retries=form.retries,
             preempted_by=self._preempted_by(form, at),
+            start_after_ms=start_after_ms,
+            start_before_ms=start_before_ms,
         )
-        return JobRecord(job, placements, read_done(form, template, placements, at))
+        placements = read_placements(form, template, self._nodes, at)
+        record = JobRecord(job, placements, read_done(form, template, placements, at))
+        return read_promise(form, record, self._nodes, at)
 
     def _submitted_ms(self, form: JobForm, at: Field) -> int:
         """Jobs without a time come before all others, in the order in which they were written."""
@@ -132,11 +144,6 @@ class JobReader:
     def _read_template(self, form: JobForm, at: Field) -> JobTemplate:
         groups = self._groups(form, at)
         task_count = sum(group.count for group in groups)
-        time_limit_ms = None
-        if form.time_limit is not UNSET:
-            time_limit_ms = at.at("time_limit").read(parse_duration_ms, form.time_limit)
-            if time_limit_ms == 0:
-                raise at.at("time_limit").error("no time at all", "give more than 0, or leave it out")
         return JobTemplate(
             groups=groups,
             min_available=_min_available(form, task_count, at.at("min_available")),
@@ -150,10 +157,20 @@ class JobReader:
             may_preempt=None if form.may_preempt is UNSET else form.may_preempt,
             preemptible=form.preemptible,
             topology=_topology(form.topology, task_count, at.at("topology")),
-            time_limit_ms=time_limit_ms,
+            time_limit_ms=_duration_ms(form.time_limit, at.at("time_limit")),
             max_cost_micro=_max_cost_micro(form, at),
             connect_to=form.connect_to,
+            reservation=self._reservation(form, at.at("reservation")),
+            start_within_ms=_duration_ms(form.start_within, at.at("start_within")),
+            at_maintenance=form.at_maintenance,
         )
+
+    def _reservation(self, form: JobForm, at: Field) -> str:
+        known = self._reservations
+        if form.reservation and known is not None and form.reservation not in known:
+            remedy = "name one of the cluster file's reservations"
+            raise unknown_name("reservation", form.reservation, known, at, remedy)
+        return form.reservation
 
     def _groups(self, form: JobForm, at: Field) -> tuple[TaskGroup, ...]:
         if form.groups is UNSET:
@@ -191,11 +208,7 @@ class JobReader:
             return self._at_partner(job).error("a job can't connect to itself", "name another job")
         if partner in self._names:
             return None
-        meant = nearest(partner, self._names)
-        return self._at_partner(job).error(
-            f"there is no job named {quoted(partner)}",
-            f"did you mean {quoted(meant)}?" if meant else "name a job of these files",
-        )
+        return unknown_name("job", partner, self._names, self._at_partner(job), "name a job of these files")
 
     def _circle_error(self, circle: Sequence[str]) -> InputError:
         around = " → ".join((*circle, circle[0]))
@@ -233,6 +246,15 @@ def _with_defaults(group: GroupForm, form: JobForm, at: Field) -> TaskForm:
     return TaskForm(
         **{name: getattr(group if name in given else form, name) for name in TaskForm.__struct_fields__}
     )
+
+
+def _duration_ms(value: Amount | UnsetType, at: Field) -> int | None:
+    if value is UNSET:
+        return None
+    duration_ms = at.read(parse_duration_ms, value)
+    if duration_ms == 0:
+        raise at.error("no time at all", "give more than 0, or leave it out")
+    return duration_ms
 
 
 def _min_available(form: JobForm, task_count: int, at: Field) -> int | Percent | None:

@@ -15,6 +15,7 @@ from rota.intake._policy_forms import (
     ProjectForm,
     PromotionForm,
     QueueForm,
+    RecoveryForm,
     SchedulerForm,
     UserForm,
     WeightsForm,
@@ -25,7 +26,9 @@ from rota.intake.convert import convert
 from rota.intake.document import Document
 from rota.model.job import Priority
 from rota.model.policy import (
+    Backfill,
     Defaults,
+    Durations,
     FairShare,
     PlatformDefaults,
     PluginConfig,
@@ -33,7 +36,9 @@ from rota.model.policy import (
     Preemption,
     Promotion,
     QueuePolicy,
+    QueueStrategy,
     Quota,
+    Recovery,
     SchedulerPolicy,
     Selection,
     Strategy,
@@ -41,7 +46,7 @@ from rota.model.policy import (
     Weights,
     default_weights,
 )
-from rota.model.quantities import parse_duration_ms
+from rota.model.quantities import format_duration, parse_duration_ms
 
 
 def policy_from(document: Document, known_plugins: Collection[str] | None = None) -> Policy:
@@ -105,6 +110,7 @@ class _SchedulerReader:
                 at.at("preemption", "min_run_time").read(parse_duration_ms, form.preemption.min_run_time),
             ),
             promotion=_promotion(form.promotion, at.at("promotion")),
+            recovery=_recovery(form.recovery, at.at("recovery")),
             plugins=self._plugins(form.plugins, at.at("plugins")),
         )
 
@@ -159,16 +165,67 @@ def _queues(forms: Sequence[QueueForm] | UnsetType, at: Field) -> tuple[QueuePol
 
     def read(form: QueueForm, queue_at: Field) -> QueuePolicy:
         names.claim(read_name(form.name, queue_at.at("name")), queue_at.at("name"))
-        return QueuePolicy(
-            name=form.name,
-            strategy=form.strategy,
-            tenant_key=form.tenant_key,
-            strict=form.strict,
-            order=form.order,
-            pools=read_choice(form.pools, queue_at.at("pools")),
-        )
+        return _queue(form, queue_at)
 
     return tuple(read_each(forms, read, at))
+
+
+_OF_INTERACTIVE: tuple[tuple[str, tuple[object, ...], str], ...] = (
+    ("strategy", (UNSET, QueueStrategy.FIFO), "serves first come, first served"),
+    ("strict", (False,), "promises every job a start: none is held up by the first"),
+    ("backfill", (UNSET, Backfill.CONSERVATIVE), "gives every job a place in the calendar"),
+    ("durations", (UNSET, Durations.LIMITS), "promises by time limits, which nobody exceeds"),
+    ("depth", (UNSET,), "gives every job a place in the calendar"),
+)
+"""What may be said of an interactive queue, and why nothing else: its promises couldn't be kept."""
+
+
+def _queue(form: QueueForm, at: Field) -> QueuePolicy:
+    queue = QueuePolicy(
+        name=form.name,
+        tenant_key=form.tenant_key,
+        strict=form.strict,
+        order=form.order,
+        pools=read_choice(form.pools, at.at("pools")),
+        interactive=form.interactive,
+        **{
+            name: value
+            for name in ("strategy", "backfill", "durations", "depth")
+            if (value := getattr(form, name)) is not UNSET
+        },
+    )
+    if form.interactive:
+        for name, allowed, reason in _OF_INTERACTIVE:
+            if getattr(form, name) not in allowed:
+                raise at.at(name).error(f"an interactive queue {reason}", f"remove {name}, or interactive")
+        return structs.replace(queue, strategy=QueueStrategy.FIFO)
+    if form.depth is not UNSET and queue.backfill is not Backfill.CONSERVATIVE:
+        raise at.at("depth").error(
+            f"depth is for conservative backfill, and here it is {queue.backfill.value}", "remove one of them"
+        )
+    return queue
+
+
+def _recovery(form: RecoveryForm, at: Field) -> Recovery:
+    default = Recovery()
+    backoff_ms, max_backoff_ms = (
+        preset_ms if value is UNSET else at.at(name).read(parse_duration_ms, value)
+        for name, value, preset_ms in (
+            ("backoff", form.backoff, default.backoff_ms),
+            ("max_backoff", form.max_backoff, default.max_backoff_ms),
+        )
+    )
+    if backoff_ms > max_backoff_ms:
+        longest = format_duration(max_backoff_ms)
+        raise at.at("backoff" if form.max_backoff is UNSET else "max_backoff").error(
+            f"the first pause, {format_duration(backoff_ms)}, is longer than the longest, {longest}",
+            "raise max_backoff, or lower backoff",
+        )
+    return Recovery(
+        backoff_ms,
+        max_backoff_ms,
+        default.drop_wishes_after if form.drop_wishes_after is UNSET else form.drop_wishes_after,
+    )
 
 
 def _promotion(form: PromotionForm | UnsetType, at: Field) -> Promotion:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.job import JobRecord
 from rota.model.node import Node, Offer
 
@@ -16,8 +17,17 @@ class TenantUsage(Struct, frozen=True):
     amounts: tuple[tuple[str, int], ...]
 
 
+class Calendar(Struct, frozen=True, omit_defaults=True):
+    """What is announced ahead, and what operators have done to queues."""
+
+    maintenance: tuple[Maintenance, ...] = ()
+    reservations: tuple[Reservation, ...] = ()
+    queues: tuple[QueueState, ...] = ()
+
+
 class ClusterRecords(Struct, frozen=True):
     nodes: tuple[Node, ...] = ()
     offers: tuple[Offer, ...] = ()
     jobs: tuple[JobRecord, ...] = ()
     usage: tuple[TenantUsage, ...] = ()
+    calendar: Calendar = Calendar()

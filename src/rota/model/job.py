@@ -47,6 +47,13 @@ class TopologyRule(Struct, frozen=True, cache_hash=True):
     count: int = 0
 
 
+class AtMaintenance(Enum):
+    """What becomes of a job that still runs when a maintenance window begins."""
+
+    REQUEUE = "requeue"
+    END = "end"
+
+
 class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """All that jobs of one kind have in common, and all that the engine decides by."""
 
@@ -68,6 +75,11 @@ class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     max_cost_micro: int | None = None
     """The most that the whole job may cost until its time limit."""
     connect_to: str = ""
+    reservation: str = ""
+    """The reservation to run in; empty: in none."""
+    start_within_ms: int | None = None
+    """Fails if it hasn't started so long after it was submitted."""
+    at_maintenance: AtMaintenance = AtMaintenance.REQUEUE
 
     @property
     def task_count(self) -> int:
@@ -94,8 +106,15 @@ class Job(Struct, frozen=True, omit_defaults=True):
     """Who evicted it before: it never evicts one of these in turn."""
     task_names: tuple[TaskName, ...] = ()
     """Names given from outside (pods have their own); empty: made from the id and the rank."""
+    start_after_ms: int = 0
+    start_before_ms: int | None = None
+    """The period in which it is to start, as its user stated."""
     tasks_are_jobs: bool = False
     """A gang of pods: users know each task by its own name and ask for it as a job."""
+
+    @property
+    def has_period(self) -> bool:
+        return bool(self.start_after_ms) or not (self.start_before_ms is self.template.start_within_ms is None)
 
     def task_name(self, rank: int) -> TaskName:
         return self.task_names[rank] if self.task_names else TaskName(f"{self.id}/{rank}")
@@ -117,6 +136,13 @@ class Placement(Struct, frozen=True, omit_defaults=True):
     gpu_devices: tuple[int, ...] = ()
 
 
+class Promise(Struct, frozen=True, omit_defaults=True):
+    """A start that the user of a waiting job was told: when, where, and on which devices."""
+
+    start_ms: int
+    placements: tuple[Placement, ...]
+
+
 class JobRecord(Struct, frozen=True, omit_defaults=True):
     """A job and those of its tasks that run. Tasks that neither run nor are done wait."""
 
@@ -124,6 +150,7 @@ class JobRecord(Struct, frozen=True, omit_defaults=True):
     placements: tuple[Placement, ...] = ()
     done: tuple[int, ...] = ()
     """Ranks that have ended and are not to run again."""
+    promise: Promise | None = None
 
     def waiting_ranks(self) -> Iterator[int]:
         busy = {placement.rank for placement in self.placements}.union(self.done)

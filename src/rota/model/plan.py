@@ -6,6 +6,7 @@ from enum import Enum
 
 from msgspec import Struct
 
+from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId, NodeName
 from rota.model.verdict import Verdict
 
@@ -21,6 +22,7 @@ class EvictionCause(Enum):
     PREEMPTED = "preempted"
     RECLAIMED = "reclaimed"
     TAINT = "taint"
+    MAINTENANCE = "maintenance"
 
 
 class Eviction(Struct, frozen=True, omit_defaults=True):
@@ -32,6 +34,8 @@ class Eviction(Struct, frozen=True, omit_defaults=True):
     node: NodeName
     cause: EvictionCause
     preemptor: JobId = JobId("")
+    ends_job: bool = False
+    """The job is over instead: at maintenance, where it says so."""
 
 
 class Waiting(Struct, frozen=True):
@@ -55,3 +59,5 @@ class Plan(Struct, frozen=True):
     evictions: tuple[Eviction, ...] = ()
     waiting: tuple[Waiting, ...] = ()
     faults: tuple[PluginFault, ...] = ()
+    starts: tuple[PlannedStart, ...] = ()
+    """Of waiting jobs that have a place in the calendar, by start."""

@@ -48,12 +48,35 @@ class QueueStrategy(Enum):
     FIFO = "fifo"
     PRIORITY = "priority"
     FAIR = "fair"
+    SMALLEST = "smallest"
+    """By priority, then the least first: expected run time × share of the cluster."""
 
 
 class TenantKey(Enum):
     PROJECT = "project"
     USER = "user"
     PROJECT_USER = "project/user"
+
+
+class Backfill(Enum):
+    """Which waiting jobs get a place in the calendar that those behind them must respect."""
+
+    NONE = "none"
+    """Nobody: whoever fits starts, and a large job may wait for long."""
+    EASY = "easy"
+    """The first that can't start now."""
+    CONSERVATIVE = "conservative"
+    """Every one, up to the queue's depth."""
+
+
+class Durations(Enum):
+    """By what a calendar of batch jobs is planned. Promises, reservations and maintenance are safe
+    with either: those are kept free for as long as the limits say."""
+
+    LIMITS = "limits"
+    """Time limits: a planned start is only ever brought forward."""
+    LEARNT = "learnt"
+    """How long similar jobs ran: closer to what will be, and sometimes too early."""
 
 
 class QueuePolicy(Struct, frozen=True, omit_defaults=True):
@@ -65,6 +88,12 @@ class QueuePolicy(Struct, frozen=True, omit_defaults=True):
     order: int = 0
     """Queues with a lower number are served first."""
     pools: tuple[str, ...] = ()
+    interactive: bool = False
+    """First come, first served, and every job is promised a start, which is kept."""
+    backfill: Backfill = Backfill.CONSERVATIVE
+    durations: Durations = Durations.LIMITS
+    depth: int = 100
+    """So many jobs get a place in the calendar; those behind them start where that delays none."""
 
 
 class Preemption(Struct, frozen=True):
@@ -79,6 +108,15 @@ class Promotion(Struct, frozen=True):
     every_ms: int | None = None
     retry_budget: int | None = None
     up_to: int = Priority.HIGH
+
+
+class Recovery(Struct, frozen=True):
+    """A job that failed comes back after a pause that doubles each time, and once it has failed
+    `drop_wishes_after` times it no longer insists on what it only prefers."""
+
+    backoff_ms: int = 10_000
+    max_backoff_ms: int = 3_600_000
+    drop_wishes_after: int | None = None
 
 
 class Reclaim(Enum):
@@ -136,6 +174,7 @@ class SchedulerPolicy(Struct, frozen=True, omit_defaults=True):
     queues: tuple[QueuePolicy, ...] = (QueuePolicy(),)
     preemption: Preemption = Preemption()
     promotion: Promotion = Promotion()
+    recovery: Recovery = Recovery()
     plugins: tuple[PluginConfig, ...] = ()
 
 

@@ -57,8 +57,19 @@ class Code(Enum):
     QUOTA_BEYOND = "quota beyond"
     PARTNER = "partner"
     STRICT_QUEUE = "strict queue"
+    QUEUE_PAUSED = "queue paused"
+    QUEUE_CLOSED = "queue closed"
+    CALENDAR = "calendar"
+    TOO_EARLY = "too early"
+    PROMISED = "promised"
+    PERIOD_MISSED = "period missed"
+    SLA_MISSED = "sla missed"
+    RESERVATION = "reservation"
+    NOT_RESERVED_FOR = "not reserved for"
+    MAINTENANCE = "maintenance"
     PREEMPTED = "preempted"
     EVICTED_BY_TAINT = "evicted by taint"
+    EVICTED_FOR_MAINTENANCE = "evicted for maintenance"
     NO_SCHEDULER = "no scheduler"
     NO_NODES = "no nodes"
 
@@ -115,8 +126,19 @@ RULES: dict[Code, Rule] = {
     Code.QUOTA_BEYOND: _never("quota", *_POLICY),
     Code.PARTNER: _not_now("partner", Unblock.TASK_PLACED),
     Code.STRICT_QUEUE: _not_now("queue", *_ROOM),
+    Code.QUEUE_PAUSED: _not_now("queue", *_POLICY),
+    Code.QUEUE_CLOSED: _not_now("queue", *_POLICY),
+    Code.CALENDAR: _not_now("calendar", Unblock.TIME_PASSED, *_ROOM),
+    Code.TOO_EARLY: _not_now("calendar", Unblock.TIME_PASSED),
+    Code.PROMISED: _not_now("calendar", Unblock.TIME_PASSED),
+    Code.PERIOD_MISSED: _never("calendar", *_POLICY),
+    Code.SLA_MISSED: _never("calendar", *_POLICY),
+    Code.RESERVATION: _not_now("reservation", Unblock.TIME_PASSED, *_ROOM),
+    Code.NOT_RESERVED_FOR: _never("reservation", *_POLICY),
+    Code.MAINTENANCE: _not_now("maintenance", Unblock.TIME_PASSED),
     Code.PREEMPTED: _not_now("preemption", Unblock.NEXT_CYCLE),
     Code.EVICTED_BY_TAINT: _not_now("taints", Unblock.NEXT_CYCLE),
+    Code.EVICTED_FOR_MAINTENANCE: _not_now("maintenance", Unblock.NEXT_CYCLE),
     Code.NO_SCHEDULER: _never("scheduler", *_POLICY),
     Code.NO_NODES: _never("nodes", Unblock.NODE_ADDED),
 }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +14,10 @@ from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec, Offer
 from rota.model.resources import DEFAULT_SLOTS, WHOLE_GPU_MILLI
 from rota.model.selectors import Requirement
-from rota.model.taints import Taint
+from rota.model.taints import Effect, Taint
+from rota.model.task import TaskSpec
 from rota.snapshot import rows
-from rota.snapshot.demand import named_amounts
+from rota.snapshot.demand import Demand, demand_of, named_amounts
 from rota.snapshot.rows import ResourceRows, is_port, port_capacity
 
 Bools = NDArray[np.bool_]
@@ -23,6 +25,9 @@ Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+T = TypeVar("T")
+
+_MOST_DERIVED = 4096
 ABSENT = -1
 """Code of a label that the node doesn't have."""
 
@@ -88,9 +93,29 @@ class NodeColumns:
     gpu_model: LabelColumn
     price_micro: Int64s
     startup_ms: Int64s
+    derived: dict[object, Any] = field(default_factory=dict)
+    """What was worked out from these columns and would be again; good for as long as they are."""
 
     def __len__(self) -> int:
         return len(self.names)
+
+    @property
+    def has_passing_time(self) -> bool:
+        """Whether what a node tolerates changes as time goes by."""
+        return any(taint.effect is Effect.NO_EXECUTE for taints in self.taint_sets for taint in taints)
+
+    def demand(self, spec: TaskSpec) -> Demand:
+        demand: Demand | None = self.derived.get(spec)
+        if demand is None:
+            demand = self.keep(spec, demand_of(spec, self.index))
+        return demand
+
+    def keep(self, key: object, value: T) -> T:
+        """Remembers what was derived, within bounds."""
+        if len(self.derived) >= _MOST_DERIVED:
+            self.derived.clear()
+        self.derived[key] = value
+        return value
 
     def label(self, key: str) -> LabelColumn:
         """The column of a label key; all absent where no node has it."""

@@ -5,8 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rota.model.job import JobRecord, JobTemplate, Placement
-from rota.model.task import TaskSpec
-from rota.snapshot.demand import Demand, demand_of, extended_names
+from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.gpu import likely_devices, refresh_gpu_rows
 from rota.snapshot.nodes import NodeColumns
 
@@ -16,7 +15,6 @@ class Occupancy:
         self.nodes = nodes
         self.free = nodes.capacity.copy()
         self.gpu_free = nodes.gpu_capacity.copy()
-        self._demands: dict[TaskSpec, Demand] = {}
 
     def knows(self, template: JobTemplate) -> bool:
         """Whether there is a row for every resource that the template asks for."""
@@ -66,11 +64,7 @@ class Occupancy:
 
     def _demand(self, record: JobRecord, rank: int) -> Demand:
         job = record.job
-        spec = job.template.groups[job.group_of(rank)].spec
-        demand = self._demands.get(spec)
-        if demand is None:
-            demand = self._demands[spec] = demand_of(spec, self.nodes.index)
-        return demand
+        return self.nodes.demand(job.template.groups[job.group_of(rank)].spec)
 
     def lacks_devices(self, record: JobRecord) -> bool:
         return any(self._is_unsettled(record, placement) for placement in record.placements)

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rota.model.cluster import ClusterRecords, TenantUsage
+from rota.model.cluster import Calendar, ClusterRecords, TenantUsage
 from rota.model.ids import JobId, NodeName
 from rota.model.job import JobRecord, JobTemplate
 from rota.model.node import Node, Offer
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.model.task import TaskSpec
 from rota.snapshot.admission import admit
-from rota.snapshot.demand import Demand, demand_of, extended_names
+from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.nodes import NodeColumns, build_columns
 from rota.snapshot.occupancy import Occupancy
 from rota.snapshot.rows import ResourceRows
-from rota.snapshot.running import RunningColumns, RunningTask, build_running
+from rota.snapshot.running import RunningColumns, RunningIndex, RunningTask
 from rota.snapshot.waiting import LaneKey, WaitingJobs
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
+
+
+RunTimes = Callable[[JobTemplate], tuple[int, ...]]
+"""How long jobs like this ran, in ms: evenly spaced quantiles, the shortest first; empty: nobody knows."""
+
+
+def _nothing_learnt(_: JobTemplate) -> tuple[int, ...]:
+    return ()
+
+
+NOTHING_ANNOUNCED = Calendar()
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +53,11 @@ class Snapshot:
     waiting: WaitingJobs
     usage: tuple[TenantUsage, ...]
     jobs: dict[JobId, JobRecord]
+    calendar: Calendar = NOTHING_ANNOUNCED
+    run_times: RunTimes = _nothing_learnt
 
     def demand(self, spec: TaskSpec) -> Demand:
-        return demand_of(spec, self.nodes.index)
+        return self.nodes.demand(spec)
 
 
 class ClusterState:
@@ -64,9 +77,14 @@ class ClusterState:
         self._running_ids: set[JobId] = set()
         self._waiting = WaitingJobs()
         self._usage: tuple[TenantUsage, ...] = ()
+        self._calendar = Calendar()
+        self._run_times: RunTimes = _nothing_learnt
         self._generation = 0
         self._occupancy: Occupancy | None = None
-        self._running: RunningColumns | None = None
+        self._running: RunningIndex | None = None
+        self._running_columns: RunningColumns | None = None
+        self._changed: set[JobId] = set()
+        """Jobs of which something runs or ran since the columns were made."""
 
     def load(self, records: ClusterRecords) -> None:
         for node in records.nodes:
@@ -76,6 +94,7 @@ class ClusterState:
         for record in records.jobs:
             self.set_job(record)
         self.set_usage(records.usage)
+        self.set_calendar(records.calendar)
 
     def set_node(self, node: Node) -> None:
         self._nodes[node.name] = node
@@ -93,6 +112,13 @@ class ClusterState:
     def set_usage(self, usage: Iterable[TenantUsage]) -> None:
         self._generation += 1
         self._usage = tuple(usage)
+
+    def set_calendar(self, calendar: Calendar) -> None:
+        self._generation += 1
+        self._calendar = calendar
+
+    def set_run_times(self, run_times: RunTimes) -> None:
+        self._run_times = run_times
 
     def set_job(self, record: JobRecord) -> None:
         """Adds the job or puts the new record in the place of the old one."""
@@ -124,22 +150,45 @@ class ClusterState:
     def record(self, job_id: JobId) -> JobRecord:
         return self._records[job_id]
 
+    def is_waiting(self, job_id: JobId) -> bool:
+        """Whether anything of it waits."""
+        return job_id in self._lane_of
+
+    @property
+    def waiting_count(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def running_count(self) -> int:
+        """Jobs of which anything runs."""
+        return len(self._running_ids)
+
+    def records(self) -> ClusterRecords:
+        """What it was told, with all changes since."""
+        return ClusterRecords(
+            tuple(self._nodes.values()),
+            tuple(self._offers.values()),
+            tuple(self._records.values()),
+            self._usage,
+            self._calendar,
+        )
+
     def snapshot(self) -> Snapshot:
         occupancy = self._occupancy
         # How many nodes of an offer are worth a column depends on how much waits.
         if occupancy is None or self._offers:
             occupancy = self._occupancy = self._occupied()
-        if self._running is None:
-            self._running = build_running(self._running_tasks(), occupancy.nodes.position)
         return Snapshot(
             generation=self._generation,
             nodes=occupancy.nodes,
             free=occupancy.free.copy(),
             gpu_free=occupancy.gpu_free.copy(),
-            running=self._running,
+            running=self._running_now(occupancy.nodes),
             waiting=self._waiting,
             usage=self._usage,
             jobs=self._records,
+            calendar=self._calendar,
+            run_times=self._run_times,
         )
 
     # -- kept up to date
@@ -158,7 +207,7 @@ class ClusterState:
         self._running = None
 
     def _occupy(self, record: JobRecord, sign: int) -> None:
-        self._running = None
+        self._changed.add(record.job.id)
         if self._occupancy is not None and not self._occupancy.shift(record, sign):
             self._occupancy = None
 
@@ -177,15 +226,25 @@ class ClusterState:
         self._running = None
         return occupancy
 
-    def _running_tasks(self) -> list[RunningTask]:
-        assert self._occupancy is not None
-        known = self._occupancy.nodes.position
-        return [
-            RunningTask(self._records[job_id].job, placement, len(self._records[job_id].done))
-            for job_id in sorted(self._running_ids)
-            for placement in sorted(self._records[job_id].placements, key=lambda p: p.rank)
-            if placement.node in known
-        ]
+    def _running_now(self, nodes: NodeColumns) -> RunningColumns:
+        if self._running is None:
+            self._running = RunningIndex(nodes.position)
+            self._running_columns = None
+            self._changed = set(self._running_ids)
+        if self._running_columns is None or self._changed:
+            self._running.change({job_id: self._tasks_of(job_id, nodes) for job_id in self._changed})
+            self._running_columns = self._running.columns()
+            self._changed.clear()
+        return self._running_columns
+
+    def _tasks_of(self, job_id: JobId, nodes: NodeColumns) -> list[RunningTask]:
+        """Tasks of it that run, on nodes that exist."""
+        record = self._records.get(job_id)
+        if record is None:
+            return []
+        here = [placement for placement in record.placements if placement.node in nodes.position]
+        done = len(record.done)
+        return [RunningTask(record.job, one, done) for one in sorted(here, key=lambda one: one.rank)]
 
     def _extended_names(self) -> set[str]:
         names: set[str] = set()

@@ -25,7 +25,8 @@ class LaneKey:
     placed: int
     """How many of its tasks run already: they count towards the gang's size."""
     job: JobId | None = None
-    """A job of which some runs is alone in its lane: where that runs matters for the rest."""
+    """A job is alone in its lane if where or when it may start is a matter of its own: some of it
+    runs, it was promised a start, or it must start in a period."""
 
     @property
     def waiting_by_group(self) -> tuple[int, ...]:
@@ -134,7 +135,8 @@ class WaitingJobs:
             if not ranks:
                 return None
         placed = len(record.placements) + len(record.done)
-        key = LaneKey(job.template, job.retries, job.preempted_by, ranks, placed, job.id if placed else None)
+        alone = job.id if placed or record.promise or job.has_period else None
+        key = LaneKey(job.template, job.retries, job.preempted_by, ranks, placed, alone)
         lane = self._lanes.get(key)
         if lane is None:
             lane = self._lanes[key] = Lane(key, self._next_number)

@@ -112,7 +112,7 @@ class TestStreams:
     def test_data_goes_to_stdout_and_talk_to_stderr(self, tmp_path: Path) -> None:
         pod = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"
         result = rota("plan", *write(tmp_path, cluster=CLUSTER, jobs=pod), "-o", "json")
-        assert result.data == {"bindings": [], "evictions": [], "waiting": []}
+        assert result.data == {"bindings": [], "evictions": [], "waiting": [], "starts": []}
         assert result.err.startswith("rota: note: ")
 
     @pytest.mark.parametrize("arguments", [("plan", *MIXED_FILES), ("plan", *MIXED_FILES, "-o", "json")])

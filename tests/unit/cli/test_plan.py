@@ -29,7 +29,7 @@ def widest(text: str) -> int:
 class TestData:
     def test_has_these_keys_and_no_others(self) -> None:
         data = rota("plan", *MIXED_FILES, *POLICY, "-o", "json").data
-        assert list(data) == ["bindings", "evictions", "waiting"]
+        assert list(data) == ["bindings", "evictions", "waiting", "starts"]
         assert {tuple(one) for one in data["bindings"]} == {("job", "task", "node")}
         assert {tuple(one) for one in data["evictions"]} == {("job", "task", "node", "for")}
         assert {tuple(one) for one in data["waiting"]} == {("job", "verdict", "reasons")}
@@ -86,6 +86,7 @@ class TestData:
                     ],
                 },
             ],
+            "starts": [],
         }
 
     def test_a_taint_evicts_for_nobody(self, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from zoneinfo import ZoneInfo
+
 import pytest
 
+from rota.cli.times import Clock
 from rota.cli.wording import (
     cause_text,
     kind_text,
@@ -17,12 +20,13 @@ from rota.cli.wording import (
 from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate, TaskGroup
-from rota.model.plan import EvictionCause
+from rota.model.plan import Eviction, EvictionCause
 from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
 from rota.model.verdict import Code, Kind, Reason
 
 GIB = 1 << 30
+NOON_MS = 1_777_636_800_000
 REASONS = {
     Reason(Code.NODE_NOT_READY): "node not ready",
     Reason(Code.NODE_CORDONED): "node cordoned",
@@ -81,9 +85,38 @@ REASONS = {
     Reason(Code.QUOTA_BEYOND, "vision gpu", 64_000, 8000): "beyond the quota of vision: asks 64 gpu",
     Reason(Code.PARTNER, "database"): "waits for its partner database",
     Reason(Code.STRICT_QUEUE, "first"): "behind first, which can't start (strict queue)",
+    Reason(Code.QUEUE_PAUSED, "batch"): "queue batch is paused",
+    Reason(Code.QUEUE_PAUSED, "batch", detail="disks\nare \x1b[31mfull"): (
+        "queue batch is paused: disks are [31mfull"
+    ),
+    Reason(Code.QUEUE_CLOSED, "old", detail="use new"): "queue old is closed: use new",
+    Reason(Code.CALENDAR, "train", NOON_MS): "room kept for train, planned for 2026-05-01T12:00:00Z",
+    Reason(Code.CALENDAR, "train"): "room kept for train",
+    Reason(Code.CALENDAR, asked=NOON_MS): "room kept for what is planned from 2026-05-01T12:00:00Z on",
+    Reason(Code.CALENDAR): "room kept for what is planned",
+    Reason(Code.TOO_EARLY, asked=NOON_MS): "not to start before 2026-05-01T12:00:00Z",
+    Reason(Code.PROMISED, asked=NOON_MS): "promised to start at 2026-05-01T12:00:00Z",
+    Reason(Code.PERIOD_MISSED, asked=NOON_MS): "can't start by 2026-05-01T12:00:00Z, its latest start",
+    Reason(Code.SLA_MISSED, asked=5_400_000): "not started within 1h30m of its submission",
+    Reason(Code.RESERVATION, "exam", NOON_MS, detail="not begun"): (
+        "reservation exam begins at 2026-05-01T12:00:00Z"
+    ),
+    Reason(
+        Code.RESERVATION, "exam", NOON_MS, detail="over"
+    ): "reservation exam ended at 2026-05-01T12:00:00Z",
+    Reason(Code.RESERVATION, "exam", NOON_MS, detail="ends before the job"): (
+        "reservation exam ends at 2026-05-01T12:00:00Z, before the job's time limit"
+    ),
+    Reason(Code.RESERVATION, "exam", NOON_MS): (
+        "room kept for reservation exam from 2026-05-01T12:00:00Z on"
+    ),
+    Reason(Code.NOT_RESERVED_FOR, "exam", detail="vision/ada"): "reservation exam is not for vision/ada",
+    Reason(Code.MAINTENANCE, "power", NOON_MS): "maintenance power from 2026-05-01T12:00:00Z on",
+    Reason(Code.MAINTENANCE, "power"): "maintenance power",
     Reason(Code.PREEMPTED, "urgent"): "preempted by urgent, queued again",
     Reason(Code.PREEMPTED): "preempted, queued again",
     Reason(Code.EVICTED_BY_TAINT): "evicted by a NoExecute taint, queued again",
+    Reason(Code.EVICTED_FOR_MAINTENANCE): "evicted for maintenance",
     Reason(Code.NO_SCHEDULER, "night", detail="team-a"): (
         "no scheduler named night for the namespace team-a"
     ),
@@ -132,11 +165,33 @@ def test_nothing_is_without_words() -> None:
     for change in Change:
         assert remedy_text(Remedy(change))
     assert all(kind_text(kind) for kind in Kind)
-    assert all(cause_text(cause) for cause in EvictionCause)
+    assert all(cause_text(eviction(cause)) for cause in EvictionCause)
     assert all(outcome_text(outcome) for outcome in Outcome)
 
 
+def eviction(cause: EvictionCause, *, ends_job: bool = False) -> Eviction:
+    return Eviction(JobId("job"), 0, NodeName("n"), cause, ends_job=ends_job)
+
+
+@pytest.mark.covers("time-5")
+def test_what_maintenance_does() -> None:
+    assert cause_text(eviction(EvictionCause.MAINTENANCE)) == "maintenance"
+    assert cause_text(eviction(EvictionCause.MAINTENANCE, ends_job=True)) == "maintenance, ends the job"
+
+
+def test_times_are_written_as_the_reader_wants_them() -> None:
+    clock = Clock(NOON_MS - 3_600_000, ZoneInfo("Europe/Berlin"))
+    assert reason_text(Reason(Code.TOO_EARLY, asked=NOON_MS), clock.text) == "not to start before 14:00"
+    later_ms = NOON_MS + 300 * 86_400_000
+    assert reason_text(Reason(Code.MAINTENANCE, "power", later_ms), clock.text) == (
+        "maintenance power from 2027-02-25 13:00 +01:00 on"
+    )
+
+
 def test_whether_a_reason_can_pass() -> None:
+    assert passing_text(Reason(Code.QUEUE_PAUSED)) == "until the queue is opened"
+    assert passing_text(Reason(Code.TOO_EARLY)) == "until time passes"
+    assert passing_text(Reason(Code.PERIOD_MISSED)) == "never, unless it may start later"
     assert passing_text(Reason(Code.INSUFFICIENT, "cpu")) == "until a task ends or a node changes or joins"
     assert passing_text(Reason(Code.NODE_SELECTOR)) == "never, unless a node changes or joins"
     assert passing_text(Reason(Code.PREEMPTED)) == "until the next cycle comes"

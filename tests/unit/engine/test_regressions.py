@@ -11,7 +11,7 @@ from rota.model.policy import FairShare, Quota, Reclaim, TenantPolicy
 from rota.model.resources import HostPort
 from rota.model.verdict import Code, Kind
 from tests.builders import Cluster, policy
-from tests.words import lie, near, spread, tasks
+from tests.words import apart, lie, near, spread, tasks
 
 WEB = {"app": "web"}
 
@@ -251,3 +251,184 @@ def test_who_lacks_company_and_room_is_asked_again_when_company_comes() -> None:
     plan = cluster.plan()
     assert plan.places("urgent") == ["n"]
     assert plan.evicts() == ["old"]
+
+
+@pytest.mark.covers("prio-5")
+def test_quota_is_given_to_the_tasks_that_ask_least_of_what_is_limited() -> None:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", 2000),)))
+    groups = [tasks(1, cpu=1.5), tasks(2, cpu=1, memory="4Gi")]
+    cluster = Cluster().node("n", cpu=3, memory="8Gi").job("gang", groups=groups, min_available=2)
+    assert cluster.plan(policy(tenants=[tenant])).places("gang") == ["n", "n"]
+
+
+@pytest.mark.covers("decide-4", "gang-1")
+def test_a_gang_makes_its_own_company_on_a_node_that_would_not_be_the_first_choice() -> None:
+    port = {"ports": (HostPort(80),)}
+    groups = [tasks(1, labels=WEB, affinity=[near("host", "app In web")], spec=port), tasks(1, labels=WEB)]
+    cluster = (
+        Cluster()
+        .node("n1")
+        .offer("cloud", limit=1)
+        .running("other", on=["n1"], labels=WEB, spec=port)
+        .job("gang", groups=groups)
+    )
+    assert cluster.plan().places("gang") == ["cloud#0", "cloud#0"]
+
+
+@pytest.mark.covers("prio-3", "prio-5")
+def test_what_holds_nothing_of_a_quota_is_not_evicted_for_it() -> None:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", 2000),)))
+    cluster = (
+        Cluster()
+        .node("n", cpu=4)
+        .running("old", on=["n", "n"], groups=[tasks(1, cpu=1), tasks(1)], min_available=1, priority="low")
+        .job("new", cpu=1.5)
+    )
+    plan = cluster.plan(policy(tenants=[tenant])).plan
+    assert [(one.job, one.rank) for one in plan.evictions] == [("old", 0)]
+
+
+@pytest.mark.covers("decide-4", "why-1")
+def test_who_needs_company_on_another_node_of_the_zone_may_have_it_from_its_own_gang() -> None:
+    terms = [near("zone", "app In web"), apart("host", "app In web")]
+    groups = [tasks(1, affinity=terms), tasks(1, labels=WEB)]
+    cluster = (
+        Cluster()
+        .node("b1", zone="b")
+        .offer("cloud", limit=2, zone="a")
+        .job("gang", groups=groups, topology=[lie("zone", "same")])
+    )
+    assert sorted(cluster.plan().places("gang")) == ["cloud#0", "cloud#1"]
+
+
+@pytest.mark.covers("prio-2", "prio-5", "gang-1")
+def test_a_gang_that_gives_way_to_a_quota_keeps_what_it_needs_or_nothing() -> None:
+    tenant = TenantPolicy("default", quota=Quota((("memory", 16 << 30),)))
+    cluster = (
+        Cluster()
+        .node("n1", memory="4Gi")
+        .node("n3", memory="8Gi", taints=["mine:NoSchedule"])
+        .node("n5", memory="2Gi")
+        .running("full", on=["n3"] * 3, memory="2Gi", template={"preemptible": False})
+        .running("old", on=["n1", "n1", "n3"], min_available=2, memory="2Gi", priority="low")
+        .job("new", tasks=3, memory="2Gi", priority="high")
+    )
+    plan = cluster.plan(policy(tenants=[tenant]))
+    assert len(plan.evicts("old")) in (0, 1, 3)
+
+
+@pytest.mark.covers("prio-3", "decide-4")
+def test_nobody_is_evicted_for_a_gang_that_fits_as_it_is() -> None:
+    groups = [tasks(1, labels=WEB), tasks(2, memory="2Gi", labels=WEB, affinity=[near("host", "app In web")])]
+    cluster = (
+        Cluster()
+        .node("n1", memory="4Gi")
+        .offer("cloud", memory="4Gi")
+        .running("old", on=["n1"], memory="1Gi", labels=WEB, priority="low")
+        .job("gang", groups=groups, priority="high")
+    )
+    plan = cluster.plan()
+    assert plan.evicts() == []
+    assert len(plan.places("gang")) == 3
+
+
+@pytest.mark.covers("prio-3", "prio-5")
+def test_nobody_is_evicted_for_a_quota_that_evictions_for_room_make_anyway() -> None:
+    tenants = [
+        TenantPolicy("p", quota=Quota((("cpu", 2000),))),
+        TenantPolicy("default", quota=Quota((("cpu", 4000),))),
+    ]
+    cluster = (
+        Cluster()
+        .node("n1", cpu=4)
+        .node("n6", cpu=3, zone="b")
+        .running("in-the-way", on=["n6"], cpu=3)
+        .running("elsewhere", on=["n1"], cpu=2.5, priority="low")
+        .job("new", tasks=2, min_available=1, cpu=2, priority="high", topology=[lie("zone", "same")])
+    )
+    assert cluster.plan(policy(tenants=tenants)).evicts() == ["in-the-way"]
+
+
+@pytest.mark.covers("prio-5")
+def test_what_a_tenant_does_not_lend_is_free_to_it_though_others_hold_too_much() -> None:
+    own = TenantPolicy("q", quota=Quota((("cpu", 3000),), lendable=()))
+    cluster = (
+        Cluster()
+        .node("n", cpu=8)
+        .running("too-much", on=["n"] * 3, min_available=1, cpu=2)
+        .job("new", cpu=0.5, template={"project": "q"})
+    )
+    plan = cluster.plan(policy(tenants=[own, TenantPolicy("default", quota=Quota((("cpu", 2000),)))]))
+    assert plan.places("new") == ["n"]
+    assert plan.evicts() == []
+
+
+def test_a_domain_counts_as_room_also_where_only_the_job_itself_opens_its_nodes() -> None:
+    cluster = (
+        Cluster()
+        .node("a1", zone="a", slots=2)
+        .node("a2", zone="a", slots=1)
+        .running("other", on=["a1"], labels=WEB)
+        .job(
+            "gang", tasks=2, labels=WEB, spread=[spread("host", "app In web")], topology=[lie("zone", "same")]
+        )
+    )
+    assert sorted(cluster.plan().places("gang")) == ["a1", "a2"]
+
+
+@pytest.mark.covers("prio-5", "gang-2")
+def test_the_quota_that_evictions_leave_lets_more_of_the_gang_start() -> None:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", 2000),)))
+    cluster = (
+        Cluster()
+        .node("n", cpu=4, memory="4Gi")
+        .running("old", on=["n"], cpu=2, memory="4Gi", priority="low")
+        .job("new", groups=[tasks(1, memory="2Gi"), tasks(1, cpu=1)], min_available=1)
+    )
+    assert cluster.plan(policy(tenants=[tenant])).places("new") == ["n", "n"]
+
+
+@pytest.mark.covers("prio-3", "prio-5")
+def test_a_gang_goes_on_without_its_large_task_if_its_small_ones_are_enough() -> None:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", 2000),)))
+    cluster = (
+        Cluster()
+        .node("n", cpu=4)
+        .running(
+            "old", on=["n"] * 3, groups=[tasks(1, cpu=1), tasks(2, cpu=0.5)], min_available=2, priority="low"
+        )
+        .job("new", tasks=2, cpu=0.5)
+    )
+    plan = cluster.plan(policy(tenants=[tenant])).plan
+    assert [(one.job, one.rank) for one in plan.evictions] == [("old", 0)]
+
+
+@pytest.mark.covers("decide-4", "gang-2")
+def test_tasks_start_along_where_others_of_the_same_gang_open_a_domain() -> None:
+    terms = [near("zone", "app In web"), apart("host", "app In web")]
+    groups = [tasks(1, cpu=2, labels=WEB, affinity=terms), tasks(1, cpu=1, labels=WEB)]
+    rules = [lie("zone", "same"), lie("host", "different")]
+    cluster = (
+        Cluster()
+        .node("full", slots=1, zone="b")
+        .nodes("a1 a2", cpu=2, zone="a")
+        .running("other", on=["full"], labels=WEB)
+        .job("gang", groups=groups, min_available=1, topology=rules)
+    )
+    assert sorted(cluster.plan().places("gang")) == ["a1", "a2"]
+
+
+@pytest.mark.covers("decide-4", "gang-2")
+def test_tasks_start_along_where_others_of_the_same_gang_even_out_a_spread() -> None:
+    groups = [
+        tasks(1, cpu=2, spread=[spread("zone", "app In web")]),
+        tasks(1, labels=WEB, selector={"zone": "b"}),
+    ]
+    cluster = (
+        Cluster()
+        .node("a", cpu=2, zone="a")
+        .node("b", zone="b")
+        .running("other", on=["a", "a"], labels=WEB)
+        .job("gang", groups=groups, min_available=1)
+    )
+    assert cluster.plan().places("gang") == ["a", "b"]

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from rota.engine.plugin import NodeView, Plugin, Plugins, TaskView
+from rota.model.ids import NodeName
+from rota.model.job import JobRecord, Placement, Promise
 from rota.model.policy import (
     FairShare,
     PluginConfig,
@@ -21,7 +23,7 @@ from rota.model.resources import HostPort
 from rota.model.verdict import RULES, Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.plugins import FILTERS, SCORES
 from tests.builders import Cluster, policy
-from tests.words import apart, lie, near, spread, tasks
+from tests.words import NOW_MS, apart, job, lie, near, spread, tasks
 
 pytestmark = pytest.mark.covers("why-1")
 
@@ -101,6 +103,34 @@ CASES: dict[Code, Callable[[], Case]] = {
     Code.STRICT_QUEUE: lambda: case(
         ONE.job("first", cpu=9, submitted=-9), policy(queues=(QueuePolicy(strict=True),)), cpu=1
     ),
+    Code.QUEUE_PAUSED: lambda: case(ONE.queue("default", "paused"), cpu=1),
+    Code.QUEUE_CLOSED: lambda: case(ONE.queue("default", "closed", since=-1), cpu=1),
+    Code.CALENDAR: lambda: case(
+        ONE.running("r", on=["n"], cpu=2, limit=9999).job("wide", cpu=4, submitted=-9, limit=60), cpu=1
+    ),
+    Code.TOO_EARLY: lambda: case(ONE, after=60),
+    Code.PROMISED: lambda: (
+        ONE.record(
+            JobRecord(
+                job("j", {}),
+                promise=Promise(NOW_MS + 60_000, (Placement(0, NodeName("n"), NOW_MS + 60_000),)),
+            )
+        ),
+        Policy(),
+    ),
+    Code.PERIOD_MISSED: lambda: case(ONE, before=-60),
+    Code.SLA_MISSED: lambda: case(ONE, submitted=-9, template={"start_within_ms": 1}),
+    Code.RESERVATION: lambda: case(
+        ONE.reservation("class", start=60, end=90, on="n"), reservation="class", limit=9
+    ),
+    Code.NOT_RESERVED_FOR: lambda: case(
+        ONE.reservation("class", start=0, end=90, on="n", tenants=["x"]), reservation="class", limit=9
+    ),
+    Code.MAINTENANCE: lambda: case(ONE.maintenance("disks", start=60, end=90), cpu=1, limit=61),
+    Code.EVICTED_FOR_MAINTENANCE: lambda: (
+        ONE.maintenance("disks", start=0, end=90).running("j", on=["n"]),
+        Policy(),
+    ),
     Code.PREEMPTED: lambda: (
         ONE.running("j", on=["n"], cpu=4, priority="low").job("new", cpu=4, priority="high"),
         Policy(),
@@ -119,6 +149,17 @@ NOT_ABOUT_NODES = {
     Code.QUOTA_BEYOND,
     Code.PARTNER,
     Code.STRICT_QUEUE,
+    Code.QUEUE_PAUSED,
+    Code.QUEUE_CLOSED,
+    Code.CALENDAR,
+    Code.TOO_EARLY,
+    Code.PROMISED,
+    Code.PERIOD_MISSED,
+    Code.SLA_MISSED,
+    Code.RESERVATION,
+    Code.NOT_RESERVED_FOR,
+    Code.MAINTENANCE,
+    Code.EVICTED_FOR_MAINTENANCE,
     Code.PREEMPTED,
     Code.EVICTED_BY_TAINT,
     Code.NO_SCHEDULER,

@@ -223,6 +223,237 @@ usage:
 usage:
 - {tenant: a, as_of: 2026-01-01T00:00:00}  #! usage[0].as_of: time zone
 
+## maintenance that doesn't end
+maintenance:
+- {name: patch, start: 2026-01-01T00:00:00Z}  #! maintenance[0]: when it ends … for
+
+## maintenance with two ends
+maintenance:
+- name: patch
+  start: 2026-01-01T00:00:00Z
+  end: 2026-01-01T02:00:00Z
+  for: 2h  #! maintenance[0].for: given already … remove one
+
+## maintenance that ends before it starts
+maintenance:
+- name: patch
+  start: 2026-01-01T02:00:00Z
+  end: 2026-01-01T01:00:00Z  #! maintenance[0].end: doesn't end after its start … later
+
+## maintenance of no length
+maintenance:
+- name: patch
+  start: 2026-01-01T02:00:00Z
+  end: 2026-01-01T03:00:00+01:00  #! maintenance[0].end: doesn't end after its start
+
+## maintenance for no time
+maintenance:
+- {name: patch, start: 0, for: 0}  #! maintenance[0].for: no time
+
+## maintenance for less than no time
+maintenance:
+- {name: patch, start: 0, for: -2h}  #! maintenance[0].for: negative
+
+## maintenance at an odd time
+maintenance:
+- {name: patch, start: tomorrow, for: 2h}  #! maintenance[0].start: not a time
+
+## maintenance in an unknown zone
+maintenance:
+- {name: patch, start: 2026-01-01T02:00:00, for: 2h}  #! maintenance[0].start: time zone
+
+## maintenance without a start
+maintenance:
+- {name: patch, end: 9}  #! maintenance[0].start: is missing
+
+## maintenance without a name
+maintenance:
+- {start: 0, end: 9}  #! maintenance[0].name: is missing
+
+## maintenance of an unknown node
+nodes: [{name: n1, resources: {}}]
+maintenance:
+- {name: patch, start: 0, for: 2h, nodes: [n1, n11]}  #! maintenance[0].nodes[1]: did you mean "n1"
+
+## maintenance of no nodes
+maintenance:
+- {name: patch, start: 0, for: 2h, nodes: []}  #! maintenance[0].nodes: no nodes … leave it out
+
+## maintenance of one node, not a list
+maintenance:
+- {name: patch, start: 0, for: 2h, nodes: n1}  #! maintenance[0].nodes: expected a list
+
+## maintenance twice
+maintenance:
+- {name: patch, start: 0, for: 2h}
+- {name: patch, start: 9, for: 2h}  #! maintenance[1].name: "patch" … line 2
+
+## entries of one name
+nodes: [{name: n1, resources: {}}]
+maintenance:
+- {name: night, start: 0, for: 2h}
+reservations:
+- {name: night, start: 9, for: 2h, nodes: [n1], tenants: [a]}  #! reservations[0].name: "night" … line 3
+
+## reservation without nodes
+reservations:
+- {name: r, start: 0, for: 2h, tenants: [a]}  #! reservations[0].nodes: is missing
+
+## reservation of no nodes
+reservations:
+- {name: r, start: 0, for: 2h, nodes: [], tenants: [a]}  #! reservations[0].nodes: no nodes … name some
+
+## reservation of an unknown node
+reservations:
+- {name: r, start: 0, for: 2h, nodes: [n1], tenants: [a]}  #! reservations[0].nodes[0]: no node named "n1"
+
+## reservation for unnamed tenants
+nodes: [{name: n1, resources: {}}]
+reservations:
+- {name: r, start: 0, for: 2h, nodes: [n1]}  #! reservations[0].tenants: is missing
+
+## reservation for nobody
+nodes: [{name: n1, resources: {}}]
+reservations:
+- {name: r, start: 0, for: 2h, nodes: [n1], tenants: []}  #! reservations[0].tenants: nobody
+
+## reservation for no tenant
+nodes: [{name: n1, resources: {}}]
+reservations:
+- {name: r, start: 0, for: 2h, nodes: [n1], tenants: [a/b/c]}  #! reservations[0].tenants[0]: no tenant
+
+## reservation without end
+nodes: [{name: n1, resources: {}}]
+reservations:
+- {name: r, start: 0, nodes: [n1], tenants: [a]}  #! reservations[0]: when it ends
+
+## reservation of more than there is
+nodes: [{name: n1, resources: {cpu: 8}}, {name: n2, resources: {cpu: 4}}]
+reservations:
+- name: r
+  start: 0
+  for: 2h
+  nodes: [n1, n2]
+  tenants: [a]
+  resources: {cpu: 6}  #! reservations[0].resources.cpu: more than the node n2 has … leave the node out
+
+## reservation of what a node doesn't have
+nodes: [{name: n1, resources: {cpu: 8}}]
+reservations:
+- name: r
+  start: 0
+  for: 2h
+  nodes: [n1]
+  tenants: [a]
+  resources:
+    cpu: 1
+    example.com/fpga: 1  #! reservations[0].resources["example.com/fpga"]: more than the node n1 has
+
+## reservation of more slots than a node has by default
+nodes: [{name: n1, resources: {cpu: 8}}]
+reservations:
+- name: r
+  start: 0
+  for: 2h
+  nodes: [n1]
+  tenants: [a]
+  resources: {slots: 111}  #! reservations[0].resources.slots: more than the node n1 has
+
+## reservation of more GPUs than a node has
+nodes: [{name: n1, resources: {cpu: 8}, gpus: 2}]
+reservations:
+- name: r
+  start: 0
+  for: 2h
+  nodes: [n1]
+  tenants: [a]
+  gpus: 3  #! reservations[0].gpus: more than the node n1 has
+
+## reservation of GPUs as a resource
+nodes: [{name: n1, resources: {cpu: 8}, gpus: 2}]
+reservations:
+- name: r
+  start: 0
+  for: 2h
+  nodes: [n1]
+  tenants: [a]
+  resources: {gpu: 1}  #! reservations[0].resources.gpu: `gpus:`
+
+## reservation of part of a GPU
+nodes: [{name: n1, resources: {cpu: 8}, gpus: 2}]
+reservations:
+- name: r
+  start: 0
+  for: 2h
+  nodes: [n1]
+  tenants: [a]
+  gpus: 0.5  #! reservations[0].gpus: whole number
+
+## reservation of nothing
+nodes: [{name: n1, resources: {cpu: 8}}]
+reservations:
+- name: r
+  start: 0
+  for: 2h
+  nodes: [n1]
+  tenants: [a]
+  resources: {}  #! reservations[0].resources: nothing … whole nodes
+
+## reservations of the same node
+nodes: [{name: n1, resources: {cpu: 8}}, {name: n2, resources: {cpu: 8}}]
+reservations:
+- {name: first, start: 0, for: 2h, nodes: [n1, n2], tenants: [a]}
+- name: second
+  start: 3600
+  for: 2h
+  nodes: [n2, n1]  #! reservations[1].nodes: at the same time the node n1 … "first" … share
+  tenants: [b]
+
+## reservations of the same node, the later one first
+nodes: [{name: n1, resources: {cpu: 8}}]
+reservations:
+- {name: late, start: 3600, for: 2h, nodes: [n1], tenants: [a]}
+- {name: early, start: 0, for: 2h, nodes: [n1], tenants: [a]}  #! reservations[1].nodes: n1 … "late"
+
+## reservation of a node of which a share is reserved
+nodes: [{name: n1, resources: {cpu: 8}}]
+reservations:
+- {name: share, start: 0, for: 2h, nodes: [n1], tenants: [a], resources: {cpu: 1}}
+- {name: all, start: 60, for: 1h, nodes: [n1], tenants: [a]}  #! reservations[1].nodes: "share"
+
+## shares that are too much together
+nodes: [{name: n1, resources: {cpu: 8}}]
+reservations:
+- {name: r1, start: 0, for: 2h, nodes: [n1], tenants: [a], resources: {cpu: 3}}
+- {name: r2, start: 0, for: 2h, nodes: [n1], tenants: [b], resources: {cpu: 3}}
+- name: r3  #! reservations[2]: "r1" and "r2" … more cpu … the node n1
+  start: 60
+  for: 2h
+  nodes: [n1]
+  tenants: [c]
+  resources: {cpu: 3}
+
+## state of no queue
+queues:
+- {state: paused}  #! queues[0].name: is missing
+
+## queue without a state
+queues:
+- {name: batch}  #! queues[0].state: is missing
+
+## unknown state
+queues:
+- {name: batch, state: pause}  #! queues[0].state: did you mean "paused"
+
+## states of one queue
+queues:
+- {name: batch, state: paused}
+- {name: batch, state: open}  #! queues[1].name: queue named "batch" … line 2
+
+## state since an odd time
+queues:
+- {name: batch, state: closed, since: monday}  #! queues[0].since: not a time
+
 ## a list
 - nodes  #! : expected a mapping, got a list
 
@@ -684,6 +915,153 @@ jobs:
   running_on: n1
   done: [0]  #! jobs[0].done[0]: runs
 
+## period that ends before it begins
+jobs:
+- name: j
+  start_after: 2026-01-01T08:00:00Z
+  start_before: 2026-01-01T08:00:00+01:00  #! jobs[0].start_before: before start_after, 2026-01-01T08:00:00Z
+
+## period in words
+jobs:
+- name: j
+  start_after: noon  #! jobs[0].start_after: not a time
+
+## period as a duration
+jobs:
+- name: j
+  start_before: 2h  #! jobs[0].start_before: not a time
+
+## no time to start within
+jobs:
+- name: j
+  start_within: 0  #! jobs[0].start_within: no time
+
+## less than no time to start within
+jobs:
+- name: j
+  start_within: -5m  #! jobs[0].start_within: negative
+
+## start after it has failed
+jobs:
+- name: j
+  submitted: 2026-01-01T08:00:00Z
+  start_within: 1h
+  start_after: 2026-01-01T09:00:01Z  #! jobs[0].start_after: fails at 2026-01-01T09:00:00Z … longer
+
+## unknown reservation
+jobs:
+- name: j
+  reservation: exm  #! jobs[0].reservation: no reservation named "exm" … did you mean "exam"
+
+## unlike any reservation
+jobs:
+- name: j
+  reservation: holidays  #! jobs[0].reservation: no reservation … cluster file
+
+## unknown fate at maintenance
+jobs:
+- name: j
+  at_maintenance: kill  #! jobs[0].at_maintenance: unknown value … "requeue" or "end"
+
+## promise without a start
+jobs:
+- name: j
+  promised: {on: n1}  #! jobs[0].promised.start: is missing
+
+## promise without a place
+jobs:
+- name: j
+  promised: {start: 9}  #! jobs[0].promised.on: is missing
+
+## promise of an odd time
+jobs:
+- name: j
+  promised: {start: soon, on: n1}  #! jobs[0].promised.start: not a time
+
+## promise before it was submitted
+jobs:
+- name: j
+  submitted: 10
+  promised: {start: 9, on: n1}  #! jobs[0].promised.start: before the job was submitted
+
+## promise before its period
+jobs:
+- name: j
+  start_after: 10
+  promised: {start: 9, on: n1}  #! jobs[0].promised.start: before its start_after
+
+## promise after its period
+jobs:
+- name: j
+  start_before: 8
+  promised: {start: 9, on: n1}  #! jobs[0].promised.start: after its start_before
+
+## promise of an unknown node
+jobs:
+- name: j
+  promised: {start: 9, on: n11}  #! jobs[0].promised.on: did you mean "n1"
+
+## promise of an unknown node with devices
+jobs:
+- name: j
+  gpus: 1
+  promised: {start: 9, on: [{node: n11, gpus: [0]}]}  #! jobs[0].promised.on[0].node: did you mean "n1"
+
+## promise of too few nodes
+jobs:
+- name: j
+  tasks: 3
+  promised: {start: 9, on: [n1, n22]}  #! jobs[0].promised.on: 2 nodes for 3 tasks … null
+
+## promise of a part of a gang
+jobs:
+- name: j
+  tasks: 3
+  min_available: 2
+  promised: {start: 9, on: [n1, null, null]}  #! jobs[0].promised.on: 1 of the 2 tasks
+
+## promise of nothing
+jobs:
+- name: j
+  promised: {start: 9, on: [null]}  #! jobs[0].promised.on: 0 of the 1 tasks
+
+## promise to a task that runs
+jobs:
+- name: j
+  tasks: 2
+  running_on: [null, n1]
+  promised: {start: 9, on: [n1, n1]}  #! jobs[0].promised.on[1]: rank 1 runs … null
+
+## promise to the only task, which runs
+jobs:
+- name: j
+  running_on: n1
+  promised: {start: 9, on: n1}  #! jobs[0].promised.on: rank 0 runs
+
+## promise of GPUs without their numbers
+jobs:
+- name: j
+  gpus: 2
+  promised: {start: 9, on: n1}  #! jobs[0].promised.on: which 2 GPUs of n1 … gpus: [0]
+
+## promise of no GPUs
+jobs:
+- name: j
+  gpus: 2
+  promised: {start: 9, on: [{node: n1}]}  #! jobs[0].promised.on[0].gpus: which 2 GPUs of n1
+
+## promise of a GPU that isn't there
+jobs:
+- name: j
+  gpus: 1
+  promised: {start: 9, on: [{node: n1, gpus: [2]}]}  #! jobs[0].promised.on[0].gpus[0]: no GPU 2
+
+## promise of too many GPUs
+jobs:
+- name: j
+  gpus: 1
+  promised: {start: 9, on: [{node: n1, gpus: [0, 1]}]}  #! jobs[0].promised.on[0].gpus: not the 1 GPUs
+
 ## negative retries
 jobs:
 - name: j
@@ -761,6 +1139,68 @@ queues:
 
 ## no queues
 queues: []  #! queues: no queue
+
+## unknown backfill
+queues: [{backfill: eazy}]  #! queues[0].backfill: did you mean "easy"
+
+## unknown durations
+queues: [{durations: learned}]  #! queues[0].durations: did you mean "learnt"
+
+## no depth
+queues: [{depth: 0}]  #! queues[0].depth: at least 1
+
+## depth of easy backfill
+queues: [{backfill: easy, depth: 5}]  #! queues[0].depth: conservative … easy
+
+## depth without backfill
+queues: [{backfill: none, depth: 5}]  #! queues[0].depth: conservative … none
+
+## interactive by priority
+queues:
+- interactive: true
+  strategy: priority  #! queues[0].strategy: first come … remove strategy, or interactive
+
+## interactive by share
+queues: [{interactive: true, strategy: fair}]  #! queues[0].strategy: first come
+
+## interactive by size
+queues: [{interactive: true, strategy: smallest}]  #! queues[0].strategy: first come
+
+## interactive and strict
+queues: [{interactive: true, strict: true}]  #! queues[0].strict: promises every job a start
+
+## interactive without a calendar
+queues: [{interactive: true, backfill: none}]  #! queues[0].backfill: place in the calendar
+
+## interactive with half a calendar
+queues: [{interactive: true, backfill: easy}]  #! queues[0].backfill: place in the calendar
+
+## interactive by guess
+queues: [{interactive: true, durations: learnt}]  #! queues[0].durations: time limits
+
+## interactive up to a depth
+queues: [{interactive: true, depth: 5}]  #! queues[0].depth: every job … remove depth
+
+## interactive in words
+queues: [{interactive: "yes"}]  #! queues[0].interactive: true or false
+
+## negative pause
+recovery: {backoff: -1s}  #! recovery.backoff: negative
+
+## pause in words
+recovery: {max_backoff: long}  #! recovery.max_backoff: not a duration
+
+## pause above the longest
+recovery: {backoff: 2h, max_backoff: 1h}  #! recovery.max_backoff: 2h, is longer than the longest, 1h
+
+## pause above the longest by default
+recovery: {backoff: 2h}  #! recovery.backoff: 2h, is longer than the longest, 1h … raise max_backoff
+
+## wishes dropped before the first failure
+recovery: {drop_wishes_after: 0}  #! recovery.drop_wishes_after: at least 1
+
+## unknown in recovery
+recovery: {drop_wishes: 3}  #! recovery.drop_wishes: did you mean "drop_wishes_after"
 
 ## scheduler twice
 schedulers:
@@ -892,6 +1332,8 @@ nodes:
 - {name: n22, resources: {cpu: 8}}
 jobs:
 - {name: runs, running_on: n1}
+reservations:
+- {name: exam, start: 0, for: 1h, nodes: [n22], tenants: [vision]}
 """
 
 
@@ -920,6 +1362,20 @@ def errors_in_jobs(text: str) -> list[tuple[int | None, str]]:
 def test_all_that_is_wrong_is_said_at_once() -> None:
     text = "jobs:\n- {name: a, time_limit: 0}\n- {name: b}\n- {name: c, gpus: 1.5}\n- {name: b}"
     assert errors_in_jobs(text) == [(2, "jobs[0].time_limit"), (4, "jobs[2].gpus"), (5, "jobs[3].name")]
+
+
+def test_reservations_that_meet_on_many_nodes_are_named_once() -> None:
+    text = """
+        nodes: [{name: n, count: 50, resources: {}}]
+        reservations:
+        - {name: a, start: 0, for: 2h, nodes: &all [NODES], tenants: [x]}
+        - {name: b, start: 60, for: 2h, nodes: *all, tenants: [x]}
+        - {name: c, start: 7260, for: 1m, nodes: [n-7], tenants: [x]}
+        - {name: d, start: 7200, for: 1h, nodes: [n-7], tenants: [x]}
+    """.replace("NODES", ", ".join(f"n-{number}" for number in range(50)))
+    with pytest.raises(InputError) as caught:
+        records_from_documents(parse_documents(text.encode(), "cluster.yaml"))
+    assert [error.field for error in caught.value.all] == ["reservations[1].nodes", "reservations[3].nodes"]
 
 
 def test_of_very_many_mistakes_the_first_are_named() -> None:

@@ -6,10 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from rota.intake._cluster_forms import ClusterForm, NodeForm, OfferForm, UsageForm
+from rota.intake._cluster_forms import (
+    ClusterForm,
+    MaintenanceForm,
+    NodeForm,
+    OfferForm,
+    QueueStateForm,
+    ReservationForm,
+    UsageForm,
+)
 from rota.intake._forms import Form
-from rota.intake._job_forms import GroupForm, JobForm
-from rota.intake._policy_forms import PolicyForm
+from rota.intake._job_forms import GroupForm, JobForm, PromiseForm
+from rota.intake._policy_forms import PolicyForm, QueueForm, RecoveryForm
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
 from rota.intake.kubernetes import Note
@@ -167,13 +175,31 @@ class TestManual:
             21,
             1,
             1,
-            5,
+            6,
         )
+        calendar = records.calendar
+        assert (len(calendar.maintenance), len(calendar.reservations), len(calendar.queues)) == (2, 2, 1)
+        assert [record.job.id for record in records.jobs if record.promise] == ["review"]
         assert len(read_policy(paths["policy.yaml"]).fair_share.tenants) == 3
 
     @pytest.mark.parametrize(
-        "form", [ClusterForm, NodeForm, OfferForm, UsageForm, JobForm, GroupForm, PolicyForm]
+        "form",
+        [
+            ClusterForm,
+            NodeForm,
+            OfferForm,
+            UsageForm,
+            MaintenanceForm,
+            ReservationForm,
+            QueueStateForm,
+            JobForm,
+            PromiseForm,
+            GroupForm,
+            PolicyForm,
+            QueueForm,
+            RecoveryForm,
+        ],
     )
     def test_it_names_every_field(self, form: type[Form]) -> None:
         manual = MANUAL.read_text()
-        assert [name for name in form.__struct_fields__ if f"`{name}" not in manual] == []
+        assert [name for name in form.__struct_encode_fields__ if f"`{name}" not in manual] == []

@@ -9,12 +9,14 @@ from rota.intake.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import (
+    AtMaintenance,
     Job,
     JobRecord,
     JobTemplate,
     Percent,
     Placement,
     Priority,
+    Promise,
     TaskGroup,
     TopologyMode,
     TopologyRule,
@@ -34,6 +36,8 @@ CLUSTER = """
 nodes:
 - {name: n1, resources: {cpu: 8}, gpus: 4}
 - {name: n2, resources: {cpu: 8}}
+reservations:
+- {name: exam, start: 0, for: 1h, nodes: [n2], tenants: [vision]}
 """
 
 
@@ -86,6 +90,11 @@ def test_job_with_every_field() -> None:
           topology: [{key: zone, tasks: 2}, {key: region, tasks: same}]
           time_limit: 2h
           cost: {goal: cheapest, max_per_hour: 3.50, max_total: 20}
+          start_after: 2026-01-01T08:00:00Z
+          start_before: 2026-01-01T09:00:00Z
+          start_within: 30m
+          at_maintenance: end
+          reservation: exam
           connect_to: other
           preempted_by: [z, a, z]
         - name: other
@@ -112,10 +121,15 @@ def test_job_with_every_field() -> None:
             time_limit_ms=7_200_000,
             max_cost_micro=20_000_000,
             connect_to="other",
+            reservation="exam",
+            start_within_ms=1_800_000,
+            at_maintenance=AtMaintenance.END,
         ),
         submitted_ms=EIGHT_MS,
         retries=2,
         preempted_by=(JobId("a"), JobId("z")),
+        start_after_ms=EIGHT_MS,
+        start_before_ms=NINE_MS,
     )
 
 
@@ -285,6 +299,49 @@ class TestRunning:
     def test_tasks_of_groups_are_ranked_group_by_group(self) -> None:
         found = job("groups: [{tasks: 2}, {gpus: 1}], running_on: [{rank: 2, node: n1, gpus: [3]}]")
         assert found.placements == (Placement(2, N1, gpu_devices=(3,)),)
+
+
+@pytest.mark.covers("time-2")
+class TestStarts:
+    @pytest.mark.parametrize(
+        ("fields", "after_ms", "before_ms"),
+        [
+            ("start_after: 2026-01-01T08:00:00Z", EIGHT_MS, None),
+            ("start_before: 2026-01-01T10:00:00+01:00", 0, NINE_MS),
+            ("start_after: 1767258000, start_before: 2026-01-01T09:00:00Z", NINE_MS, NINE_MS),
+            ("submitted: 2026-01-01T08:00:00Z, start_within: 1h, start_after: 1767258000", NINE_MS, None),
+        ],
+    )
+    def test_in_a_period(self, fields: str, after_ms: int, before_ms: int | None) -> None:
+        found = job(fields).job
+        assert (found.start_after_ms, found.start_before_ms) == (after_ms, before_ms)
+
+    def test_jobs_with_other_periods_are_of_one_kind(self) -> None:
+        records = read("jobs: [{name: a, start_after: 5}, {name: b, start_before: 9}, {name: c}]")
+        assert len({id(record.job.template) for record in records}) == 1
+
+    def test_promised_on_one_node(self) -> None:
+        found = job("promised: {start: 2026-01-01T09:00:00Z, on: n2}")
+        assert found.promise == Promise(NINE_MS, (Placement(0, N2, NINE_MS),))
+        assert found.placements == ()
+
+    def test_promised_on_one_node_a_task(self) -> None:
+        found = job("""
+            groups: [{gpus: 2}, {tasks: 2}], min_available: 2,
+            promised: {start: 5, on: [{node: n1, gpus: [3, 1]}, null, n2]}
+        """)
+        assert found.promise == Promise(5000, (Placement(0, N1, 5000, (1, 3)), Placement(2, N2, 5000)))
+
+    def test_promised_to_those_that_do_not_run_yet(self) -> None:
+        found = job(
+            "tasks: 3, running_on: [n1, null, null], done: [2], promised: {start: 5, on: [null, n2, null]}"
+        )
+        assert found.promise == Promise(5000, (Placement(1, N2, 5000),))
+
+    def test_at_the_ends_of_its_period(self) -> None:
+        for start in (5, 9):
+            found = job(f"start_after: 5, start_before: 9, promised: {{start: {start}, on: n1}}")
+            assert found.promise == Promise(start * 1000, (Placement(0, N1, start * 1000),))
 
 
 def test_jobs_without_a_time_are_in_the_order_of_the_files() -> None:

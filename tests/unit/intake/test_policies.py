@@ -6,7 +6,9 @@ from rota.intake.document import parse_documents
 from rota.intake.policies import policy_from
 from rota.model.job import Priority
 from rota.model.policy import (
+    Backfill,
     Defaults,
+    Durations,
     FairShare,
     PlatformDefaults,
     PluginConfig,
@@ -17,6 +19,7 @@ from rota.model.policy import (
     QueueStrategy,
     Quota,
     Reclaim,
+    Recovery,
     SchedulerPolicy,
     Selection,
     Strategy,
@@ -52,9 +55,11 @@ def test_scheduler_with_every_field() -> None:
         weights: {utilisation: 1, load: 2, affinity: 3, proximity: 4, cost: 5}
         queues:
         - {name: a, strategy: fair, tenant_key: project, strict: true, order: -1, pools: [y, x]}
-        - {name: b, strategy: fifo}
+        - {name: b, strategy: fifo, backfill: easy}
+        - {name: c, strategy: smallest, durations: learnt, depth: 7}
         preemption: {enabled: false, min_run_time: 10m}
         promotion: {every: 1h, retry_budget: 0, up_to: critical}
+        recovery: {backoff: 1m, max_backoff: 2h, drop_wishes_after: 3}
         plugins:
         - {name: thermal, weight: 5, settings: {limit: 80, strict: true, unit: C}}
     """)
@@ -65,10 +70,12 @@ def test_scheduler_with_every_field() -> None:
         weights=Weights(1, 2, 3, 4, 5),
         queues=(
             QueuePolicy("a", QueueStrategy.FAIR, TenantKey.PROJECT, strict=True, order=-1, pools=("x", "y")),
-            QueuePolicy("b", QueueStrategy.FIFO),
+            QueuePolicy("b", QueueStrategy.FIFO, backfill=Backfill.EASY),
+            QueuePolicy("c", QueueStrategy.SMALLEST, durations=Durations.LEARNT, depth=7),
         ),
         preemption=Preemption(enabled=False, min_run_ms=600_000),
         promotion=Promotion(every_ms=3_600_000, retry_budget=0, up_to=Priority.CRITICAL),
+        recovery=Recovery(60_000, 7_200_000, 3),
         plugins=(PluginConfig("thermal", 5, (("limit", "80"), ("strict", "true"), ("unit", "C"))),),
     )
 
@@ -85,6 +92,44 @@ def test_scheduler_with_every_field() -> None:
 @pytest.mark.covers("decide-7")
 def test_weights_that_are_not_given_are_those_of_the_strategy(text: str, wanted: Weights) -> None:
     assert scheduler(text).weights == wanted
+
+
+@pytest.mark.covers("time-2")
+@pytest.mark.parametrize(
+    "fields", ["", ", strategy: fifo", ", backfill: conservative, durations: limits, strict: false"]
+)
+def test_an_interactive_queue_is_first_come_first_served(fields: str) -> None:
+    [queue] = scheduler(f"queues: [{{name: desk, interactive: true{fields}}}]").queues
+    assert queue == QueuePolicy("desk", QueueStrategy.FIFO, interactive=True)
+
+
+@pytest.mark.covers("time-3")
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("{}", QueuePolicy()),
+        ("{backfill: none}", QueuePolicy(backfill=Backfill.NONE)),
+        ("{backfill: conservative, depth: 1}", QueuePolicy(depth=1)),
+        ("{interactive: false, strategy: fair}", QueuePolicy(strategy=QueueStrategy.FAIR)),
+    ],
+)
+def test_how_a_batch_queue_is_planned(written: str, wanted: QueuePolicy) -> None:
+    assert scheduler(f"queues: [{written}]").queues == (wanted,)
+
+
+@pytest.mark.covers("time-10")
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("{}", Recovery()),
+        ("{backoff: 0}", Recovery(backoff_ms=0)),
+        ("{backoff: 1h}", Recovery(backoff_ms=3_600_000)),
+        ("{max_backoff: 10s}", Recovery(max_backoff_ms=10_000)),
+        ("{drop_wishes_after: 1}", Recovery(drop_wishes_after=1)),
+    ],
+)
+def test_recovery(written: str, wanted: Recovery) -> None:
+    assert scheduler(f"recovery: {written}").recovery == wanted
 
 
 @pytest.mark.covers("decide-11")

@@ -5,11 +5,13 @@ from rota.cli.output import Form, show, write_document
 from rota.cli.plan.document import plan_document
 from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, read_question
+from rota.cli.times import Clock
 
 
 def plan(files: Files, form: Form) -> bool:
     """Shows the plan, and says whether all is placed."""
-    moment = read_question(files).moment
+    question = read_question(files)
+    moment = question.moment
     with prints_as_talk():
         decided = moment.plan()
     report(decided.faults)
@@ -17,7 +19,7 @@ def plan(files: Files, form: Form) -> bool:
     if form.is_table:
         from rota.cli.plan.tables import plan_tables
 
-        show(plan_tables(view, wide=form is Form.WIDE))
+        show(plan_tables(view, Clock(question.now_ms), wide=form is Form.WIDE))
     else:
         write_document(plan_document(view), form)
     return not view.something_waits

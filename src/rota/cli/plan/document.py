@@ -1,4 +1,4 @@
-"""A plan as data. Programs rely on its form: it must not change."""
+"""A plan as data. Programs rely on its form: what is there must not change."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from msgspec import Struct, field
 
 from rota.cli.plan.view import PlanView
 from rota.cli.reasons import ReasonEntry, reason_entries
+from rota.cli.times import utc_text
 
 
 class BindingEntry(Struct, frozen=True):
@@ -14,11 +15,12 @@ class BindingEntry(Struct, frozen=True):
     node: str
 
 
-class EvictionEntry(Struct, frozen=True):
+class EvictionEntry(Struct, frozen=True, omit_defaults=True):
     job: str
     task: str
     node: str
     preemptor: str | None = field(name="for")
+    ends_job: bool = False
 
 
 class WaitingEntry(Struct, frozen=True):
@@ -27,10 +29,19 @@ class WaitingEntry(Struct, frozen=True):
     reasons: list[ReasonEntry]
 
 
+class StartEntry(Struct, frozen=True):
+    job: str
+    start: str
+    nodes: list[str]
+    """By rank."""
+    promised: bool
+
+
 class PlanDocument(Struct, frozen=True):
     bindings: list[BindingEntry]
     evictions: list[EvictionEntry]
     waiting: list[WaitingEntry]
+    starts: list[StartEntry]
 
 
 def plan_document(view: PlanView) -> PlanDocument:
@@ -45,6 +56,7 @@ def plan_document(view: PlanView) -> PlanDocument:
             view.task_name(one.job, one.rank),
             one.node,
             view.preemptor_name(one),
+            one.ends_job,
         )
         for evicted in view.evictions.values()
         for one in evicted
@@ -56,9 +68,15 @@ def plan_document(view: PlanView) -> PlanDocument:
         for job_id in entry.jobs
         for name in view.waiting_names(job_id)
     ]
+    starts = [
+        StartEntry(name, utc_text(planned.start_ms), nodes, planned.promised)
+        for planned in view.starts.values()
+        for name, nodes in view.planned_nodes(planned).items()
+    ]
     # Sorting is stable: the tasks of a job stay in the order of their ranks.
     return PlanDocument(
         sorted(bindings, key=lambda one: one.job),
         sorted(evictions, key=lambda one: one.job),
         sorted(waiting, key=lambda one: one.job),
+        sorted(starts, key=lambda one: one.job),
     )

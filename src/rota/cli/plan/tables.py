@@ -9,19 +9,19 @@ from rich.text import Text
 
 from rota.cli.folding import fold_counted, fold_names, stem
 from rota.cli.plan.view import PlanView
-from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
-from rota.cli.wording import cause_text, count_text, kind_text, price_text, priority_text, reason_text
+from rota.cli.plan.waiting import waiting_table
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
+from rota.cli.times import Clock
+from rota.cli.wording import cause_text, count_text, price_text, priority_text
 from rota.model.ids import JobId, NodeName
 from rota.model.job import JobTemplate
 from rota.model.plan import Binding
 from rota.model.quantities import format_duration, format_price
-from rota.model.verdict import Refusal
 
-_MAIN_REASONS = 3
 _MANY_ALIKE = 10
 
 
-def plan_tables(view: PlanView, *, wide: bool) -> Iterator[RenderableType]:
+def plan_tables(view: PlanView, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
     if view.bindings:
         yield heading("Starts")
         yield _placed_wide(view) if wide else _placed(view)
@@ -32,7 +32,7 @@ def plan_tables(view: PlanView, *, wide: bool) -> Iterator[RenderableType]:
         yield ""
     if view.plan.waiting:
         yield heading("Waits")
-        yield _waiting(view, wide=wide)
+        yield waiting_table(view, clock, wide=wide)
         yield ""
     yield summary(view)
 
@@ -133,44 +133,16 @@ def _devices_text(bindings: Iterable[Binding]) -> str:
 def _evicted(view: PlanView) -> RenderableType:
     table = new_table("job", "tasks", "nodes", "cause", "for", right=("tasks",))
     for job_id, evictions in view.evictions.items():
-        for cause in dict.fromkeys((one.cause, one.preemptor) for one in evictions):
-            alike = [one for one in evictions if (one.cause, one.preemptor) == cause]
+        for cause, preemptor in dict.fromkeys((cause_text(one), one.preemptor) for one in evictions):
+            alike = [one for one in evictions if (cause_text(one), one.preemptor) == (cause, preemptor)]
             table.add_row(
                 job_id,
                 str(len(alike)),
                 fold_counted(one.node for one in alike),
-                Text(cause_text(cause[0]), style=BAD),
-                cause[1],
+                Text(cause, style=BAD),
+                preemptor,
             )
     return table
-
-
-# -- what waits
-
-
-def _waiting(view: PlanView, *, wide: bool) -> RenderableType:
-    table = new_table("job", "verdict", "nodes", "why", right=("nodes",))
-    for entry in view.plan.waiting:
-        verdict = entry.verdict
-        name, kind = fold_names(entry.jobs), kind_text(verdict.kind)
-        shown = verdict.refusals if wide else verdict.refusals[:_MAIN_REASONS]
-        for at, refusal in enumerate(shown):
-            first = at == 0
-            table.add_row(
-                name if first else "",
-                Text(kind if first else "", style=KIND_STYLES[verdict.kind]),
-                _refused_count(refusal),
-                reason_text(refusal.reason),
-            )
-        left = verdict.refusals[len(shown) :]
-        if left:
-            nodes = sum(refusal.nodes for refusal in left)
-            table.add_row("", "", str(nodes), Text(count_text(len(left), "other reason"), style=QUIET))
-    return table
-
-
-def _refused_count(refusal: Refusal) -> str:
-    return str(refusal.nodes) if refusal.nodes else ""
 
 
 # -- all in one line

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job
 from rota.model.node import NodeSpec
@@ -15,6 +16,7 @@ class PlanView:
         self._snapshot = snapshot
         self.bindings: dict[JobId, list[Binding]] = {}
         self.evictions: dict[JobId, list[Eviction]] = {}
+        self.starts = {planned.job: planned for planned in plan.starts}
         for binding in sorted(plan.bindings, key=lambda one: (one.job, one.rank)):
             self.bindings.setdefault(binding.job, []).append(binding)
         for eviction in sorted(plan.evictions, key=lambda one: (one.job, one.rank)):
@@ -57,6 +59,13 @@ class PlanView:
         if self.job(job_id).tasks_are_jobs:
             return [self.job_name(job_id, rank) for rank in self.waiting_ranks(job_id)]
         return [job_id]
+
+    def planned_nodes(self, planned: PlannedStart) -> dict[str, list[str]]:
+        """By the names under which it waits, where its tasks are planned to start."""
+        nodes: dict[str, list[str]] = {name: [] for name in self.waiting_names(planned.job)}
+        for placement in sorted(planned.placements, key=lambda one: one.rank):
+            nodes.setdefault(self.job_name(planned.job, placement.rank), []).append(placement.node)
+        return nodes
 
     @property
     def asked_count(self) -> int:

@@ -31,7 +31,8 @@ from rota.model.job import Job, JobRecord
 from rota.model.quantities import MAX_AMOUNT, parse_duration_ms
 from rota.model.workload import SimJob, Workload
 
-_OF_REAL_JOBS = ("submitted", "running_on", "started", "done", "preempted_by", "retries")
+_OF_REAL_JOBS = ("submitted", "running_on", "started", "done", "preempted_by", "retries", "promised")
+_OF_REAL_TIME = ("start_after", "start_before")
 
 
 class _RepeatForm(Form):
@@ -88,6 +89,11 @@ class _Reader:
         for field in _OF_REAL_JOBS:
             if field in data:
                 raise at.at(field).error("a job of a workload hasn't begun yet", "use arrival and runs")
+        for field in _OF_REAL_TIME:
+            if field in data:
+                raise at.at(field).error(
+                    "a workload begins at 0, not at a time of the calendar", "use arrival or start_within"
+                )
         arrival_ms = at.at("arrival").read(parse_duration_ms, form.arrival)
         run_ms = at.at("runs").read(parse_duration_ms, form.runs)
         if form.connect_to:

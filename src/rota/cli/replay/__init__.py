@@ -1,0 +1,1 @@
+"""`rota replay`: recorded cycles decided again, and what would differ."""

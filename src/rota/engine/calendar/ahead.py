@@ -1,0 +1,245 @@
+"""A cycle's dealings with the calendar: which of it a job must leave alone, and who starts later.
+
+The agenda is made only when something is fixed in the calendar or somebody has to wait for an end that
+is known: a cycle that needs neither pays nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cached_property
+
+from rota.engine.board import Board, Devices, Room
+from rota.engine.calendar.agenda import Agenda, RunningTask, Slot
+from rota.engine.calendar.durations import Lengths, limit_ms
+from rota.engine.calendar.gates import latest_start_ms
+from rota.engine.calendar.timeline import FOREVER_MS, Held
+from rota.engine.topology import Footprint
+from rota.engine.work import Seat, Work
+from rota.model.calendar import PlannedStart
+from rota.model.ids import JobId
+from rota.model.job import Job, JobRecord, JobTemplate, Placement
+from rota.model.policy import Backfill, QueuePolicy
+from rota.model.verdict import Reason
+from rota.snapshot import rows
+from rota.snapshot.demand import Demand
+from rota.snapshot.state import Snapshot
+from rota.snapshot.waiting import LaneKey
+
+_PPM = 1_000_000
+
+
+class Ahead:
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        board: Board,
+        now_ms: int,
+        footprint: Callable[[int], Footprint],
+        evicted: Collection[tuple[JobId, int]],
+    ) -> None:
+        """`evicted`: tasks that this cycle evicts, as it goes on."""
+        self._snapshot = snapshot
+        self._board = board
+        self._now_ms = now_ms
+        self._footprint = footprint
+        self._evicted = evicted
+        self._starts: dict[JobId, PlannedStart] = {}
+        self._count: Counter[str] = Counter()
+        """Jobs with a place in the calendar, by queue."""
+        self._started: list[tuple[JobTemplate, list[Held]]] = []
+        """Before there was an agenda."""
+        self.given = 0
+        """How often a job was given a place."""
+        self.last_start_ms = now_ms
+        """Of the job that was given a place last."""
+        self._knows_ends = any(template.time_limit_ms for template, _ in snapshot.running.kinds)
+        self._agenda: Agenda | None = None
+        calendar = snapshot.calendar
+        if calendar.maintenance or calendar.reservations:
+            self._open()
+
+    def _open(self) -> Agenda:
+        if self._agenda is None:
+            self._agenda = Agenda(self._snapshot, self._board, self._now_ms)
+            self._agenda.set_running(self._running())
+            for template, held in self._started:
+                self._agenda.start(template, held)
+        return self._agenda
+
+    def _running(self) -> Iterable[RunningTask]:
+        running, snapshot = self._snapshot.running, self._snapshot
+        demands = [snapshot.demand(template.groups[group].spec) for template, group in running.kinds]
+        for task, node, kind in zip(running.tasks, running.node.tolist(), running.spec.tolist(), strict=True):
+            placement = task.placement
+            if (task.job.id, placement.rank) not in self._evicted:
+                held = Held(node, demands[kind], placement.gpu_devices)
+                template = running.kinds[kind][0]
+                yield RunningTask(template, held, placement.started_ms, self._footprint(kind))
+
+    # -- what happens in the cycle
+
+    def started(self, template: JobTemplate, held: Sequence[Held]) -> None:
+        """Tasks of a job are bound; the board has been told."""
+        if self._agenda is not None:
+            self._agenda.start(template, list(held))
+        elif template.time_limit_ms:
+            self._knows_ends = True
+            self._started.append((template, list(held)))
+
+    def started_many(
+        self, template: JobTemplate, demand: Demand, positions: Sequence[int], devices: Sequence[Devices]
+    ) -> None:
+        """The same for many equal tasks."""
+        if self._agenda is not None or template.time_limit_ms:
+            pairs = zip(positions, devices, strict=True)
+            self.started(template, [Held(position, demand, got) for position, got in pairs])
+
+    def evicted(self) -> None:
+        """Some of what ran is gone."""
+        if self._agenda is not None:
+            self._agenda.set_running(self._running())
+
+    # -- starting now
+
+    def kept_back(self, template: JobTemplate, queue: QueuePolicy) -> Room | None:
+        """What a job must leave alone if it starts now."""
+        if self._agenda is None:
+            return None
+        return self._agenda.kept_back(template, queue.durations, past_plans=queue.interactive)
+
+    def kept_from_evictors(self, template: JobTemplate) -> Room | None:
+        return None if self._agenda is None else self._agenda.kept_from_evictors(template)
+
+    def in_the_way(self, template: JobTemplate, seats: Sequence[Seat], queue: QueuePolicy) -> Reason:
+        return self._open().in_the_way(template, seats, queue.durations)
+
+    # -- promises
+
+    def promise(self, record: JobRecord, work: Work) -> bool:
+        """Holds what was promised. False: it can't be, because nodes are gone or announced away."""
+        agenda, promise = self._open(), record.promise
+        assert promise is not None
+        seats = self._promised_seats(record)
+        if len(seats) < len(promise.placements) or not agenda.is_open(record.job, promise.start_ms, seats):
+            return False
+        if not all(work.signatures[seat.group].static_mask[seat.position] for seat in seats):
+            return False
+        agenda.add_promise(record)
+        self._starts[record.job.id] = PlannedStart(
+            record.job.id, promise.start_ms, promise.placements, promised=True
+        )
+        return True
+
+    def due(self, record: JobRecord, work: Work) -> list[Seat] | None:
+        """Puts a promised job on the board if it is time; None: not yet, or somebody overstays."""
+        assert record.promise is not None
+        if record.promise.start_ms > self._now_ms:
+            return None
+        seats = self._promised_seats(record)
+        checkpoint = self._board.checkpoint()
+        for seat in seats:
+            signature = work.signatures[seat.group]
+            share = signature.demand.gpu.share_milli
+            free = self._board.gpu_free[seat.position]
+            if not self._board.fits(seat.position, signature.demand) or any(
+                free[device] < share for device in seat.devices
+            ):
+                self._board.rollback(checkpoint)
+                return None
+            self._board.put(seat.position, signature.demand, signature.footprint, seat.devices)
+        self._open().drop_promise(record.job.id)
+        del self._starts[record.job.id]
+        return seats
+
+    def _promised_seats(self, record: JobRecord) -> list[Seat]:
+        assert record.promise is not None
+        position = self._snapshot.nodes.position
+        return [
+            Seat(record.job.group_of(one.rank), position[one.node], one.gpu_devices)
+            for one in record.promise.placements
+            if one.node in position
+        ]
+
+    # -- starting later
+
+    def may_plan(self, queue: QueuePolicy) -> bool:
+        """Whether one more job of the queue may get a place, and one could be found at all."""
+        if not (self._knows_ends or self._agenda is not None):
+            return False
+        if queue.interactive:
+            return True
+        depth = {Backfill.NONE: 0, Backfill.EASY: 1, Backfill.CONSERVATIVE: queue.depth}
+        return self._count[queue.name] < depth[queue.backfill]
+
+    def plan(self, job: Job, key: LaneKey, work: Work, queue: QueuePolicy, not_before_ms: int) -> bool:
+        template, agenda = job.template, self._open()
+        latest_ms = latest_start_ms(job)
+        partner = agenda.slot_of(JobId(template.connect_to)) if template.connect_to else None
+        latest = [moment for moment in (latest_ms, partner and partner[1] - 1) if moment is not None]
+        slot = agenda.find(
+            work,
+            template,
+            queue.durations,
+            not_before_ms=not_before_ms,
+            latest_ms=min(latest, default=FOREVER_MS),
+            is_fixed=queue.interactive,
+        )
+        if slot is None:
+            return False
+        agenda.plan(job, work, slot, is_fixed=queue.interactive or bool(template.reservation))
+        self._starts[job.id] = PlannedStart(
+            job.id, slot.start_ms, self._placements(key, slot), promised=queue.interactive
+        )
+        self._count[queue.name] += 1
+        self.last_start_ms = slot.start_ms
+        self.given += 1
+        return True
+
+    def _placements(self, key: LaneKey, slot: Slot) -> tuple[Placement, ...]:
+        ranks = [iter(group) for group in key.ranks_by_group()]
+        names = self._snapshot.nodes.names
+        return tuple(
+            Placement(next(ranks[seat.group]), names[seat.position], slot.start_ms, seat.devices)
+            for seat in slot.seats
+        )
+
+    def withdraw(self, jobs: Iterable[Job], queue: QueuePolicy) -> None:
+        """These are asked anew."""
+        planned = [job for job in jobs if job.id in self._starts]
+        if planned:
+            self._open().withdraw(planned)
+            self._count[queue.name] -= len(planned)
+            for job in planned:
+                del self._starts[job.id]
+
+    def start_of(self, job_id: JobId) -> int | None:
+        """When a waiting job will start, if it has a place."""
+        planned = self._starts.get(job_id)
+        return None if planned is None else planned.start_ms
+
+    def starts(self, gone: Collection[JobId]) -> tuple[PlannedStart, ...]:
+        planned = (start for job_id, start in self._starts.items() if job_id not in gone)
+        return tuple(sorted(planned, key=lambda start: (start.start_ms, start.job)))
+
+    def size_of(self, template: JobTemplate, queue: QueuePolicy) -> int:
+        """Expected run time × share of the cluster, to let small jobs go first."""
+        lengths = Lengths(queue.durations, self._snapshot.run_times)
+        length_ms = min(lengths.expected_ms(template), limit_ms(template))
+        return length_ms * self._share_ppm(template)
+
+    def _share_ppm(self, template: JobTemplate) -> int:
+        """The largest part of anything in the cluster that it asks for, in millionths, at least one."""
+        asked = [0, 0, 0]
+        for group in template.groups:
+            requests = group.spec.requests
+            amounts = requests.cpu_milli, requests.memory_bytes, group.spec.gpu.total_milli
+            asked = [sum_ + group.count * amount for sum_, amount in zip(asked, amounts, strict=True)]
+        pairs = zip(asked, self._totals, strict=True)
+        return max(1, *(amount * _PPM // max(1, total) for amount, total in pairs))
+
+    @cached_property
+    def _totals(self) -> tuple[int, ...]:
+        capacity = self._snapshot.nodes.capacity
+        return tuple(int(capacity[row].sum()) for row in (rows.CPU, rows.MEMORY, rows.GPU_MILLI))

@@ -1,0 +1,108 @@
+"""Tells users when their jobs will start, and learns from what came of it.
+
+    planned starts ──► StartBook ──► Estimate ──► the user
+    (by `decide`)      factors          ▲
+         ▲                └── started ──┘
+         └── RunTimeBook ◄── ended
+
+Called when jobs come in, start, end or are withdrawn, by whoever keeps the clock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec import Struct, field
+
+from rota.forecast.bounds import BoundsState, Case, StartBook
+from rota.forecast.run_times import RunTimeBook, RunTimeState
+from rota.model.estimate import Estimate
+from rota.model.ids import JobId
+from rota.model.job import Job, JobTemplate
+from rota.model.policy import Policy
+from rota.snapshot import rows
+from rota.snapshot.state import Snapshot
+
+SMALLEST_SIZE = 4
+
+
+class PlannedStarts(Struct, frozen=True):
+    """A job's place in the calendar, if nothing else came in."""
+
+    expected_ms: int | None = None
+    """With everybody running for as long as is expected; None: it has no place."""
+    latest_ms: int | None = None
+    """With everybody running until the limit."""
+    promised: bool = False
+    """The expected start is kept, whatever comes."""
+
+
+Planned = Callable[[Snapshot, Policy, int, Job], PlannedStarts]
+"""Looks up, or works out by running ahead, when a waiting job starts."""
+
+
+class TellerState(Struct):
+    """All that was learnt, to be kept over a restart."""
+
+    run_times: RunTimeState = field(default_factory=RunTimeState)
+    starts: BoundsState = field(default_factory=BoundsState)
+
+
+class Teller:
+    def __init__(self, planned: Planned, state: TellerState | None = None) -> None:
+        self.state = state or TellerState()
+        self._planned = planned
+        self._run_times = RunTimeBook(self.state.run_times)
+        self._starts = StartBook(self.state.starts)
+
+    def run_times(self, template: JobTemplate) -> tuple[int, ...]:
+        """What the engine plans with."""
+        return self._run_times.quantiles(template)
+
+    def arrived(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job) -> Estimate | None:
+        """What its user is told; nothing if it starts at once. To be asked again later for a job that
+        still waits: what it is told then is learnt from as well."""
+        planned = self._planned(snapshot, policy, now_ms, job)
+        expected_ms, latest_ms = planned.expected_ms, planned.latest_ms
+        if expected_ms is not None and expected_ms <= now_ms:
+            return None
+        if expected_ms is not None and planned.promised:
+            return Estimate(now_ms, expected_ms, expected_ms, expected_ms)
+        template = job.template
+        wait_ms = None if expected_ms is None else expected_ms - now_ms
+        waited_ms = max(0, now_ms - job.submitted_ms)
+        case = Case(template.queue, size_class(template, snapshot), wait_ms, waited_ms)
+        start = self._starts.tell(job.id, case, now_ms)
+        return Estimate(now_ms, start.expected_ms, start.bound_ms, latest_ms)
+
+    def started(self, job: Job, now_ms: int) -> None:
+        """Only its first start counts: that is what was told."""
+        self._starts.started(job.id, now_ms)
+
+    def ended(self, job: Job, run_ms: int, now_ms: int, completed: bool) -> None:
+        self._starts.pass_time(now_ms)
+        self._run_times.ended(job.template, run_ms, completed)
+
+    def withdrawn(self, job_id: JobId) -> None:
+        """It was cancelled or refused before it started."""
+        self._starts.withdrawn(job_id)
+
+
+def size_class(template: JobTemplate, snapshot: Snapshot) -> int:
+    """0: more than a quarter of the cluster's CPUs, memory or GPUs; 1: more than a sixteenth; and so on,
+    down to `SMALLEST_SIZE`."""
+    capacity = snapshot.nodes.capacity[:, snapshot.nodes.exists]
+    asked = (
+        (rows.CPU, sum(group.count * group.spec.requests.cpu_milli for group in template.groups)),
+        (rows.MEMORY, sum(group.count * group.spec.requests.memory_bytes for group in template.groups)),
+        (rows.GPU_MILLI, sum(group.count * group.spec.gpu.total_milli for group in template.groups)),
+    )
+    totals = ((int(capacity[row].sum()), amount) for row, amount in asked)
+    return min(_quarterings(total, amount) for total, amount in totals)
+
+
+def _quarterings(total: int, amount: int) -> int:
+    size = 0
+    while size < SMALLEST_SIZE and amount * 4 ** (size + 1) <= total:
+        size += 1
+    return size

@@ -1,0 +1,63 @@
+"""What tenants have used, as fair share counts it: amounts × seconds that fade with the half-life.
+
+Running tasks count by themselves, as what their tenant holds; what they used enters here when they stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import log
+
+from rota.engine.fairshare import fade
+from rota.model.cluster import TenantUsage
+from rota.model.job import JobTemplate
+from rota.model.policy import FairShare, Policy, QueueStrategy
+from rota.model.task import TaskSpec
+from rota.snapshot.demand import named_amounts
+
+
+def counts_usage(policy: Policy) -> bool:
+    """Whether any queue goes by what tenants have used."""
+    return any(
+        queue.strategy is QueueStrategy.FAIR for scheduler in policy.schedulers for queue in scheduler.queues
+    )
+
+
+class Ledger:
+    def __init__(self, policy: FairShare, before: Iterable[TenantUsage]) -> None:
+        self._half_life_ms = policy.half_life_ms
+        self._mean_life_s = policy.half_life_ms / 1000 / log(2)
+        self._by_tenant: dict[str, TenantUsage] = {}
+        self._amounts: dict[TaskSpec, dict[str, int]] = {}
+        for usage in before:
+            self._add(usage.path, usage.as_of_ms, dict(usage.amounts))
+
+    def stopped(self, template: JobTemplate, spec: TaskSpec, held_ms: int, now_ms: int) -> None:
+        """A task that held what the spec asks for until now. Its first seconds have faded already."""
+        weight = self._mean_life_s * (1 - fade(held_ms, self._half_life_ms))
+        used = {name: round(amount * weight) for name, amount in self._amounts_of(spec).items()}
+        self._add(f"{template.project}/{template.user}", now_ms, used)
+
+    def usage(self) -> tuple[TenantUsage, ...]:
+        return tuple(self._by_tenant.values())
+
+    def _add(self, path: str, now_ms: int, used: dict[str, int]) -> None:
+        before = self._by_tenant.get(path)
+        if before is not None:
+            if before.as_of_ms > now_ms:
+                weight = fade(before.as_of_ms - now_ms, self._half_life_ms)
+                used = {name: round(amount * weight) for name, amount in used.items()}
+                now_ms = before.as_of_ms
+            kept = fade(now_ms - before.as_of_ms, self._half_life_ms)
+            for name, amount in before.amounts:
+                used[name] = used.get(name, 0) + round(amount * kept)
+        self._by_tenant[path] = TenantUsage(path, now_ms, tuple(sorted(used.items())))
+
+    def _amounts_of(self, spec: TaskSpec) -> dict[str, int]:
+        amounts = self._amounts.get(spec)
+        if amounts is None:
+            amounts = named_amounts(spec.requests.plus(spec.overhead))
+            if spec.gpu.count:
+                amounts["gpu"] = spec.gpu.total_milli
+            self._amounts[spec] = amounts
+        return amounts

@@ -1,0 +1,16 @@
+"""When a waiting job will start, as its user is told."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+
+class Estimate(Struct, frozen=True, omit_defaults=True):
+    """A start as it was told, to be compared with what came."""
+
+    told_ms: int
+    expected_ms: int
+    bound_ms: int
+    """Not later than this in nine of ten cases."""
+    latest_ms: int | None = None
+    """By the time limits alone; None: they don't tell."""

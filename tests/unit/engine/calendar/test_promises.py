@@ -1,0 +1,182 @@
+"""Interactive queues: a concrete start, in the order in which jobs came, and it is kept."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from rota.model.ids import NodeName
+from rota.model.job import Placement, Promise
+from rota.model.policy import QueuePolicy
+from rota.model.verdict import Code
+from tests.builders import Cluster, Planned, policy
+from tests.words import NOW_MS
+
+POLICY = policy(queues=(QueuePolicy("live", interactive=True, order=-1), QueuePolicy()), preemption=False)
+BUSY = Cluster().node("n", cpu=2).running("old", on=["n"], cpu=2, started=0, limit=60)
+
+
+def told(cluster: Cluster, plan: Planned) -> Cluster:
+    """The cluster after every promised start was put on record."""
+    promises = {one.job: Promise(one.start_ms, one.placements) for one in plan.plan.starts if one.promised}
+    jobs = tuple(
+        replace(record, promise=promises.get(record.job.id, record.promise))
+        for record in cluster.records.jobs
+    )
+    return Cluster(replace(cluster.records, jobs=jobs), cluster.run_times)
+
+
+def promised(cluster: Cluster, name: str, *, start: float, on: str) -> Cluster:
+    jobs = tuple(
+        replace(record, promise=Promise(at := NOW_MS + int(start * 1000), (Placement(0, NodeName(on), at),)))
+        if record.job.id == name
+        else record
+        for record in cluster.records.jobs
+    )
+    return Cluster(replace(cluster.records, jobs=jobs))
+
+
+@pytest.mark.covers("time-2")
+class TestPromising:
+    def test_who_fits_starts_at_once(self) -> None:
+        plan = Cluster().node("n", cpu=2).job("j", cpu=1, queue="live", limit=60).plan(POLICY)
+        assert plan.places("j") == ["n"]
+        assert plan.starts() == {}
+
+    def test_who_does_not_is_promised_the_earliest_start(self) -> None:
+        plan = BUSY.job("j", cpu=1, queue="live", limit=60).plan(POLICY)
+        assert plan.start("j") == 60
+        assert plan.is_promised("j")
+        assert plan.start_places("j") == ["n"]
+
+    def test_first_come_first_served_whatever_the_priority(self) -> None:
+        cluster = BUSY.job("first", cpu=2, queue="live", limit=60).job(
+            "second", cpu=2, queue="live", limit=60, priority="critical", submitted=1
+        )
+        assert cluster.plan(POLICY).starts() == {"first": 60, "second": 120}
+
+    def test_a_later_job_may_fit_before_an_earlier_one(self) -> None:
+        cluster = (
+            Cluster()
+            .node("n", cpu=2)
+            .running("old", on=["n"], cpu=1, started=0, limit=60)
+            .job("wide", cpu=2, queue="live", limit=60)
+            .job("narrow", cpu=1, queue="live", limit=60, submitted=1)
+        )
+        plan = cluster.plan(POLICY)
+        assert plan.start("wide") == 60
+        assert plan.places("narrow") == ["n"]
+
+    def test_the_period_that_its_user_stated_is_honoured(self) -> None:
+        plan = BUSY.job("j", cpu=1, queue="live", limit=60, after=1000, before=2000).plan(POLICY)
+        assert plan.start("j") == 1000
+        assert plan.reasons("j") == {Code.TOO_EARLY}
+
+    def test_no_start_is_promised_outside_the_period(self) -> None:
+        plan = BUSY.job("j", cpu=1, queue="live", limit=60, before=59).plan(POLICY)
+        assert plan.starts() == {}
+
+    def test_who_missed_the_period_will_not_start(self) -> None:
+        plan = BUSY.job("j", cpu=1, queue="live", limit=60, before=-1).plan(POLICY)
+        assert plan.reasons("j") == {Code.PERIOD_MISSED}
+
+    def test_batch_jobs_planned_before_do_not_count(self) -> None:
+        last = policy(
+            queues=(QueuePolicy("live", interactive=True, order=9), QueuePolicy()), preemption=False
+        )
+        cluster = BUSY.job("batch", cpu=2, limit=600).job("j", cpu=1, queue="live", limit=60, submitted=1)
+        plan = cluster.plan(last)
+        assert plan.starts() == {"batch": 60, "j": 60}
+
+
+@pytest.mark.covers("time-2")
+class TestKeeping:
+    def test_it_is_kept_though_there_is_room_before(self) -> None:
+        cluster = promised(
+            Cluster().node("n", cpu=2).job("j", cpu=2, queue="live", limit=60), "j", start=30, on="n"
+        )
+        plan = cluster.plan(POLICY)
+        assert plan.reasons("j") == {Code.PROMISED}
+        assert plan.starts() == {"j": 30}
+        assert cluster.plan(POLICY, now=30).places("j") == ["n"]
+
+    def test_it_starts_on_the_nodes_and_devices_it_was_promised(self) -> None:
+        cluster = (
+            Cluster().nodes("a b", gpus=2).running("x", on=["b"], devices=[[0]], gpu=1, started=0, limit=9)
+        )
+        cluster = cluster.running("y", on=["a"], devices=[[0]], gpu=2, started=0, limit=50)
+        cluster = cluster.job("j", gpu=2, queue="live", limit=60)
+        plan = cluster.plan(POLICY)
+        assert (plan.start("j"), plan.start_places("j")) == (9, ["b"])
+        later = told(cluster, plan)
+        gone = replace(later.records, jobs=tuple(one for one in later.records.jobs if one.job.id != "x"))
+        kept = Cluster(gone).plan(POLICY, now=9)
+        assert kept.places("j") == ["b"]
+        assert kept.devices("j") == [(0, 1)]
+
+    def test_batch_jobs_that_would_run_into_it_wait(self) -> None:
+        cluster = promised(
+            Cluster().node("n", cpu=2).job("j", cpu=2, queue="live", limit=60), "j", start=30, on="n"
+        )
+        plan = (
+            cluster.job("long", cpu=1, limit=31)
+            .job("short", cpu=1, limit=30)
+            .job("endless", cpu=1)
+            .plan(POLICY)
+        )
+        assert plan.places("short") == ["n"]
+        assert plan.places("long") == plan.places("endless") == []
+        assert plan.waits("long").refusals[0].reason.subject == "j"
+        assert plan.start("long") == 90
+
+    def test_learnt_run_times_do_not_break_it(self) -> None:
+        from rota.model.policy import Durations
+
+        learnt = policy(
+            queues=(QueuePolicy("live", interactive=True), QueuePolicy(durations=Durations.LEARNT)),
+            preemption=False,
+        )
+        cluster = promised(
+            Cluster().node("n", cpu=2).job("j", cpu=2, queue="live", limit=60), "j", start=30, on="n"
+        )
+        plan = cluster.job("batch", cpu=1, limit=3600).learnt(lambda _: (1000,)).plan(learnt)
+        assert plan.places("batch") == []
+
+    def test_nobody_evicts_into_it(self) -> None:
+        cluster = promised(
+            Cluster().node("n", cpu=2).job("j", cpu=2, queue="live", limit=60), "j", start=30, on="n"
+        )
+        cluster = cluster.running("low", on=["n"], cpu=2, started=0, limit=30, priority="low")
+        evicting = policy(queues=(QueuePolicy("live", interactive=True), QueuePolicy()))
+        urgent = {"cpu": 2, "priority": "high"}
+        assert cluster.job("long", limit=31, **urgent).plan(evicting).evicts() == []  # type: ignore[arg-type]
+        assert cluster.job("short", limit=30, **urgent).plan(evicting).evicts() == ["low"]  # type: ignore[arg-type]
+
+    def test_who_overstays_delays_it_and_it_stays_first(self) -> None:
+        cluster = promised(BUSY.job("j", cpu=2, queue="live", limit=60), "j", start=60, on="n")
+        plan = cluster.job("rival", cpu=2, queue="live", limit=60, submitted=-5).plan(POLICY, now=61)
+        assert plan.reasons("j") == {Code.PROMISED}
+        assert plan.places("rival") == []
+
+    def test_where_its_node_is_gone_it_is_given_anew(self) -> None:
+        cluster = promised(
+            BUSY.node("m", cpu=2).job("j", cpu=2, queue="live", limit=60), "j", start=60, on="lost"
+        )
+        assert cluster.plan(POLICY).places("j") == ["m"]
+
+    def test_where_its_node_is_closed_it_is_given_anew(self) -> None:
+        cluster = Cluster().node("m", cpu=2, cordoned=True).node("n", cpu=2)
+        cluster = cluster.running("old", on=["n"], cpu=2, started=0, limit=60)
+        cluster = promised(cluster.job("j", cpu=2, queue="live", limit=60), "j", start=30, on="m")
+        assert cluster.plan(POLICY).starts() == {"j": 60}
+
+    def test_where_maintenance_was_announced_it_is_given_anew(self) -> None:
+        cluster = promised(BUSY.job("j", cpu=2, queue="live", limit=60), "j", start=60, on="n")
+        plan = cluster.maintenance("disks", start=100, end=200).plan(POLICY)
+        assert plan.starts() == {"j": 200}
+
+    def test_a_paused_queue_keeps_its_promises(self) -> None:
+        cluster = promised(
+            Cluster().node("n", cpu=2).job("j", cpu=2, queue="live", limit=60), "j", start=30, on="n"
+        )
+        assert cluster.queue("live", "paused").plan(POLICY, now=30).places("j") == ["n"]
