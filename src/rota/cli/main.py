@@ -18,6 +18,7 @@ EX_OK = 0
 EX_BAD_INPUT = 1
 EX_WAITING = 2
 EX_DIFFERENT = 2
+EX_REFUSED = 2
 EX_BUG = 70
 """EX_SOFTWARE of sysexits.h."""
 EX_IO = 74
@@ -57,6 +58,11 @@ MaxFileSize = Annotated[
     str, typer.Option(metavar="SIZE", help="Refuse files that are larger.", show_default=True)
 ]
 
+Record = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Record what is decided, and by what, for `rota replay`."),
+]
+
 
 @app.command()
 def plan(
@@ -66,6 +72,7 @@ def plan(
     now: Now = None,
     output: Output = Form.TABLE,
     max_file_size: MaxFileSize = "64Mi",
+    record: Record = None,
 ) -> None:
     """Show what would run where, what waits, and why.
 
@@ -74,7 +81,7 @@ def plan(
     from rota.cli.plan import command
     from rota.cli.question import Files
 
-    all_placed = command.plan(Files(cluster, jobs, policy, now, max_file_size), output)
+    all_placed = command.plan(Files(cluster, jobs, policy, now, max_file_size), output, record)
     raise typer.Exit(EX_OK if all_placed else EX_WAITING)
 
 
@@ -93,6 +100,33 @@ def why(
     from rota.cli.why import command
 
     command.why(job, Files(cluster, jobs, policy, now, max_file_size), output)
+
+
+@app.command()
+def extend(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="A job that runs.")],
+    limit: Annotated[
+        str,
+        typer.Argument(
+            metavar="LIMIT", help="Its new time limit, from its start, as in 4h; +1h adds to the one it has."
+        ),
+    ],
+    cluster: Cluster,
+    jobs: Jobs,
+    policy: PolicyFile = None,
+    now: Now = None,
+    output: Output = Form.TABLE,
+    max_file_size: MaxFileSize = "64Mi",
+) -> None:
+    """Show whether a job may run longer, what is in the way, and what it would cost.
+
+    Nothing is changed. Exits with 0 if it may, 2 if not, 1 on bad input.
+    """
+    from rota.cli.extend import command
+    from rota.cli.question import Files
+
+    is_granted = command.extend(job, limit, Files(cluster, jobs, policy, now, max_file_size), output)
+    raise typer.Exit(EX_OK if is_granted else EX_REFUSED)
 
 
 sim = typer.Typer(help="Try policies on recorded workloads, with the engine that decides in earnest.")
@@ -119,6 +153,118 @@ def openb(
     from rota.cli.sim.openb import openb
 
     openb(nodes, pods, arrivals, seed, policy, output)
+
+
+WorkloadFile = Annotated[
+    str, typer.Option("--workload", "-w", metavar="FILE", help="The trace, plain or packed; - is stdin.")
+]
+TraceFormat = Annotated[
+    str | None,
+    typer.Option("--format", metavar="NAME", help="The trace's. [default: as the file looks]"),
+]
+Which = Annotated[str | None, typer.Option(metavar="NAME", help="Of a file with several workloads.")]
+Whole = Annotated[
+    bool,
+    typer.Option(
+        "--whole", help="SWF: the machine is one node, a job one task. Schedules stay the same, much faster."
+    ),
+]
+SimCluster = Annotated[
+    str | None,
+    typer.Option("--cluster", "-c", metavar="FILE", help="Other nodes than the workload's own."),
+]
+Seed = Annotated[int, typer.Option(metavar="NUMBER", help="For all that is drawn.")]
+Load = Annotated[
+    float | None,
+    typer.Option(
+        min=0.001, metavar="FACTOR", help="Let jobs arrive so that they ask for this part of the CPUs."
+    ),
+]
+Interactive = Annotated[
+    float | None,
+    typer.Option(
+        min=0, max=1, metavar="SHARE", help="Move this share of the jobs to the queue `interactive`."
+    ),
+]
+Limits = Annotated[
+    str | None,
+    typer.Option(
+        metavar="KIND",
+        help="Time limits as careless users give them: `round` guesses, or out of `habit` always the same.",
+    ),
+]
+Estimates = Annotated[
+    bool,
+    typer.Option(
+        "--estimates", help="Tell every job that waits when it will start, and measure how true that was."
+    ),
+]
+Every = Annotated[
+    str | None,
+    typer.Option(metavar="DURATION", help="Decide at most so often. [default: whenever something happens]"),
+]
+Report = Annotated[
+    str | None, typer.Option("--report", metavar="DIR", help="Write a page with pictures into this folder.")
+]
+
+
+@sim.command("run")
+def sim_run(
+    workload: WorkloadFile,
+    cluster: SimCluster = None,
+    policy: PolicyFile = None,
+    seed: Seed = 0,
+    load: Load = None,
+    interactive: Interactive = None,
+    limits: Limits = None,
+    every: Every = None,
+    estimates: Estimates = False,
+    format: TraceFormat = None,
+    which: Which = None,
+    whole: Whole = False,
+    record: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Record every cycle, for `rota replay`.")
+    ] = None,
+    report: Report = None,
+    output: Output = Form.TABLE,
+) -> None:
+    """Replay a workload under a policy, and measure what comes of it."""
+    from rota.cli.sim import command
+    from rota.cli.sim.experiment import Wishes
+
+    wishes = Wishes(
+        workload, format, which, whole, cluster, seed, load, interactive, limits, every, estimates
+    )
+    command.run(wishes, policy, record, report, output)
+
+
+@sim.command()
+def compare(
+    workload: WorkloadFile,
+    policy: Annotated[
+        list[str], typer.Option("--policy", "-p", metavar="FILE", help="How to decide; give several.")
+    ],
+    cluster: SimCluster = None,
+    seed: Seed = 0,
+    load: Load = None,
+    interactive: Interactive = None,
+    limits: Limits = None,
+    every: Every = None,
+    estimates: Estimates = False,
+    format: TraceFormat = None,
+    which: Which = None,
+    whole: Whole = False,
+    report: Report = None,
+    output: Output = Form.TABLE,
+) -> None:
+    """Replay a workload under several policies, side by side."""
+    from rota.cli.sim import command
+    from rota.cli.sim.experiment import Wishes
+
+    wishes = Wishes(
+        workload, format, which, whole, cluster, seed, load, interactive, limits, every, estimates
+    )
+    command.compare(wishes, policy, report, output)
 
 
 @app.command()

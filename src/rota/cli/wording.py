@@ -16,7 +16,7 @@ from rota.cli.times import TimeText, utc_text
 from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.job import Job, Priority
 from rota.model.plan import Eviction, EvictionCause
-from rota.model.quantities import format_bytes, format_cpu, format_gpu, format_price
+from rota.model.quantities import format_bytes, format_cpu, format_duration, format_gpu, format_price
 from rota.model.task import TaskSpec
 from rota.model.verdict import Code, Kind, Reason, Unblock
 
@@ -265,6 +265,11 @@ def _smaller_gang(remedy: Remedy) -> str:
     return f"start with {count_text(remedy.amount, 'task')} (needs {remedy.asked})"
 
 
+def _shorter(remedy: Remedy) -> str:
+    has = format_duration(remedy.asked) if remedy.asked else "none"
+    return f"set a time limit of at most {format_duration(remedy.amount)} (has {has})"
+
+
 def _less_affinity(remedy: Remedy) -> str:
     if remedy.subject.startswith("spread"):
         return f"drop the {remedy.subject}"
@@ -285,6 +290,7 @@ _REMEDIES: dict[Change, Callable[[Remedy], str]] = {
     Change.EXCLUSIVE: lambda r: "share nodes: drop exclusive",
     Change.PRICE: lambda r: f"pay up to {price_text(r.amount)} a task (allows {price_text(r.asked)})",
     Change.TOPOLOGY: lambda r: f"drop the topology rule over {r.subject}",
+    Change.TIME_LIMIT: _shorter,
     Change.PRIORITY: lambda r: (
         f"raise the priority to {priority_text(r.amount)} (is {priority_text(r.asked)})"
     ),

@@ -69,7 +69,10 @@ class Compiler:
 
     def compiled(self, key: LaneKey, job: Job) -> Work:
         template = key.template
-        signatures = tuple(self._signature(template, group.spec) for group in template.groups)
+        specs = [group.spec for group in template.groups]
+        if self._scheduler.recovery.drops_wishes(key.retries):
+            specs = [_without_wishes(spec) for spec in specs]
+        signatures = tuple(self._signature(template, spec) for spec in specs)
         placed_at: tuple[int, ...] = ()
         if key.ranks is not None and template.topology:
             position = self._snapshot.nodes.position
@@ -126,6 +129,17 @@ class Compiler:
         if pools == spec.pools and price == spec.max_price_micro_per_hour:
             return spec
         return replace(spec, pools=pools, max_price_micro_per_hour=price)
+
+
+def _without_wishes(spec: TaskSpec) -> TaskSpec:
+    """Only what it insists on."""
+    return replace(
+        spec,
+        preferred_nodes=(),
+        job_affinity=tuple(term for term in spec.job_affinity if term.is_required),
+        spread=tuple(one for one in spec.spread if one.required),
+        near=(),
+    )
 
 
 def _kinds(snapshot: Snapshot) -> set[tuple[str, TaskSpec]]:

@@ -11,6 +11,7 @@ No clock, no randomness, no I/O: the same arguments give the same plan in every 
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -33,6 +34,7 @@ from rota.engine.plugin import Plugins
 from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, verdict_of
 from rota.engine.work import Seat, Work
+from rota.model.explanation import NOW
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting
@@ -40,6 +42,9 @@ from rota.model.policy import Policy, Promotion, QueuePolicy, QueueStrategy, Sch
 from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane, replace_template
+
+_OPEN_IN_TIME = (Code.TOO_EARLY, Code.RESERVATION)
+"""What keeps a job from starting now, but doesn't keep it out of the calendar."""
 
 
 def decide(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins) -> Plan:
@@ -67,10 +72,12 @@ class Refused:
 
 @dataclass(frozen=True)
 class Trial:
-    """Where a job would go, and who would have to go for it."""
+    """Where a job would go, who would have to go for it, and when it would start."""
 
     nodes: tuple[NodeName, ...]
-    evicts: tuple[JobId, ...]
+    evicts: tuple[JobId, ...] = ()
+    start_ms: int | None = NOW
+    """None: once there is room, and nobody can tell when that is."""
 
 
 class Watch(Protocol):
@@ -104,6 +111,7 @@ class Cycle:
         self._filters = plugins.filters
         self._plugins = plugins
         self._idle: IdleCluster | None = None
+        self._idle_cycle: Cycle | None = None
         self._watch = watch
         self._outside = OutsidePlugins(plugins, snapshot)
         self._board = Board(snapshot)
@@ -140,6 +148,8 @@ class Cycle:
     def run(self) -> None:
         self._evictor.by_taints()
         self._evictor.by_maintenance()
+        if self._evictor.evictions:
+            self._ahead.evicted()
         queues = self._lanes_by_queue()
         self._keep_promises(queues)
         for scheduler, queue, lanes in queues:
@@ -211,7 +221,7 @@ class Cycle:
 
     def _serve(self, lanes: Iterable[Lane]) -> None:
         order = order_of([self._cursor(lane) for lane in lanes], self._queue, self._books.shares)
-        while (run := order.next()) is not None:
+        while (run := self._next(order)) is not None:
             served = 0 if self._is_refused(run) else self._place_run(run)
             if served:
                 order.served(run, served)
@@ -223,6 +233,18 @@ class Cycle:
                 order.drop(run)
             if self._queue.strict:
                 self._hold_behind(first, order)
+
+    def _next(self, order: Order) -> Run | None:
+        """Who is next, but for those that their queue has been closed to."""
+        while (run := order.next()) is not None and (reason := self._gates.shut_to(run.head)):
+            if run.cursor.lane.key.job:
+                break
+            # Whoever comes behind in the lane came later still.
+            shut = dataclasses.replace(run.cursor)
+            run.cursor.jobs = shut.jobs[: shut.at]
+            self._refused[~shut.lane.number] = self._refused_now(shut, shut.at, _verdict_of(reason))
+            order.drop(run)
+        return run
 
     def _is_refused(self, run: Run) -> bool:
         """Whether one just like it was refused before, and nobody has made room since."""
@@ -246,10 +268,13 @@ class Cycle:
     def _hold_behind(self, first: Job, order: Order) -> None:
         """Nobody overtakes in a strict queue: everyone behind the first that can't start waits."""
         verdict = _verdict_of(Reason(Code.STRICT_QUEUE, first.id))
-        while (run := order.next()) is not None:
+        is_known = self._ahead.start_of(first.id) is not None
+        while (run := self._next(order)) is not None:
             if not self._is_refused(run):
                 self._refuse(run.cursor, verdict)
-            if self._plan_ahead(run):
+            # Nor is anybody told a start behind one of which nobody knows when it will.
+            is_known = is_known and self._plan_ahead(run)
+            if is_known:
                 order.served(run, 1)
             else:
                 order.drop(run)
@@ -295,14 +320,15 @@ class Cycle:
             self._refuse(run.cursor, _verdict_of(reason))
             return 0
         work = self._compiler.work(lane, job)
-        kept = self._ahead.kept_back(job.template, self._queue)
-        if kept is None:
+        if not self._ahead.is_open:
             placed = self._place_in_run(run, work)
+        elif may_fit(work, self._board.free):
+            placed = self._place_beside(self._ahead.kept_back(job.template, self._queue), run, work)
         else:
-            placed = self._place_beside(kept, run, work)
+            placed = 0
         if placed or self._place_by_evicting(run, work):
             return max(placed, 1)
-        if kept is not None and (reason := self._in_the_way(job, work)):
+        if self._ahead.is_open and (reason := self._in_the_way(job, work)):
             self._refuse(run.cursor, _verdict_of(reason))
             return 0
 
@@ -318,8 +344,10 @@ class Cycle:
         self._refuse(run.cursor, verdict, nodes)
         return 0
 
-    def _place_beside(self, kept: Room, run: Run, work: Work) -> int:
+    def _place_beside(self, kept: Room | None, run: Run, work: Work) -> int:
         """Places jobs of the run in what is left beside something that must be left alone."""
+        if kept is None:
+            return self._place_in_run(run, work)
         if not may_fit(work, self._board.free - kept.free):
             return 0
         with self._board.without(kept):
@@ -452,15 +480,13 @@ class Cycle:
     def _refuse(self, cursor: Cursor, verdict: Verdict, nodes: list[NodeRefusal] | None = None) -> None:
         known = self._refused.get(cursor.lane.number)
         first = cursor.at if known is None else known.first
-        self._refused[cursor.lane.number] = Refused(
-            cursor,
-            first,
-            verdict,
-            nodes or [],
-            len(self._bindings),
-            len(self._evictor.evictions),
-            self._ahead.given,
-        )
+        self._refused[cursor.lane.number] = self._refused_now(cursor, first, verdict, nodes)
+
+    def _refused_now(
+        self, cursor: Cursor, first: int, verdict: Verdict, nodes: list[NodeRefusal] | None = None
+    ) -> Refused:
+        so_far = len(self._bindings), len(self._evictor.evictions), self._ahead.given
+        return Refused(cursor, first, verdict, nodes or [], *so_far)
 
     # -- when it can't be now
 
@@ -510,7 +536,9 @@ class Cycle:
             (record, lane, scheduler, queue, lanes)
             for scheduler, queue, lanes in queues
             for lane in lanes
-            if lane.key.job and (record := self.snapshot.jobs[lane.key.job]).promise
+            if lane.key.job
+            and lane.key.job not in self._evictor.lost
+            and (record := self.snapshot.jobs[lane.key.job]).promise
         ]
         held = []
         for record, lane, scheduler, queue, lanes in sorted(
@@ -532,40 +560,78 @@ class Cycle:
 
     # -- what if
 
+    @property
+    def now_ms(self) -> int:
+        return self._now_ms
+
+    def make_way(self, job: Job) -> None:
+        """Takes a waiting job out of the calendar, before trials of it."""
+        self._ahead.make_way(job)
+
     def trial(self, refused: Refused, job: Job, template: JobTemplate) -> Trial | None:
-        """Whether a waiting job could start if it were like this, as the plan leaves the board.
-        Nothing is changed by asking."""
-        scheduler = scheduler_for(template, self._policy.schedulers)
-        if scheduler is None:
-            return None
-        self._enter(scheduler, queue_named(template.queue, scheduler))
-        key = replace_template(refused.cursor.lane.key, template)
-        work = self._books.allowed(template, self._compiler.compiled(key, job))
+        """When and where a waiting job would start if it were like this, as the plan leaves board and
+        calendar. Nothing is changed by asking."""
+        changed = replace(job, template=template)
+        work = self._work_to_try(refused, changed)
         if work is None:
             return None
-        checkpoint = self._board.checkpoint()
-        seats = place(work, self._board)
-        evicted: set[JobId] = set()
-        if seats is None and scheduler.preemption.enabled:
-            waited_ms = self._now_ms - job.submitted_ms
-            priority = effective_priority(template, job.retries, waited_ms, scheduler.promotion)
-            done = self._evictor.preempted(replace(job, template=template), priority, work)
-            if done is not None:
-                running = self.snapshot.running.tasks
-                seats = done.seats
-                evicted = {running[task].job.id for unit in done.victims for task in unit.tasks}
-        self._board.rollback(checkpoint)
-        if seats is None:
+        closed = self._gates.closed_to(changed)
+        if closed is None and (found := self._trial_now(changed, work)):
+            return found
+        if closed is not None and closed.code not in _OPEN_IN_TIME:
             return None
-        names = self.snapshot.nodes.names
-        return Trial(tuple(names[seat.position] for seat in seats), tuple(sorted(evicted)))
+        return self._trial_later(changed, work)
 
-    def empty_board(self) -> None:
-        """Takes everything away, as if nothing ran: for asking whether a job could ever start."""
-        self._board.rollback(0)
-        self._evictor.victims.lift(range(len(self.snapshot.running)))
-        self._evictor.victims.alive[:] = False
-        self._books = Books(without_jobs(self.snapshot), self._policy.fair_share, self._now_ms)
+    def trial_when_idle(self, refused: Refused, job: Job, template: JobTemplate) -> Trial | None:
+        """Where it could start if nothing ran and nothing was announced; nobody knows when."""
+        if self._idle_cycle is None:
+            idle = dataclasses.replace(without_jobs(self.snapshot), waiting=self.snapshot.waiting)
+            self._idle_cycle = Cycle(idle, self._policy, self._now_ms, self._plugins)
+        cycle, changed = self._idle_cycle, replace(job, template=template)
+        work = cycle._work_to_try(refused, changed)
+        found = None if work is None else cycle._trial_now(changed, work)
+        return None if found is None else dataclasses.replace(found, start_ms=None)
+
+    def _work_to_try(self, refused: Refused, job: Job) -> Work | None:
+        scheduler = scheduler_for(job.template, self._policy.schedulers)
+        if scheduler is None:
+            return None
+        self._enter(scheduler, queue_named(job.template.queue, scheduler))
+        key = replace_template(refused.cursor.lane.key, job.template)
+        return self._books.allowed(job.template, self._compiler.compiled(key, job))
+
+    def _trial_now(self, job: Job, work: Work) -> Trial | None:
+        template, checkpoint = job.template, self._board.checkpoint()
+        with self._board.without(self._ahead.kept_back(template, self._queue)):
+            seats = place(work, self._board)
+            self._board.rollback(checkpoint)
+        if seats is not None:
+            return self._tried(seats)
+        may_evict = self._scheduler.preemption.enabled and not template.reservation
+        if not may_evict or not len(self.snapshot.running):
+            return None
+        waited_ms = self._now_ms - job.submitted_ms
+        priority = effective_priority(template, job.retries, waited_ms, self._scheduler.promotion)
+        with self._board.without(self._ahead.kept_from_evictors(template)):
+            done = self._evictor.preempted(job, priority, work)
+            self._board.rollback(checkpoint)
+        if done is None:
+            return None
+        running = self.snapshot.running.tasks
+        evicted = {running[task].job.id for unit in done.victims for task in unit.tasks}
+        return self._tried(done.seats, tuple(sorted(evicted)))
+
+    def _trial_later(self, job: Job, work: Work) -> Trial | None:
+        if not self._ahead.may_plan(self._queue):
+            return None
+        slot = self._ahead.find(job, work, self._queue, max(self._now_ms, job.start_after_ms))
+        return None if slot is None else self._tried(slot.seats, start_ms=slot.start_ms)
+
+    def _tried(
+        self, seats: Iterable[Seat], evicted: tuple[JobId, ...] = (), start_ms: int | None = NOW
+    ) -> Trial:
+        names = self.snapshot.nodes.names
+        return Trial(tuple(names[seat.position] for seat in seats), evicted, start_ms)
 
 
 def _promised_order(record: JobRecord) -> tuple[int, JobId]:

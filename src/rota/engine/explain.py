@@ -1,7 +1,7 @@
 """Why a job runs where it does, or doesn't run: the plan made once more, with a look at one job.
 
 What would help is found by trying: each candidate change is made to the job (or a node), and the
-same placing code is asked again on the board as the plan leaves it.
+same placing code is asked again on the board and in the calendar as the plan leaves them.
 """
 
 from __future__ import annotations
@@ -99,13 +99,16 @@ def _outcome(cycle: Cycle, lookout: _Lookout, plan: Plan, job_id: JobId) -> Expl
     if refused is None or lost:
         return Explanation(job_id, Outcome.EVICTED, nodes, verdict)
     job = next(job for job in refused.jobs if job.id == job_id)
+    planned = next((start for start in plan.starts if start.job == job_id), None)
     return Explanation(
         job_id,
         Outcome.WAITING,
         nodes,
         verdict,
         _named(refused.nodes, snapshot),
-        remedies=remedies_for(cycle, refused, job),
+        remedies=remedies_for(cycle, refused, job, planned),
+        start_ms=planned.start_ms if planned else None,
+        promised=planned is not None and planned.promised,
     )
 
 

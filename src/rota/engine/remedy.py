@@ -1,4 +1,4 @@
-"""What would let a waiting job start: the smallest changes, each found by trying it."""
+"""What would let a waiting job start now, or sooner: the smallest changes, each found by trying it."""
 
 from __future__ import annotations
 
@@ -7,21 +7,19 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from rota.engine.change import Limiter, loosenings, paying, resources_of, with_specs
 from rota.engine.decide import Cycle, Refused, Trial
 from rota.engine.score import task_price_micro
-from rota.engine.verdicts import term_text
-from rota.model.explanation import Change, Remedy
+from rota.model.calendar import PlannedStart
+from rota.model.explanation import NOW, Change, Remedy
 from rota.model.ids import NodeName
 from rota.model.job import Job, JobTemplate, Priority
-from rota.model.resources import GpuRequest
-from rota.model.taints import Effect, Taint, Toleration, tolerated
-from rota.model.task import TaskSpec
 from rota.model.verdict import Code, Kind
 
-_MEBIBYTE = 1 << 20
 _EFFORT = {
     Change.TOLERATION: 0.30,
     Change.NODE_LABEL: 0.35,
+    Change.TIME_LIMIT: 0.35,
     Change.PRIORITY: 0.40,
     Change.NODE_SELECTOR: 0.45,
     Change.GPU_MODEL: 0.45,
@@ -33,65 +31,189 @@ _EFFORT = {
     Change.TOPOLOGY: 0.60,
 }
 """How large a change is felt to be, against giving up that fraction of what was asked for."""
+_FRACTIONS = (Change.RESOURCE, Change.GANG_SIZE, Change.TIME_LIMIT)
 
-Try = Callable[[JobTemplate], Trial | None]
+_NOT_THE_JOB = frozenset(
+    (
+        Code.PARTNER,
+        Code.STRICT_QUEUE,
+        Code.QUEUE_PAUSED,
+        Code.QUEUE_CLOSED,
+        Code.SLA_MISSED,
+        Code.PERIOD_MISSED,
+        Code.NOT_RESERVED_FOR,
+        Code.NO_SCHEDULER,
+        Code.NO_NODES,
+    )
+)
+"""Whatever the job asked for, these would keep it waiting."""
+
+_SECOND_MS, _MINUTE_MS, _HOUR_MS = 1000, 60_000, 3_600_000
+_LONGEST_LIMIT_MS = 366 * 24 * _HOUR_MS
+"""That is tried for a job which has none."""
+_SOONER_MS = _MINUTE_MS
+_SOONER_PART = 20
+"""A change is worth it from a minute and a twentieth of the wait on."""
 
 
-def remedies_for(cycle: Cycle, refused: Refused, job: Job) -> tuple[Remedy, ...]:
-    """Every single change that helps, the smallest first."""
-    codes = {refusal.reason.code for refusal in refused.verdict.refusals}
-    if codes & {Code.PARTNER, Code.STRICT_QUEUE, Code.NO_SCHEDULER, Code.NO_NODES}:
+def remedies_for(
+    cycle: Cycle, refused: Refused, job: Job, planned: PlannedStart | None
+) -> tuple[Remedy, ...]:
+    """Every single change that helps, the smallest first; but first those with which it starts now."""
+    if _NOT_THE_JOB.intersection(refusal.reason.code for refusal in refused.verdict.refusals):
         return ()
-    if refused.verdict.kind is Kind.NEVER:
-        cycle.empty_board()
-
-    def attempt(template: JobTemplate) -> Trial | None:
-        return cycle.trial(refused, job, template)
-
-    template = job.template
-    found = [
-        *_amounts(template, attempt),
-        *_gang_size(template, attempt),
-        *_loosened(cycle, template, attempt),
-        *_price(cycle, template, attempt),
-        *_priority(cycle, template, attempt),
-    ]
-    return tuple(sorted(found, key=_size))
+    cycle.make_way(job)
+    found = list(_Search(cycle, refused, job, planned).remedies())
+    found.sort(key=_effort)
+    if refused.verdict.kind is not Kind.NEVER:
+        found.sort(key=lambda remedy: remedy.start_ms != NOW)
+    return tuple(found)
 
 
-def _size(remedy: Remedy) -> tuple[float, str, str]:
-    if remedy.change in (Change.RESOURCE, Change.GANG_SIZE):
-        effort = (remedy.asked - remedy.amount) / max(1, remedy.asked)
+def _effort(remedy: Remedy) -> tuple[float, str, str]:
+    if remedy.change in _FRACTIONS and remedy.asked:
+        effort = (remedy.asked - remedy.amount) / remedy.asked
     else:
         effort = _EFFORT[remedy.change]
     return effort, remedy.change.value, remedy.subject
 
 
-def _with_specs(template: JobTemplate, change: Callable[[TaskSpec], TaskSpec]) -> JobTemplate:
-    groups = tuple(replace(group, spec=change(group.spec)) for group in template.groups)
-    return replace(template, groups=groups)
-
-
 def _remedy(change: Change, trial: Trial, subject: str = "", asked: int = 0, amount: int = 0) -> Remedy:
-    return Remedy(change, subject, asked, amount, NodeName(""), trial.nodes, trial.evicts)
+    return Remedy(change, subject, asked, amount, NodeName(""), trial.nodes, trial.evicts, trial.start_ms)
 
 
-# -- smaller amounts
+class _Search:
+    def __init__(self, cycle: Cycle, refused: Refused, job: Job, planned: PlannedStart | None) -> None:
+        self._cycle = cycle
+        self._refused = refused
+        self._job = job
+        self._template = job.template
+        self._never = refused.verdict.kind is Kind.NEVER
+        self._latest_ms: int | None = None
+        """It must start by then for a change to be worth it; None: at any time that can be told."""
+        if planned is not None:
+            wait_ms = planned.start_ms - cycle.now_ms
+            self._latest_ms = planned.start_ms - max(_SOONER_MS, wait_ms // _SOONER_PART)
 
+    def remedies(self) -> Iterator[Remedy]:
+        yield from self._amounts()
+        yield from self._gang_size()
+        yield from self._time_limit()
+        yield from self._loosened()
+        yield from self._price()
+        yield from self._priority()
 
-def _amounts(template: JobTemplate, attempt: Try) -> Iterator[Remedy]:
-    """For each resource the largest amount with which the job would start."""
-    for subject, asked, step, limited in _resources(template):
-        found = _largest((asked - 1) // step, partial(_attempt_limited, template, attempt, limited, step))
-        if found is not None:
-            count, trial = found
-            yield _remedy(Change.RESOURCE, trial, subject, asked, count * step)
+    def _attempt(self, template: JobTemplate) -> Trial | None:
+        """The trial of the changed job, if the change helps."""
+        if self._never:
+            possible = self._cycle.trial_when_idle(self._refused, self._job, template)
+            return possible and (self._cycle.trial(self._refused, self._job, template) or possible)
+        trial = self._cycle.trial(self._refused, self._job, template)
+        if trial is None or trial.start_ms is None:
+            return None
+        is_sooner = self._latest_ms is None or trial.start_ms <= self._latest_ms
+        return trial if is_sooner else None
 
+    # -- less of something
 
-def _attempt_limited(
-    template: JobTemplate, attempt: Try, limited: Limiter, step: int, count: int
-) -> Trial | None:
-    return attempt(_with_specs(template, limited(count * step)))
+    def _most(self, high: int, attempt: Callable[[int], Trial | None]) -> Iterator[tuple[int, Trial]]:
+        """The largest count that helps, and the largest with which the job starts now, if that is less."""
+        helping = _largest(high, attempt)
+        if helping is None:
+            return
+        yield helping
+        if self._never or helping[1].start_ms == NOW:
+            return
+
+        def attempt_now(count: int) -> Trial | None:
+            trial = attempt(count)
+            return trial if trial is not None and trial.start_ms == NOW else None
+
+        at_once = _largest(helping[0] - 1, attempt_now)
+        if at_once is not None:
+            yield at_once
+
+    def _amounts(self) -> Iterator[Remedy]:
+        def at(limited: Limiter, step: int, count: int) -> Trial | None:
+            return self._attempt(with_specs(self._template, limited(count * step)))
+
+        for subject, asked, step, limited in resources_of(self._template):
+            for count, trial in self._most((asked - 1) // step, partial(at, limited, step)):
+                yield _remedy(Change.RESOURCE, trial, subject, asked, count * step)
+
+    def _gang_size(self) -> Iterator[Remedy]:
+        def at(count: int) -> Trial | None:
+            return self._attempt(replace(self._template, min_available=count))
+
+        needed = self._template.min_count
+        for count, trial in self._most(needed - 1, at):
+            yield _remedy(Change.GANG_SIZE, trial, "", needed, count)
+
+    def _time_limit(self) -> Iterator[Remedy]:
+        """The longest with which it would be done before what it has to wait for now. Long ones are
+        told in full minutes."""
+        asked = self._template.time_limit_ms
+        step = _SECOND_MS if asked is not None and asked <= _HOUR_MS else _MINUTE_MS
+
+        def at(count: int) -> Trial | None:
+            return self._attempt(replace(self._template, time_limit_ms=count * step))
+
+        high = (_LONGEST_LIMIT_MS if asked is None else asked - 1) // step
+        for count, trial in self._most(high, at):
+            yield _remedy(Change.TIME_LIMIT, trial, "", asked or 0, count * step)
+
+    # -- fewer conditions
+
+    def _loosened(self) -> Iterator[Remedy]:
+        for change, subject, loosened in loosenings(self._cycle.snapshot.nodes, self._template):
+            trial = self._attempt(loosened)
+            if trial is None:
+                continue
+            yield _remedy(change, trial, subject)
+            if change is Change.NODE_SELECTOR:
+                lacking = {node for node in trial.nodes if not self._has_label(node, subject)}
+                if len(lacking) == 1:
+                    yield replace(_remedy(Change.NODE_LABEL, trial, subject), node=lacking.pop())
+
+    def _has_label(self, node: NodeName, pair: str) -> bool:
+        nodes = self._cycle.snapshot.nodes
+        return pair in {f"{key}={value}" for key, value in nodes.specs[nodes.position[node]].labels}
+
+    def _price(self) -> Iterator[Remedy]:
+        """The least that a task would have to be allowed to cost an hour."""
+        groups, snapshot = self._template.groups, self._cycle.snapshot
+        allowed = [group.spec.max_price_micro_per_hour for group in groups]
+        limits = [limit for limit in allowed if limit is not None]
+        if not limits:
+            return
+        prices = sorted(
+            {
+                int(price)
+                for group in groups
+                for price in task_price_micro(snapshot.demand(group.spec), snapshot.nodes)
+                if price > min(limits)
+            },
+            reverse=True,
+        )
+
+        def at(count: int) -> Trial | None:
+            """With the `count`-th highest price as the limit: the more of them, the lower."""
+            return self._attempt(with_specs(self._template, paying(prices[count - 1])))
+
+        for count, trial in self._most(len(prices), at):
+            yield _remedy(Change.PRICE, trial, "", min(limits), prices[count - 1])
+
+    # -- more weight
+
+    def _priority(self) -> Iterator[Remedy]:
+        """The lowest class from which on it would start, by preempting."""
+        asked = self._template.priority
+        for priority in sorted(Priority):
+            if priority > asked:
+                trial = self._attempt(replace(self._template, priority=int(priority), may_preempt=None))
+                if trial is not None and trial.evicts:
+                    yield _remedy(Change.PRIORITY, trial, "", asked, int(priority))
+                    return
 
 
 def _largest(high: int, attempt: Callable[[int], Trial | None]) -> tuple[int, Trial] | None:
@@ -108,222 +230,3 @@ def _largest(high: int, attempt: Callable[[int], Trial | None]) -> tuple[int, Tr
         else:
             low, best = middle, trial
     return low, best
-
-
-_FIXED = (
-    ("cpu", "cpu_milli", 1),
-    ("memory", "memory_bytes", _MEBIBYTE),
-    ("storage", "storage_bytes", _MEBIBYTE),
-)
-Limiter = Callable[[int], Callable[[TaskSpec], TaskSpec]]
-
-
-def _resources(template: JobTemplate) -> Iterator[tuple[str, int, int, Limiter]]:
-    """(name, the most that any task asks for, step, how to limit a task's request)"""
-    requests = [group.spec.requests for group in template.groups]
-    fixed = (
-        ("cpu", "cpu_milli", 1),
-        ("memory", "memory_bytes", _MEBIBYTE),
-        ("storage", "storage_bytes", _MEBIBYTE),
-    )
-    for subject, field, step in fixed:
-        asked = max(getattr(request, field) for request in requests)
-        if asked:
-            yield subject, asked, step, _limit_fixed(field)
-    for name in sorted({name for request in requests for name, _ in request.extended}):
-        asked = max(dict(request.extended).get(name, 0) for request in requests)
-        yield name, asked, 1, _limit_extended(name)
-    gpus = [group.spec.gpu for group in template.groups]
-    whole = max((gpu.count for gpu in gpus if not gpu.is_fraction), default=0)
-    if whole:
-        yield "gpu", whole * 1000, 1000, _limit_gpus
-    part = max((gpu.share_milli for gpu in gpus if gpu.is_fraction), default=0)
-    if part:
-        yield "gpu share", part, 10, _limit_share
-
-
-def _limit_fixed(field: str) -> Limiter:
-    def limited(most: int) -> Callable[[TaskSpec], TaskSpec]:
-        def change(spec: TaskSpec) -> TaskSpec:
-            requests = replace(spec.requests, **{field: min(getattr(spec.requests, field), most)})
-            return replace(spec, requests=requests)
-
-        return change
-
-    return limited
-
-
-def _limit_extended(name: str) -> Limiter:
-    def limited(most: int) -> Callable[[TaskSpec], TaskSpec]:
-        def change(spec: TaskSpec) -> TaskSpec:
-            extended = tuple((n, min(a, most) if n == name else a) for n, a in spec.requests.extended)
-            return replace(spec, requests=replace(spec.requests, extended=extended))
-
-        return change
-
-    return limited
-
-
-def _limit_gpus(most: int) -> Callable[[TaskSpec], TaskSpec]:
-    def change(spec: TaskSpec) -> TaskSpec:
-        if spec.gpu.is_fraction or not spec.gpu.count:
-            return spec
-        return replace(spec, gpu=replace(spec.gpu, count=min(spec.gpu.count, most // 1000)))
-
-    return change
-
-
-def _limit_share(most: int) -> Callable[[TaskSpec], TaskSpec]:
-    def change(spec: TaskSpec) -> TaskSpec:
-        if not spec.gpu.is_fraction:
-            return spec
-        return replace(spec, gpu=replace(spec.gpu, share_milli=min(spec.gpu.share_milli, most)))
-
-    return change
-
-
-def _gang_size(template: JobTemplate, attempt: Try) -> Iterator[Remedy]:
-    needed = template.min_count
-    found = _largest(needed - 1, lambda count: attempt(replace(template, min_available=count)))
-    if found is not None:
-        yield _remedy(Change.GANG_SIZE, found[1], "", needed, found[0])
-
-
-# -- fewer conditions
-
-
-def _loosened(cycle: Cycle, template: JobTemplate, attempt: Try) -> Iterator[Remedy]:
-    for change, subject, loosened in _loosenings(cycle, template):
-        trial = attempt(loosened)
-        if trial is None:
-            continue
-        yield _remedy(change, trial, subject)
-        if change is Change.NODE_SELECTOR:
-            lacking = [node for node in trial.nodes if not _has_label(cycle, node, subject)]
-            if len(set(lacking)) == 1:
-                yield replace(_remedy(Change.NODE_LABEL, trial, subject), node=lacking[0])
-
-
-def _has_label(cycle: Cycle, node: NodeName, pair: str) -> bool:
-    spec = cycle.snapshot.nodes.specs[cycle.snapshot.nodes.position[node]]
-    return pair in {f"{key}={value}" for key, value in spec.labels}
-
-
-def _loosenings(cycle: Cycle, template: JobTemplate) -> Iterator[tuple[Change, str, JobTemplate]]:
-    specs = [group.spec for group in template.groups]
-    for taints in cycle.snapshot.nodes.taint_sets:
-        lacking = _untolerated(specs, taints)
-        if lacking:
-            extra = tuple(Toleration(t.key, not t.value, t.value, t.effect) for t in lacking)
-            subject = ", ".join(taint.notation for taint in lacking)
-            yield Change.TOLERATION, subject, _with_specs(template, _tolerating(extra))
-    for pair in sorted({pair for spec in specs for pair in spec.node_selector}):
-        yield Change.NODE_SELECTOR, f"{pair[0]}={pair[1]}", _with_specs(template, _without_label(pair))
-    if any(spec.node_affinity for spec in specs):
-        free = _with_specs(template, lambda spec: replace(spec, node_affinity=()))
-        yield Change.NODE_AFFINITY, "", free
-    if any(spec.pools for spec in specs):
-        for pool in sorted(set(cycle.snapshot.nodes.pool.values)):
-            yield Change.POOL, pool, _with_specs(template, _allowing_pool(pool))
-    if any(spec.gpu.models for spec in specs):
-        for model in cycle.snapshot.nodes.gpu_model.values:
-            if model and not all(model in spec.gpu.models for spec in specs if spec.gpu.count):
-                yield Change.GPU_MODEL, model, _with_specs(template, _allowing_model(model))
-    for term in {term: None for spec in specs for term in spec.job_affinity if term.is_required}:
-        dropped = _with_specs(
-            template,
-            lambda spec, gone=term: replace(  # type: ignore[misc]
-                spec, job_affinity=tuple(t for t in spec.job_affinity if t != gone)
-            ),
-        )
-        yield Change.JOB_AFFINITY, term_text(term), dropped
-    for spread in {spread: None for spec in specs for spread in spec.spread if spread.required}:
-        dropped = _with_specs(
-            template,
-            lambda spec, gone=spread: replace(  # type: ignore[misc]
-                spec, spread=tuple(s for s in spec.spread if s != gone)
-            ),
-        )
-        yield Change.JOB_AFFINITY, f"spread over {spread.topology_key}", dropped
-    for rule in template.topology:
-        rest = tuple(other for other in template.topology if other != rule)
-        yield Change.TOPOLOGY, rule.key, replace(template, topology=rest)
-    if any(spec.exclusive for spec in specs):
-        yield Change.EXCLUSIVE, "", _with_specs(template, lambda spec: replace(spec, exclusive=False))
-
-
-def _price(cycle: Cycle, template: JobTemplate, attempt: Try) -> Iterator[Remedy]:
-    """The least that a task would have to be allowed to cost an hour."""
-    allowed = [group.spec.max_price_micro_per_hour for group in template.groups]
-    limits = [limit for limit in allowed if limit is not None]
-    if not limits:
-        return
-    prices = sorted(
-        {
-            int(price)
-            for group in template.groups
-            for price in task_price_micro(cycle.snapshot.demand(group.spec), cycle.snapshot.nodes)
-            if price > min(limits)
-        },
-        reverse=True,
-    )
-
-    def at(count: int) -> Trial | None:
-        """With the `count`-th highest price as the limit: the more of them, the lower."""
-        return attempt(_with_specs(template, _paying(prices[count - 1])))
-
-    found = _largest(len(prices), at)
-    if found is not None:
-        yield _remedy(Change.PRICE, found[1], "", min(limits), prices[found[0] - 1])
-
-
-def _paying(most: int) -> Callable[[TaskSpec], TaskSpec]:
-    def change(spec: TaskSpec) -> TaskSpec:
-        limit = spec.max_price_micro_per_hour
-        return spec if limit is None else replace(spec, max_price_micro_per_hour=max(limit, most))
-
-    return change
-
-
-def _untolerated(specs: list[TaskSpec], taints: tuple[Taint, ...]) -> list[Taint]:
-    return [
-        taint
-        for taint in taints
-        if taint.effect is not Effect.PREFER_NO_SCHEDULE
-        and any(not tolerated(taint, spec.tolerations) for spec in specs)
-    ]
-
-
-def _tolerating(extra: tuple[Toleration, ...]) -> Callable[[TaskSpec], TaskSpec]:
-    return lambda spec: replace(spec, tolerations=spec.tolerations + extra)
-
-
-def _without_label(pair: tuple[str, str]) -> Callable[[TaskSpec], TaskSpec]:
-    return lambda spec: replace(
-        spec, node_selector=tuple(other for other in spec.node_selector if other != pair)
-    )
-
-
-def _allowing_pool(pool: str) -> Callable[[TaskSpec], TaskSpec]:
-    return lambda spec: replace(spec, pools=(*spec.pools, pool)) if spec.pools else spec
-
-
-def _allowing_model(model: str) -> Callable[[TaskSpec], TaskSpec]:
-    def change(spec: TaskSpec) -> TaskSpec:
-        gpu: GpuRequest = spec.gpu
-        return replace(spec, gpu=replace(gpu, models=(*gpu.models, model))) if gpu.models else spec
-
-    return change
-
-
-# -- more weight
-
-
-def _priority(cycle: Cycle, template: JobTemplate, attempt: Try) -> Iterator[Remedy]:
-    """The lowest class from which on it would start, by preempting."""
-    for priority in sorted(Priority):
-        if priority > template.priority:
-            trial = attempt(replace(template, priority=int(priority), may_preempt=None))
-            if trial is not None and trial.evicts:
-                yield _remedy(Change.PRIORITY, trial, "", template.priority, int(priority))
-                return

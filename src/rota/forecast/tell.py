@@ -19,6 +19,7 @@ from rota.forecast.run_times import RunTimeBook, RunTimeState
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate
+from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.snapshot import rows
 from rota.snapshot.state import Snapshot
@@ -37,8 +38,8 @@ class PlannedStarts(Struct, frozen=True):
     """The expected start is kept, whatever comes."""
 
 
-Planned = Callable[[Snapshot, Policy, int, Job], PlannedStarts]
-"""Looks up, or works out by running ahead, when a waiting job starts."""
+Planned = Callable[[Snapshot, Policy, int, Job, Plan], PlannedStarts]
+"""Looks up in a plan, or works out by running ahead, when a waiting job starts."""
 
 
 class TellerState(Struct):
@@ -49,7 +50,8 @@ class TellerState(Struct):
 
 
 class Teller:
-    def __init__(self, planned: Planned, state: TellerState | None = None) -> None:
+    def __init__(self, planned: Planned | None, state: TellerState | None = None) -> None:
+        """Without `planned` it learns run times, and tells nobody anything."""
         self.state = state or TellerState()
         self._planned = planned
         self._run_times = RunTimeBook(self.state.run_times)
@@ -59,17 +61,17 @@ class Teller:
         """What the engine plans with."""
         return self._run_times.quantiles(template)
 
-    def arrived(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job) -> Estimate | None:
-        """What its user is told; nothing if it starts at once. To be asked again later for a job that
-        still waits: what it is told then is learnt from as well."""
-        planned = self._planned(snapshot, policy, now_ms, job)
-        expected_ms, latest_ms = planned.expected_ms, planned.latest_ms
-        if expected_ms is not None and expected_ms <= now_ms:
+    def waits(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> Estimate | None:
+        """What the user of a job is told that the plan doesn't start now; None: nothing. To be asked again
+        later if it still waits: what it is told then is learnt from as well."""
+        if self._planned is None:
             return None
+        planned = self._planned(snapshot, policy, now_ms, job, plan)
+        expected_ms, latest_ms = planned.expected_ms, planned.latest_ms
         if expected_ms is not None and planned.promised:
             return Estimate(now_ms, expected_ms, expected_ms, expected_ms)
         template = job.template
-        wait_ms = None if expected_ms is None else expected_ms - now_ms
+        wait_ms = None if expected_ms is None else max(1, expected_ms - now_ms)
         waited_ms = max(0, now_ms - job.submitted_ms)
         case = Case(template.queue, size_class(template, snapshot), wait_ms, waited_ms)
         start = self._starts.tell(job.id, case, now_ms)

@@ -15,6 +15,9 @@ from rota.model.policy import FairShare, Policy, QueueStrategy
 from rota.model.task import TaskSpec
 from rota.snapshot.demand import named_amounts
 
+_SHORT = 64
+"""A short time is less than the half-life over this: then either way is right to five digits."""
+
 
 def counts_usage(policy: Policy) -> bool:
     """Whether any queue goes by what tenants have used."""
@@ -34,9 +37,16 @@ class Ledger:
 
     def stopped(self, template: JobTemplate, spec: TaskSpec, held_ms: int, now_ms: int) -> None:
         """A task that held what the spec asks for until now. Its first seconds have faded already."""
-        weight = self._mean_life_s * (1 - fade(held_ms, self._half_life_ms))
-        used = {name: round(amount * weight) for name, amount in self._amounts_of(spec).items()}
+        weight_s = self._faded_s(held_ms)
+        used = {name: round(amount * weight_s) for name, amount in self._amounts_of(spec).items()}
         self._add(f"{template.project}/{template.user}", now_ms, used)
+
+    def _faded_s(self, held_ms: int) -> float:
+        """Seconds that have faded by the end of them: of a short time all as its middle has, since
+        the difference of two numbers close to 1 says little."""
+        if held_ms * _SHORT < self._half_life_ms:
+            return held_ms / 1000 * fade(held_ms // 2, self._half_life_ms)
+        return self._mean_life_s * (1 - fade(held_ms, self._half_life_ms))
 
     def usage(self) -> tuple[TenantUsage, ...]:
         return tuple(self._by_tenant.values())

@@ -206,11 +206,11 @@ class VirtualCluster:
         return self.decide_now()
 
     def decide_now(self) -> Decided:
-        return self.carry_out(self.plan())
+        return self.carry_out(self.plan(self.snapshot()))
 
-    def plan(self) -> Plan:
+    def plan(self, snapshot: Snapshot) -> Plan:
         """What is to be done now. Nothing is done yet."""
-        return decide(self.snapshot(), self._policy, self.now_ms, self._plugins)
+        return decide(snapshot, self._policy, self.now_ms, self._plugins)
 
     def carry_out(self, plan: Plan) -> Decided:
         """Does what was planned for now."""

@@ -7,13 +7,16 @@ from contextlib import contextmanager
 
 from msgspec.structs import replace
 
+from rota.engine.calendar.extension import extend
 from rota.engine.decide import decide
 from rota.engine.explain import explain
 from rota.engine.plugin import Plugins
 from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
+from rota.loop.record import Recorder
 from rota.loop.time_limit import TimeLimit
 from rota.model.cluster import ClusterRecords
 from rota.model.explanation import Explanation
+from rota.model.extension import Extension
 from rota.model.ids import JobId
 from rota.model.plan import Plan
 from rota.model.policy import Policy
@@ -33,19 +36,28 @@ class Moment:
         call_limit_s: float = CALL_LIMIT_S,
     ) -> None:
         """`call_limit_s`: how long a plugin from outside may take for one call."""
-        self.snapshot = snapshot_of(_dated(records, now_ms), policy.defaults)
+        self._records = _dated(records, now_ms)
+        self.snapshot = snapshot_of(self._records, policy.defaults)
         self._policy = policy
         self._now_ms = now_ms
         self._host = host
         self._call_limit_s = call_limit_s
 
-    def plan(self) -> Plan:
+    def plan(self, recorder: Recorder | None = None) -> Plan:
         with self._plugins() as plugins:
-            return decide(self.snapshot, self._policy, self._now_ms, plugins)
+            plan = decide(self.snapshot, self._policy, self._now_ms, plugins)
+        if recorder is not None:
+            recorder.decided(self._records, self.snapshot.run_times, self._policy, self._now_ms, plan)
+        return plan
 
     def explain(self, job_id: JobId) -> Explanation:
         with self._plugins() as plugins:
             return explain(self.snapshot, self._policy, self._now_ms, plugins, job_id)
+
+    def extend(self, job_id: JobId, limit_ms: int) -> Extension:
+        """Whether the job may have this time limit, counted from its start. Nothing is changed."""
+        with self._plugins() as plugins:
+            return extend(self.snapshot, self._policy, self._now_ms, plugins, job_id, limit_ms)
 
     @contextmanager
     def _plugins(self) -> Iterator[Plugins]:

@@ -10,6 +10,9 @@ from rota.model.ids import JobId, NodeName
 from rota.model.plan import PluginFault
 from rota.model.verdict import Reason, Verdict
 
+NOW = 0
+"""As a start: at once, at the moment of which the explanation is."""
+
 
 class Outcome(Enum):
     PLACED = "placed"
@@ -60,11 +63,13 @@ class Change(Enum):
     """Don't insist on the topology rule over `subject`."""
     PRIORITY = "priority"
     """Have the priority `amount` (it has `asked`): it could then preempt."""
+    TIME_LIMIT = "time limit"
+    """Have a time limit of at most `amount` ms (it has `asked`; 0: none)."""
 
 
 class Remedy(Struct, frozen=True, omit_defaults=True):
-    """One change with which the job would start now (or, where it never could, could start once
-    there is room); found by deciding again with it."""
+    """One change with which the job would start now, or sooner than it will (or, where it never
+    could, could start once there is room); found by deciding again with it."""
 
     change: Change
     subject: str = ""
@@ -74,6 +79,8 @@ class Remedy(Struct, frozen=True, omit_defaults=True):
     starts_on: tuple[NodeName, ...] = ()
     """Where its tasks would then go."""
     evicts: tuple[JobId, ...] = ()
+    start_ms: int | None = NOW
+    """When it would then start; None: once there is room, and nobody can tell when that is."""
 
 
 class Explanation(Struct, frozen=True):
@@ -88,5 +95,10 @@ class Explanation(Struct, frozen=True):
     """The chosen node first, then the next best."""
     weights: tuple[tuple[str, int], ...] = ()
     remedies: tuple[Remedy, ...] = ()
-    """The smallest changes first. To a verdict of never: what would make it possible at all."""
+    """Those first with which it would start now; the smallest changes first. To a verdict of never:
+    what would make it possible at all."""
+    start_ms: int | None = None
+    """Of a job that waits, its place in the calendar; None: it has none."""
+    promised: bool = False
+    """That its user was told this start, and it will be kept."""
     faults: tuple[PluginFault, ...] = ()

@@ -114,7 +114,9 @@ class Job(Struct, frozen=True, omit_defaults=True):
 
     @property
     def has_period(self) -> bool:
-        return bool(self.start_after_ms) or not (self.start_before_ms is self.template.start_within_ms is None)
+        return bool(self.start_after_ms) or not (
+            self.start_before_ms is self.template.start_within_ms is None
+        )
 
     def task_name(self, rank: int) -> TaskName:
         return self.task_names[rank] if self.task_names else TaskName(f"{self.id}/{rank}")

@@ -118,6 +118,16 @@ class Recovery(Struct, frozen=True):
     max_backoff_ms: int = 3_600_000
     drop_wishes_after: int | None = None
 
+    def pause_ms(self, retries: int) -> int:
+        """How long a job that has failed so often waits before it is tried again."""
+        if retries < 1:
+            return 0
+        doublings = min(retries - 1, self.max_backoff_ms.bit_length())
+        return min(self.max_backoff_ms, self.backoff_ms << doublings)
+
+    def drops_wishes(self, retries: int) -> bool:
+        return self.drop_wishes_after is not None and retries >= self.drop_wishes_after
+
 
 class Reclaim(Enum):
     """Whose jobs may be evicted when a tenant takes back quota that it had lent."""

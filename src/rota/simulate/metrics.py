@@ -21,7 +21,7 @@ class _Span(NamedTuple):
     end_ms: int
 
 
-class Metrics(Struct, frozen=True, omit_defaults=True):
+class Metrics(Struct, frozen=True):
     jobs: int
     started: int
     cycles: int

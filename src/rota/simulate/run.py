@@ -32,8 +32,9 @@ Progress = Callable[[int], None]
 class Teller(Protocol):
     """Tells users when their jobs will start, and learns from what it is told."""
 
-    def arrived(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job) -> Estimate | None:
-        """What its user is told, if anything. The snapshot has the job already."""
+    def waits(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> Estimate | None:
+        """What the user of a job that came in is told if the plan made from this snapshot doesn't start
+        it."""
         ...
 
     def started(self, job: Job, now_ms: int) -> None:
@@ -42,6 +43,10 @@ class Teller(Protocol):
 
     def ended(self, job: Job, run_ms: int, now_ms: int, completed: bool) -> None:
         """The job is over. Not completed: it was cut at its time limit, or ended for maintenance."""
+        ...
+
+    def withdrawn(self, job_id: JobId) -> None:
+        """It was cancelled or refused before it started."""
         ...
 
     def run_times(self, template: JobTemplate) -> tuple[int, ...]:
@@ -106,6 +111,8 @@ class _Replay:
         self._arrived = 0
         self._cancellations: list[tuple[int, JobId]] = []
         """A heap."""
+        self._untold: list[JobId] = []
+        """Jobs that came in since the last cycle."""
         self._is_cycle_pending = False
         self._last_cycle_ms: int | None = None
         self._last_plan = Plan()
@@ -157,7 +164,9 @@ class _Replay:
         self._is_cycle_pending = False
         self._last_cycle_ms = cluster.now_ms
         self.cycles += 1
-        plan = self._last_plan = cluster.plan()
+        snapshot = cluster.snapshot()
+        plan = self._last_plan = cluster.plan(snapshot)
+        self._tell(snapshot, plan)
         if self._recorder is not None:
             self._recorder.decided(cluster.records(), self._run_times, self._policy, cluster.now_ms, plan)
         decided = cluster.carry_out(plan)
@@ -176,19 +185,27 @@ class _Replay:
 
     # -- jobs
 
+    def _tell(self, snapshot: Snapshot, plan: Plan) -> None:
+        """Those who came in since the last cycle and have to wait are told how long."""
+        untold, self._untold = self._untold, []
+        if self._teller is None:
+            return
+        started = {binding.job for binding in plan.bindings}
+        for job_id in untold:
+            # As it was admitted: so the engine will ask for its run times.
+            record = self.cluster.record(job_id)
+            if record is None or record.placements or job_id in started:
+                continue
+            estimate = self._teller.waits(snapshot, self._policy, self.cluster.now_ms, record.job, plan)
+            if estimate is not None:
+                self.chronicle.told(job_id, estimate)
+
     def _arrive(self, sim: SimJob) -> None:
         self.cluster.arrive(JobRecord(sim.job, sim.placements), sim.run_ms)
         self.chronicle.arrived(sim)
         if sim.cancelled_waiting and sim.waited_ms is not None:
             heappush(self._cancellations, (sim.arrival_ms + sim.waited_ms, sim.job.id))
-        if self._teller is not None:
-            # As it was admitted: so the engine will ask for its run times.
-            record = self.cluster.record(sim.job.id)
-            assert record is not None
-            now_ms = self.cluster.now_ms
-            estimate = self._teller.arrived(self.cluster.snapshot(), self._policy, now_ms, record.job)
-            if estimate is not None:
-                self.chronicle.told(sim.job.id, estimate)
+        self._untold.append(sim.job.id)
 
     def _end(self, left: Left) -> None:
         self.chronicle.ended(left)
@@ -204,6 +221,11 @@ class _Replay:
         if self._is_idle(job_id):
             self.cluster.withdraw(job_id)
             self.chronicle.cancelled(job_id)
+            self._tell_withdrawn(job_id)
+
+    def _tell_withdrawn(self, job_id: JobId) -> None:
+        if self._teller is not None:
+            self._teller.withdrawn(job_id)
 
     def _refuse(self, plan: Plan) -> None:
         """Jobs that can never start leave: nobody would keep them in the queue."""
@@ -213,6 +235,8 @@ class _Replay:
                     self.cluster.withdraw(job_id)
                 gone = [job_id for job_id in entry.jobs if self.cluster.record(job_id) is None]
                 self.chronicle.gave_up(gone, entry.verdict)
+                for job_id in gone:
+                    self._tell_withdrawn(job_id)
 
     def _is_idle(self, job_id: JobId) -> bool:
         """Whether it is there and nothing of it has run, or all that has must run again."""

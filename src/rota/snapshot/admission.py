@@ -23,7 +23,7 @@ def _admit_spec(spec: TaskSpec, defaults: Defaults) -> TaskSpec:
         overhead = dict(defaults.runtimes).get(spec.runtime, Resources())
     return replace(
         spec,
-        requests=_filled(_filled(spec.requests, spec.limits), platform.requests),
+        requests=_filled(_filled(_filled(spec.requests, spec.limits), platform.requests), platform.limits),
         limits=_filled(spec.limits, platform.limits),
         overhead=overhead,
     )

@@ -65,6 +65,28 @@ class TestTheSamePolicy:
         record(tmp_path, RECORDS, replace(decided(), bindings=()))
         assert "new: starts on b; it was: nothing" in rota("replay", str(tmp_path), columns=150).out
 
+    def test_tasks_that_change_places(self, tmp_path: Path) -> None:
+        records = Cluster().nodes("a b", cpu=1).job("pair", tasks=2, cpu=1).records
+        plan = plan_for(records, Policy(), NOW_MS)
+        first, second = plan.bindings
+        swapped = (replace(first, node=second.node), replace(second, node=first.node))
+        record(tmp_path, records, replace(plan, bindings=swapped))
+        result = rota("replay", str(tmp_path), columns=150)
+        assert "pair task 0 on a, task 1 on b instead of task 0 on b, task 1 on a" in result.out
+
+    def test_reasons_that_only_the_whole_verdict_tells(self, tmp_path: Path) -> None:
+        records = Cluster().node("a", cpu=1).node("b", cpu=1, cordoned=True).node("c", cpu=1, ready=False)
+        records = records.running("old", on=["a"], cpu=1).job("new", cpu=1)
+        plan = plan_for(records.records, Policy(), NOW_MS)
+        (waiting,) = plan.waiting
+        *others, last = waiting.verdict.refusals
+        verdict = replace(waiting.verdict, refusals=(*others, replace(last, nodes=7)))
+        record(tmp_path, records.records, replace(plan, waiting=(replace(waiting, verdict=verdict),)))
+        result = rota("replay", str(tmp_path), columns=500)
+        assert result.code == 2
+        assert len(others) >= 2
+        assert "(7 nodes)" in result.out
+
     def test_another_order_differs_too(self, tmp_path: Path) -> None:
         records = Cluster().node("a", cpu=4).job("x", cpu=1).job("y", cpu=2).records
         plan = plan_for(records, Policy(), NOW_MS)
@@ -89,7 +111,8 @@ class TestAnotherPolicy:
         heading, columns, *_ = result.lines
         assert heading == f"Would differ under {file}"
         assert columns.split()[:3] == ["CYCLE", "TIME", "ELSEWHERE"]
-        assert result.lines[-1].startswith("2 cycles replayed, 1 plan equal, 1 differs; of the jobs, 1 start")
+        summary = "2 cycles replayed, 1 plan equal, 1 differs; of the jobs, 1 would start elsewhere"
+        assert result.lines[-1] == summary
 
     def test_one_cycle_in_detail(self, tmp_path: Path) -> None:
         record_plans(tmp_path / "record", RECORDS, [Policy()] * 2)

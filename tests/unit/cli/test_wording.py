@@ -140,6 +140,8 @@ REMEDIES = {
     Remedy(Change.EXCLUSIVE): "share nodes: drop exclusive",
     Remedy(Change.PRICE, "", 500_000, 1_200_000): "pay up to 1.20/h a task (allows 0.50/h)",
     Remedy(Change.TOPOLOGY, "rack"): "drop the topology rule over rack",
+    Remedy(Change.TIME_LIMIT, "", 18_000_000, 7_200_000): "set a time limit of at most 2h (has 5h)",
+    Remedy(Change.TIME_LIMIT, "", 0, 5_400_000): "set a time limit of at most 1h30m (has none)",
     Remedy(Change.PRIORITY, "", -1000, 1000): "raise the priority to high (is low)",
 }
 

@@ -9,10 +9,11 @@ from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
 from rota.engine.work import Work
 from rota.model.ids import JobId
-from rota.model.policy import FairShare, Policy, QueuePolicy, SchedulerPolicy, TenantPolicy
+from rota.model.policy import FairShare, Policy, QueuePolicy, Recovery, SchedulerPolicy, TenantPolicy
+from rota.model.task import TaskSpec
 from rota.snapshot import snapshot_of
-from tests.builders import PLUGINS, Cluster
-from tests.words import NOW_MS, lie
+from tests.builders import PLUGINS, Cluster, policy
+from tests.words import NOW_MS, apart, lie, near, spread
 
 
 class Compiling:
@@ -103,6 +104,51 @@ class TestBudget:
         spec = {"max_price_micro_per_hour": own}
         cluster = self.CLUSTER.job("j", cpu=4, tasks=count, template=limits, spec=spec)
         assert set(Compiling(cluster).nodes()) == nodes
+
+
+@pytest.mark.covers("time-10")
+class TestWishes:
+    """A job that has failed often is content with less."""
+
+    PATIENT = policy(recovery=Recovery(drop_wishes_after=2))
+    CLUSTER = Cluster().node("a", cpu=4, zone="a").node("b", cpu=4, zone="b")
+
+    def made(self, retries: int, rules: Policy = PATIENT) -> TaskSpec:
+        cluster = self.CLUSTER.job(
+            "j",
+            cpu=1,
+            labels={"app": "j"},
+            prefers="zone In b",
+            requires=["zone In a,b"],
+            affinity=[near("zone", "app In db", weight=9), apart("host", "app In j")],
+            spread=[spread("zone", "app In j", required=False), spread("host", "app In j")],
+            spec={"near": (("zone", "b"),)},
+            job={"retries": retries},
+        )
+        return Compiling(cluster, rules).work().signatures[0].task.spec
+
+    @pytest.mark.parametrize("retries", [2, 3, 99])
+    def test_what_it_only_prefers_is_dropped(self, retries: int) -> None:
+        spec = self.made(retries)
+        assert (spec.preferred_nodes, spec.near) == ((), ())
+        assert spec.job_affinity == (apart("host", "app In j"),)
+        assert spec.spread == (spread("host", "app In j"),)
+        assert spec.node_affinity
+
+    def test_not_before_it_has_failed_that_often(self) -> None:
+        asked = self.made(1)
+        assert asked.preferred_nodes
+        assert asked.near
+        assert len(asked.job_affinity) == len(asked.spread) == 2
+
+    def test_and_never_unless_the_policy_says_so(self) -> None:
+        assert self.made(99, Policy()) == self.made(0)
+
+    def test_so_another_node_gets_it(self) -> None:
+        cluster = self.CLUSTER.running("old", on=["b"], cpu=1)
+        for retries, node in ((1, "b"), (2, "a")):
+            job = cluster.job("j", cpu=1, prefers="zone In b", job={"retries": retries})
+            assert job.plan(self.PATIENT).places("j") == [node]
 
 
 class TestWork:

@@ -69,6 +69,8 @@ def _changed(record: JobRecord, remedy: Remedy) -> JobRecord:
             changed = replace(template, min_available=remedy.amount)
         case Change.PRIORITY:
             changed = replace(template, priority=remedy.amount)
+        case Change.TIME_LIMIT:
+            changed = replace(template, time_limit_ms=remedy.amount)
         case Change.TOPOLOGY:
             rules = tuple(rule for rule in template.topology if rule.key != remedy.subject)
             changed = replace(template, topology=rules)
@@ -139,7 +141,7 @@ def starts(cluster: Cluster, remedy: Remedy, rules: Policy | None, never: bool) 
 
 
 def assert_true(cluster: Cluster, rules: Policy | None = None) -> tuple[Remedy, ...]:
-    """Every remedy helps, as it says, and amounts are the most with which it does."""
+    """Every remedy lets it start now, as it says, and amounts are the most with which it does."""
     planned = cluster.plan(rules)
     never = planned.waits("j").kind is Kind.NEVER
     found = remedies(cluster, rules)
@@ -240,6 +242,11 @@ CASES: dict[str, tuple[Change, str, Callable[[], Cluster]]] = {
         "host",
         lambda: FULL.job("j", tasks=2, topology=[lie("host", "different")]),
     ),
+    "a shorter time limit": (
+        Change.TIME_LIMIT,
+        "",
+        lambda: FULL.maintenance("disks", start=3600, end=7200).job("j", cpu=1, limit=7200),
+    ),
     "a higher class": (
         Change.PRIORITY,
         "",
@@ -273,6 +280,7 @@ class TestAmounts:
             ("less of a GPU", 500, 400),
             ("less of an extended resource", 3, 2),
             ("a smaller gang", 4, 2),
+            ("a shorter time limit", 7_200_000, 3_600_000),
         ],
     )
     def test_it_is_the_most_with_which_the_job_would_start(self, name: str, asked: int, amount: int) -> None:
@@ -421,8 +429,29 @@ class TestNone:
                 FULL.job("first", cpu=9, submitted=-9).job("j", cpu=1),
                 policy(queues=(QueuePolicy(strict=True),)),
             ),
+            (FULL.queue("default", "paused").job("j", cpu=5), None),
+            (FULL.queue("default", "closed", since=-1).job("j", cpu=1), None),
+            (BUSY.job("j", cpu=2, submitted=-61, template={"start_within_ms": 60_000}), None),
+            (BUSY.job("j", cpu=2, before=-1), None),
+            (
+                FULL.reservation("course", start=0, end=60, on="n", tenants=["x"]).job(
+                    "j", cpu=1, reservation="course"
+                ),
+                None,
+            ),
+            (FULL.job("j", cpu=1, after=60), None),
         ],
-        ids=["a partner", "no nodes", "a strict queue"],
+        ids=[
+            "a partner",
+            "no nodes",
+            "a strict queue",
+            "a paused queue",
+            "a closed queue",
+            "too late for its SLA",
+            "too late for its period",
+            "somebody else's reservation",
+            "too early",
+        ],
     )
     def test_where_it_is_not_the_job_that_would_have_to_change(
         self, cluster: Cluster, rules: Policy | None

@@ -9,6 +9,7 @@ from rota.forecast.tell import SMALLEST_SIZE, PlannedStarts, Teller, TellerState
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, TaskGroup
+from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
@@ -35,12 +36,12 @@ def teller(planned: PlannedStarts, state: TellerState | None = None) -> Teller:
 
 
 def tell(told_by: Teller, one: Job, now_ms: int = 0) -> Estimate | None:
-    return told_by.arrived(SNAPSHOT, Policy(), now_ms, one)
+    return told_by.waits(SNAPSHOT, Policy(), now_ms, one, Plan())
 
 
 class TestEstimates:
-    def test_who_starts_at_once_is_told_nothing(self) -> None:
-        assert tell(teller(PlannedStarts(expected_ms=0)), job()) is None
+    def test_one_that_only_learns_tells_nobody_anything(self) -> None:
+        assert tell(Teller(None), job()) is None
 
     def test_the_plan_is_where_it_begins(self) -> None:
         estimate = tell(teller(PlannedStarts(HOUR, 3 * HOUR)), job())

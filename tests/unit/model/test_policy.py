@@ -6,6 +6,7 @@ from rota.model.policy import (
     Policy,
     Promotion,
     QueueStrategy,
+    Recovery,
     SchedulerPolicy,
     Strategy,
     TenantKey,
@@ -51,3 +52,22 @@ def test_without_a_policy_queues_go_by_priority_and_tenants_are_users_of_project
 def test_without_a_policy_nobody_is_promoted() -> None:
     assert Promotion().every_ms is None
     assert Promotion().retry_budget is None
+
+
+@pytest.mark.covers("time-10")
+class TestRecovery:
+    @pytest.mark.parametrize(
+        ("retries", "seconds"),
+        [(0, 0), (1, 10), (2, 20), (3, 40), (6, 320), (7, 600), (8, 600), (10**9, 600)],
+    )
+    def test_the_pause_doubles_up_to_the_longest(self, retries: int, seconds: int) -> None:
+        assert Recovery(10_000, 600_000).pause_ms(retries) == seconds * 1000
+
+    def test_a_pause_of_nothing_stays_nothing(self) -> None:
+        assert Recovery(0, 600_000).pause_ms(9) == Recovery(10_000, 0).pause_ms(9) == 0
+
+    @pytest.mark.parametrize(
+        ("after", "retries", "drops"), [(None, 99, False), (2, 1, False), (2, 2, True), (0, 0, True)]
+    )
+    def test_wishes_are_dropped_after_so_many(self, after: int | None, retries: int, drops: bool) -> None:
+        assert Recovery(drop_wishes_after=after).drops_wishes(retries) is drops

@@ -1,9 +1,16 @@
 """Running tasks as columns, in the order of job and rank."""
 
+import random
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement
 from rota.snapshot import snapshot_of
-from rota.snapshot.running import RunningTask, build_running
+from rota.snapshot.running import RunningColumns, RunningIndex, RunningTask, build_running
 from tests.builders import Cluster
 from tests.words import NOW_MS, tasks
 
@@ -57,3 +64,46 @@ def test_done_tasks_count_towards_the_gang_and_one_must_always_run_on() -> None:
     assert least(3, ()) == 3
     assert least(3, (0,)) == 2
     assert least(3, (0, 1, 2)) == 1
+
+
+def contents(columns: RunningColumns) -> dict[str, Any]:
+    values = {field.name: getattr(columns, field.name) for field in fields(columns)}
+    return {
+        name: (value.dtype, value.tolist()) if isinstance(value, np.ndarray) else list(value)
+        for name, value in values.items()
+    }
+
+
+@pytest.mark.covers("decide-1")
+@pytest.mark.parametrize("seed", range(5))
+def test_changes_one_by_one_come_to_the_same_as_a_fresh_start(seed: int) -> None:
+    """With many more kinds over time than run at once, so that old ones are forgotten."""
+    chance = random.Random(seed)
+    position = {NodeName("n"): 0, NodeName("m"): 1}
+    index, running = RunningIndex(position), dict[JobId, list[RunningTask]]()
+    for _ in range(200):
+        changed = dict[JobId, list[RunningTask]]()
+        for name in chance.sample("abcdefghij", chance.randrange(4)):
+            template = JobTemplate((tasks(2, cpu=1), tasks(2, cpu=2)), 2, priority=chance.randrange(300))
+            ranks = sorted(chance.sample(range(4), chance.randrange(5)))
+            changed[JobId(name)] = [
+                RunningTask(
+                    Job(JobId(name), template),
+                    Placement(rank, chance.choice([*position]), chance.randrange(99)),
+                )
+                for rank in ranks
+            ]
+        index.change(changed)
+        running |= changed
+        everything = [task for name in sorted(running) for task in running[name]]
+        assert contents(index.columns()) == contents(build_running(everything, position))
+
+
+def test_columns_stay_as_they_were_when_more_changes() -> None:
+    index = RunningIndex({NodeName("n"): 0})
+    job = Job(JobId("j"), JobTemplate((tasks(1, cpu=1),)))
+    index.change({job.id: [RunningTask(job, Placement(0, NodeName("n"), 5))]})
+    before = index.columns()
+    index.change({job.id: []})
+    assert (len(before), before.started_ms.tolist(), before.jobs) == (1, [5], (job,))
+    assert len(index.columns()) == 0

@@ -1,19 +1,23 @@
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
+
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, write_document
 from rota.cli.plan.document import plan_document
 from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, read_question
 from rota.cli.times import Clock
+from rota.loop.record import Recorder
 
 
-def plan(files: Files, form: Form) -> bool:
-    """Shows the plan, and says whether all is placed."""
+def plan(files: Files, form: Form, record: str | None = None) -> bool:
+    """Shows the plan, and says whether all is placed. `record`: the folder to record the cycle in."""
     question = read_question(files)
     moment = question.moment
-    with prints_as_talk():
-        decided = moment.plan()
+    with prints_as_talk(), Recorder(Path(record)) if record else nullcontext() as recorder:
+        decided = moment.plan(recorder)
     report(decided.faults)
     view = PlanView(decided, moment.snapshot)
     if form.is_table:

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from rota.cli.replay.view import CycleView, ReplayView
-from rota.cli.replay.wording import EFFECTS, fate_text, first_text
+from rota.cli.replay.wording import EFFECTS, fate_texts, first_text
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
 from rota.cli.times import utc_text
 from rota.cli.wording import count_text
@@ -36,9 +36,9 @@ def _detail(cycle: CycleView, view: ReplayView) -> Iterable[RenderableType]:
     yield heading(f"Cycle {cycle.number:,} at {utc_text(cycle.now_ms)}")
     yield Text(f"inputs {cycle.input_hash.hex()}", style=QUIET)
     if cycle.difference.jobs:
-        table = new_table("job", "recorded", f"under {view.policy}" if view.policy else "decided again")
+        table = new_table("job", "recorded", "under the other policy" if view.policy else "decided again")
         for one in cycle.difference.jobs:
-            table.add_row(one.job, fate_text(one.recorded), fate_text(one.decided))
+            table.add_row(one.job, *fate_texts(one))
         yield table
     elif view.equal < view.count:
         yield Text(first_text(cycle), style=BAD)
@@ -89,5 +89,5 @@ def _jobs_text(view: ReplayView) -> str:
         Effect.EVICTED: "be evicted",
         Effect.SPARED: "be spared",
     }
-    parts = [f"{len(jobs[effect]):,} {text}" for effect, text in words.items() if jobs[effect]]
+    parts = [f"{len(jobs[effect]):,} would {text}" for effect, text in words.items() if jobs[effect]]
     return f"; of the jobs, {', '.join(parts)}" if parts else ""

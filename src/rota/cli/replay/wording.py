@@ -27,10 +27,22 @@ EFFECTS = {
 _MAIN_REASONS = 2
 
 
-def fate_text(fate: Fate, *, devices: bool = True) -> str:
+def fate_texts(one: JobDifference) -> tuple[str, str]:
+    """As recorded, and as decided again; in as few words as tell them apart."""
+    before, after = one.recorded, one.decided
+    tellings = (
+        (fate_text(before), fate_text(after)),
+        (_moved_text(before, after), _moved_text(after, before)),
+        (fate_text(before, most_reasons=None), fate_text(after, most_reasons=None)),
+    )
+    alike = (fate_text(before), "the same but for details that -o json shows")
+    return next((texts for texts in tellings if texts[0] != texts[1]), alike)
+
+
+def fate_text(fate: Fate, most_reasons: int | None = _MAIN_REASONS) -> str:
     parts = []
     if fate.bindings:
-        parts.append(f"starts on {_places_text(fate.bindings, devices=devices)}")
+        parts.append(f"starts on {_places_text(fate.bindings)}")
     for cause in dict.fromkeys((cause_text(one), one.preemptor) for one in fate.evictions):
         alike = [one.node for one in fate.evictions if (cause_text(one), one.preemptor) == cause]
         by = f" for {cause[1]}" if cause[1] else ""
@@ -41,10 +53,10 @@ def fate_text(fate: Fate, *, devices: bool = True) -> str:
             f"{reason_text(one.reason)} ({count_text(one.nodes, 'node')})"
             if one.nodes
             else reason_text(one.reason)
-            for one in refusals[:_MAIN_REASONS]
+            for one in refusals[:most_reasons]
         ]
-        if len(refusals) > _MAIN_REASONS:
-            reasons.append(count_text(len(refusals) - _MAIN_REASONS, "other reason"))
+        if len(refusals) > len(reasons):
+            reasons.append(count_text(len(refusals) - len(reasons), "other reason"))
         parts.append(f"waits: {'; '.join(reasons)}" if reasons else "waits")
     if fate.start is not None:
         nodes = fold_counted(placement.node for placement in fate.start.placements)
@@ -53,10 +65,20 @@ def fate_text(fate: Fate, *, devices: bool = True) -> str:
     return ", ".join(parts) or "nothing"
 
 
-def _places_text(bindings: Sequence[Binding], *, devices: bool) -> str:
-    text = fold_counted(binding.node for binding in bindings)
-    used = [f"{one.node}:{','.join(map(str, one.gpu_devices))}" for one in bindings if one.gpu_devices]
-    return f"{text} (gpu {' '.join(used)})" if devices and used else text
+def _places_text(bindings: Sequence[Binding]) -> str:
+    return fold_counted(map(_place_text, bindings))
+
+
+def _moved_text(fate: Fate, other: Fate) -> str:
+    """Where the nodes are the same in all, the tasks have changed places."""
+    moved = [binding for binding in fate.bindings if binding not in other.bindings]
+    return ", ".join(f"task {one.rank} on {_place_text(one)}" for one in moved)
+
+
+def _place_text(binding: Binding) -> str:
+    """`a100-1`, with devices `a100-1:0+1`."""
+    devices = "+".join(map(str, binding.gpu_devices))
+    return f"{binding.node}:{devices}" if devices else binding.node
 
 
 def first_text(cycle: CycleView) -> str:
@@ -76,12 +98,10 @@ def first_text(cycle: CycleView) -> str:
 
 
 def _difference_text(one: JobDifference) -> str:
-    before, after = one.recorded, one.decided
-    if before.bindings and after.bindings:
-        devices = [b.node for b in before.bindings] == [b.node for b in after.bindings]
-        places = [_places_text(fate.bindings, devices=devices) for fate in (after, before)]
-        return f"{one.job} starts on {places[0]} instead of {places[1]}"
-    return f"{one.job}: {fate_text(after, devices=False)}; it was: {fate_text(before, devices=False)}"
+    before, after = fate_texts(one)
+    if one.recorded.bindings and one.decided.bindings:
+        return f"{one.job} {after} instead of {before.removeprefix('starts on ')}"
+    return f"{one.job}: {after}; it was: {before}"
 
 
 def version_note(version: str) -> str:

@@ -4,6 +4,7 @@ from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, write_document
 from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, find_subject, read_question
+from rota.cli.times import Clock
 from rota.cli.why.document import why_document
 from rota.cli.why.view import WhyView
 
@@ -19,6 +20,6 @@ def why(name: str, files: Files, form: Form) -> None:
     if form.is_table:
         from rota.cli.why.tables import why_tables
 
-        show(why_tables(view, wide=form is Form.WIDE))
+        show(why_tables(view, Clock(question.now_ms), wide=form is Form.WIDE))
     else:
-        write_document(why_document(view), form)
+        write_document(why_document(view, question.now_ms), form)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from rota.cli.reasons import ReasonEntry, reason_entries
+from rota.cli.times import utc_text
 from rota.cli.why.view import WhyView
 from rota.cli.wording import reason_text, remedy_text
+from rota.model.explanation import NOW
 
 
 class RefusalEntry(Struct, frozen=True):
@@ -26,6 +28,8 @@ class ScoreEntry(Struct, frozen=True):
 class RemedyEntry(Struct, frozen=True):
     change: str
     message: str
+    start: str | None
+    """When it would then start; null: once there is room."""
     starts_on: list[str]
     evicts: list[str]
 
@@ -34,6 +38,9 @@ class WhyDocument(Struct, frozen=True):
     job: str
     outcome: str
     verdict: str | None
+    start: str | None
+    """Of a job that waits, when it is planned to start."""
+    promised: bool
     nodes: list[str]
     reasons: list[ReasonEntry]
     refusals: list[RefusalEntry]
@@ -42,13 +49,15 @@ class WhyDocument(Struct, frozen=True):
     remedies: list[RemedyEntry]
 
 
-def why_document(view: WhyView) -> WhyDocument:
+def why_document(view: WhyView, now_ms: int) -> WhyDocument:
     explanation = view.explanation
     verdict = explanation.verdict
     return WhyDocument(
         job=view.name,
         outcome=view.outcome.value,
         verdict=verdict.kind.value if verdict else None,
+        start=_start_text(explanation.start_ms, now_ms),
+        promised=explanation.promised,
         nodes=list(view.nodes),
         reasons=reason_entries(verdict) if verdict else [],
         refusals=[
@@ -64,7 +73,19 @@ def why_document(view: WhyView) -> WhyDocument:
         weights=dict(explanation.weights),
         scores=[ScoreEntry(one.node, one.total, dict(one.criteria)) for one in explanation.scores],
         remedies=[
-            RemedyEntry(one.change.value, remedy_text(one), list(one.starts_on), list(one.evicts))
+            RemedyEntry(
+                one.change.value,
+                remedy_text(one),
+                _start_text(one.start_ms, now_ms),
+                list(one.starts_on),
+                list(one.evicts),
+            )
             for one in explanation.remedies
         ],
     )
+
+
+def _start_text(start_ms: int | None, now_ms: int) -> str | None:
+    if start_ms is None:
+        return None
+    return utc_text(now_ms if start_ms == NOW else start_ms)

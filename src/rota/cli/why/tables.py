@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from rota.cli.folding import fold_counted, fold_names
 from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
+from rota.cli.times import Clock
 from rota.cli.why.view import WhyView
 from rota.cli.wording import (
     count_text,
@@ -20,7 +21,7 @@ from rota.cli.wording import (
     remedy_text,
     request_text,
 )
-from rota.model.explanation import Explanation, Outcome
+from rota.model.explanation import NOW, Explanation, Outcome, Remedy
 from rota.model.verdict import Kind
 
 _OUTCOME_STYLES = {
@@ -32,11 +33,11 @@ _OUTCOME_STYLES = {
 _EXAMPLES = 3
 
 
-def why_tables(view: WhyView, *, wide: bool) -> Iterator[RenderableType]:
+def why_tables(view: WhyView, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
     explanation = view.explanation
-    yield _headline(view)
+    yield _headline(view, clock)
     yield _request(view)
-    yield from _reasons(explanation)
+    yield from _reasons(explanation, clock)
     if explanation.scores:
         yield ""
         yield heading("How nodes scored for its first task, 0 to 100")
@@ -44,17 +45,14 @@ def why_tables(view: WhyView, *, wide: bool) -> Iterator[RenderableType]:
     if explanation.refusals:
         yield ""
         yield heading(_refusals_heading(view))
-        yield _refusals_wide(explanation) if wide else _refusals(explanation)
-    if explanation.remedies:
-        yield ""
-        yield heading(_remedies_heading(explanation))
-        yield _remedies(explanation)
+        yield _refusals_wide(explanation, clock) if wide else _refusals(explanation, clock)
+    yield from _remedies(explanation, clock)
 
 
 # -- the job
 
 
-def _headline(view: WhyView) -> Text:
+def _headline(view: WhyView, clock: Clock) -> Text:
     verdict = view.explanation.verdict
     style = KIND_STYLES[verdict.kind] if verdict else _OUTCOME_STYLES[view.outcome]
     text = Text().append(view.name, style="bold").append(f" {outcome_text(view.outcome)}", style=style)
@@ -64,10 +62,19 @@ def _headline(view: WhyView) -> Text:
         text.append(f" on {fold_counted(view.nodes)}")
     if view.outcome is Outcome.WAITING and verdict is not None:
         text.append(f": {kind_text(verdict.kind)}", style=style)
+        text.append(_start_text(view.explanation, clock))
     if view.evictions:
         victims = fold_names(eviction.job for eviction in view.evictions)
         text.append(", once ").append(victims, style=BAD).append(" is evicted")
     return text
+
+
+def _start_text(explanation: Explanation, clock: Clock) -> str:
+    if explanation.start_ms is None:
+        return ""
+    how = "promised" if explanation.promised else "planned"
+    at_ms = explanation.start_ms
+    return f", {how} to start at {clock.text(at_ms)}, {clock.distance_text(at_ms)}"
 
 
 def _request(view: WhyView) -> Text:
@@ -78,11 +85,11 @@ def _request(view: WhyView) -> Text:
     return Text(f"{owner}{request_text(view.job)}; priority {priority}", style=QUIET)
 
 
-def _reasons(explanation: Explanation) -> Iterator[RenderableType]:
+def _reasons(explanation: Explanation, clock: Clock) -> Iterator[RenderableType]:
     """Those that are not about nodes."""
     for refusal in explanation.verdict.refusals if explanation.verdict else ():
         if not refusal.nodes:
-            yield Text(f"{refusal.reason.plugin}: {reason_text(refusal.reason)}")
+            yield Text(f"{refusal.reason.plugin}: {reason_text(refusal.reason, clock.text)}")
 
 
 # -- scores
@@ -115,10 +122,10 @@ def _refusals_heading(view: WhyView) -> str:
     return f"{count_text(refused, 'node')} {verb} it{before}"
 
 
-def _refusals(explanation: Explanation) -> RenderableType:
+def _refusals(explanation: Explanation, clock: Clock) -> RenderableType:
     table = new_table("nodes", "plugin", "reason", "which", right=("nodes",))
     for refused in explanation.refusals:
-        reason = Text(reason_text(refused.reason))
+        reason = Text(reason_text(refused.reason, clock.text))
         reason.append(f"\n{passing_text(refused.reason)}", style=QUIET)
         table.add_row(
             str(len(refused.nodes)),
@@ -129,13 +136,13 @@ def _refusals(explanation: Explanation) -> RenderableType:
     return table
 
 
-def _refusals_wide(explanation: Explanation) -> RenderableType:
+def _refusals_wide(explanation: Explanation, clock: Clock) -> RenderableType:
     table = new_table("nodes", "plugin", "reason", "lasts", "which", right=("nodes",))
     for refused in explanation.refusals:
         table.add_row(
             str(len(refused.nodes)),
             refused.reason.plugin,
-            reason_text(refused.reason),
+            reason_text(refused.reason, clock.text),
             Text(passing_text(refused.reason), style=KIND_STYLES[refused.reason.kind]),
             fold_names(refused.nodes),
         )
@@ -145,16 +152,45 @@ def _refusals_wide(explanation: Explanation) -> RenderableType:
 # -- remedies
 
 
-def _remedies_heading(explanation: Explanation) -> str:
+def _remedies(explanation: Explanation, clock: Clock) -> Iterator[RenderableType]:
+    found = explanation.remedies
     if explanation.verdict is not None and explanation.verdict.kind is Kind.NEVER:
-        return "What would make it possible, the smallest change first"
-    return "What would let it start now, the smallest change first"
+        yield from _remedy_table("What would make it possible", found, clock)
+        return
+    at_once = [remedy for remedy in found if remedy.start_ms == NOW]
+    later = [remedy for remedy in found if remedy.start_ms != NOW]
+    yield from _remedy_table("What would let it start now", at_once, clock)
+    start_ms = explanation.start_ms
+    sooner = "What would give it a start"
+    if start_ms is not None:
+        sooner = f"What would let it start before {clock.text(start_ms)}"
+    yield from _remedy_table(sooner, later, clock)
 
 
-def _remedies(explanation: Explanation) -> RenderableType:
-    evicts = any(remedy.evicts for remedy in explanation.remedies)
-    table = new_table("change", "starts on", *(("evicts",) if evicts else ()))
-    for remedy in explanation.remedies:
-        victims = (fold_names(remedy.evicts),) if evicts else ()
-        table.add_row(remedy_text(remedy), fold_counted(remedy.starts_on), *victims)
-    return table
+def _remedy_table(title: str, remedies: Sequence[Remedy], clock: Clock) -> Iterator[RenderableType]:
+    if not remedies:
+        return
+    columns = ["change"]
+    if any(remedy.start_ms != NOW for remedy in remedies):
+        columns.append("starts")
+    columns.append("starts on")
+    if any(remedy.evicts for remedy in remedies):
+        columns.append("evicts")
+    table = new_table(*columns)
+    for remedy in remedies:
+        cells = {
+            "change": remedy_text(remedy),
+            "starts": _remedy_start(remedy, clock),
+            "starts on": fold_counted(remedy.starts_on),
+            "evicts": fold_names(remedy.evicts),
+        }
+        table.add_row(*(cells[column] for column in columns))
+    yield ""
+    yield heading(f"{title}, the smallest change first")
+    yield table
+
+
+def _remedy_start(remedy: Remedy, clock: Clock) -> str:
+    if remedy.start_ms is None:
+        return "once there is room"
+    return "now" if remedy.start_ms == NOW else clock.text(remedy.start_ms)

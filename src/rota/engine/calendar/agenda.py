@@ -2,7 +2,9 @@
 where everybody else will.
 
 Two kinds of lines tell what is free when. The *fixed* line of an account goes by time limits and holds
-what must not break: maintenance, reservations, promised starts. The *planned* line goes by the run times
+what must not break: maintenance, reservations, promised starts. Where there are reservations, everybody
+is bound by the ground under all accounts, too: what accounts don't divide, and who is where by an older
+right. The *planned* line goes by the run times
 that a queue plans with and holds the planned starts of waiting batch jobs as well, which only those
 behind them have to respect. Lines are made when first asked for, and anew after evictions.
 """
@@ -19,13 +21,14 @@ from rota.engine.board import Board, Room
 from rota.engine.calendar.durations import Lengths, limit_ms
 from rota.engine.calendar.entries import (
     EVERYBODY,
+    GROUND,
     account_room,
     fixed_entries,
     promised_end_ms,
     promised_seats,
 )
 from rota.engine.calendar.fitting import any_seats, least_need, may_fit, minds_where
-from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline
+from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline, room_in, starts
 from rota.engine.place import place
 from rota.engine.topology import Footprint
 from rota.engine.work import Seat, Work
@@ -80,6 +83,7 @@ class Agenda:
         self._bound: list[_Planned] = []
         self._planned: dict[JobId, _Planned] = {}
         self._fixed: dict[str, Timeline] = {}
+        self._announced: dict[str, Timeline] = {}
         self._lines: dict[Durations, Timeline] = {}
 
     # -- what is in it
@@ -87,6 +91,9 @@ class Agenda:
     def set_running(self, tasks: Iterable[RunningTask]) -> None:
         """What runs, without what this cycle has evicted; lines are made anew."""
         self._running = list(tasks)
+        self._has_accounts = bool(self._reservations) or any(
+            task.template.reservation for task in self._running
+        )
         self._fixed.clear()
         self._lines.clear()
 
@@ -95,7 +102,7 @@ class Agenda:
 
     def drop_promise(self, job_id: JobId) -> None:
         """It is being kept, or can't be."""
-        del self._promised[job_id]
+        self._promised.pop(job_id, None)
         self._fixed.clear()
         self._lines.clear()
 
@@ -130,22 +137,43 @@ class Agenda:
             return None
         return planned.start_ms, planned.start_ms + limit_ms(planned.template)
 
-    def is_open(self, job: Job, start_ms: int, seats: Iterable[Seat]) -> bool:
-        """Whether nothing was announced for these nodes that a job with this start would run into."""
-        start_ms = max(start_ms, self._now_ms)
-        end_ms, at = start_ms + limit_ms(job.template), {seat.position for seat in seats}
-        return not any(
-            entry.start_ms < end_ms
-            and entry.end_ms > start_ms
-            and entry.name != job.template.reservation
-            and at.intersection(entry.positions.tolist())
-            for entry in self._entries
-        )
+    def is_open(self, record: JobRecord) -> bool:
+        """Whether what is announced leaves room for a promised start, beside those asked for before."""
+        assert record.promise is not None
+        account = record.job.template.reservation
+        start_ms, end_ms = max(record.promise.start_ms, self._now_ms), promised_end_ms(record, self._now_ms)
+        if account:
+            inside = self._reservations.get(account)
+            if inside is None or start_ms < inside.start_ms or end_ms > inside.end_ms:
+                return False
+        if not self._entries:
+            return True
+        line, held = self._announced_line(account), promised_seats(record, self._snapshot)
+        line.take(held, start_ms, end_ms)
+        room, at = line.room(start_ms, end_ms), [one.position for one in held]
+        if (room.free[:, at] >= 0).all() and (room.gpu_free[at] >= 0).all():
+            return True
+        line.give_back(held, start_ms, end_ms)
+        return False
+
+    def _announced_line(self, account: str) -> Timeline:
+        """Nodes with nothing on them but what is announced."""
+        line = self._announced.get(account)
+        if line is None:
+            nodes = self._snapshot.nodes
+            free, gpu = nodes.capacity, nodes.gpu_capacity
+            if account:
+                free, gpu = account_room(nodes, self._reservations[account])
+            line = self._announced[account] = Timeline(free, gpu, self._now_ms)
+            for entry in self._entries:
+                if entry.account in (None, account):
+                    entry.enter(line)
+        return line
 
     def _enter(self, planned: _Planned) -> None:
         template, start_ms = planned.template, planned.start_ms
         for account, line in self._fixed.items():
-            if planned.is_fixed and account == template.reservation:
+            if planned.is_fixed and account in (GROUND, template.reservation):
                 line.take(planned.held, start_ms, start_ms + limit_ms(template))
         for durations, line in self._lines.items():
             if template.reservation == EVERYBODY:
@@ -163,9 +191,18 @@ class Agenda:
             line = self._fixed[account] = self._begun_line(account, Durations.LIMITS)
             for planned in [*self._bound, *self._planned.values()]:
                 is_later = planned.start_ms > self._now_ms
-                if planned.is_fixed and is_later and planned.template.reservation == account:
+                if planned.is_fixed and is_later and account in (GROUND, planned.template.reservation):
                     line.take(planned.held, planned.start_ms, planned.start_ms + limit_ms(planned.template))
         return line
+
+    def _fixed_lines(self, account: str) -> list[Timeline]:
+        """All that bind a job of this account."""
+        accounts = (account, GROUND) if self._has_accounts else (account,)
+        return [self._fixed_line(one) for one in accounts]
+
+    def room_beside_fixed(self, account: str, start_ms: int, end_ms: int) -> Room:
+        """What all that is fixed leaves to an account all that time; below 0 where that is too much."""
+        return room_in(self._fixed_lines(account), start_ms, end_ms)
 
     def _planned_line(self, durations: Durations) -> Timeline:
         line = self._lines.get(durations)
@@ -180,12 +217,12 @@ class Agenda:
     def _begun_line(self, account: str, durations: Durations) -> Timeline:
         """The board as it is now, the ends of what runs on it, and what is fixed."""
         lengths = Lengths(durations, self._snapshot.run_times)
-        running = [task for task in self._running if task.template.reservation == account]
-        bound = [planned for planned in self._bound if planned.template.reservation == account]
+        running = [task for task in self._running if account in (GROUND, task.template.reservation)]
+        bound = [one for one in self._bound if account in (GROUND, one.template.reservation)]
         free, gpu = self._board.free, self._board.gpu_free
         if account == EVERYBODY:
             free, gpu = self._without_reserved(free, gpu)
-        else:
+        elif account != GROUND:
             free, gpu = account_room(self._snapshot.nodes, self._reservations[account])
             inside = [task.held for task in running] + [held for one in bound for held in one.held]
             free, gpu = _shifted(free, gpu, inside, -1)
@@ -199,7 +236,7 @@ class Agenda:
             if entry.account in (None, account):
                 entry.enter(line)
         for record in self._promised.values():
-            if record.job.template.reservation == account and record.promise is not None:
+            if account in (GROUND, record.job.template.reservation) and record.promise is not None:
                 start_ms = max(record.promise.start_ms, self._now_ms)
                 line.take(
                     promised_seats(record, self._snapshot), start_ms, promised_end_ms(record, self._now_ms)
@@ -220,7 +257,7 @@ class Agenda:
         account, limit = template.reservation, limit_ms(template)
         rooms = []
         if account or self._entries or self._promised or any(one.is_fixed for one in self._planned.values()):
-            rooms.append(self._fixed_line(account).room(self._now_ms, self._now_ms + limit))
+            rooms += [line.room(self._now_ms, self._now_ms + limit) for line in self._fixed_lines(account)]
         if not past_plans and not account and self._planned:
             line = self._planned_line(durations)
             if not line.only_rises:
@@ -239,19 +276,20 @@ class Agenda:
         """What a job that evicts others must leave alone: all that is fixed to begin while it may run,
         whoever would have ended by then, since it may evict these."""
         end_ms = self._now_ms + limit_ms(template)
-        kept, kept_gpu = np.zeros_like(self._board.free), np.zeros_like(self._board.gpu_free)
+        nothing = np.zeros_like(self._board.free), np.zeros_like(self._board.gpu_free)
+        line = Timeline(*nothing, self._now_ms)
         for entry in self._entries:
             if entry.start_ms < end_ms and entry.end_ms > self._now_ms:
-                np.add.at(kept.T, entry.positions, entry.amounts.T)
-                np.add.at(kept_gpu, entry.positions, entry.gpu)
-        coming = [
-            promised_seats(record, self._snapshot)
-            for record in self._promised.values()
-            if record.promise is not None and record.promise.start_ms < end_ms
-        ]
-        coming += [one.held for one in self._planned.values() if one.is_fixed and one.start_ms < end_ms]
-        for held in coming:
-            kept, kept_gpu = _shifted(kept, kept_gpu, held, 1)
+                entry.enter(line)
+        for record in self._promised.values():
+            if record.promise is not None and record.promise.start_ms < end_ms:
+                held, start_ms = promised_seats(record, self._snapshot), record.promise.start_ms
+                line.take(held, start_ms, promised_end_ms(record, self._now_ms))
+        for one in self._planned.values():
+            if one.is_fixed and one.start_ms < end_ms:
+                line.take(one.held, one.start_ms, one.start_ms + limit_ms(one.template))
+        room = line.room(self._now_ms, end_ms)
+        kept, kept_gpu = -room.free, -room.gpu_free
         return Room(kept, kept_gpu) if kept.any() or kept_gpu.any() else None
 
     def in_the_way(self, template: JobTemplate, seats: Iterable[Seat], durations: Durations) -> Reason:
@@ -293,9 +331,9 @@ class Agenda:
         """The earliest place for the work, by what is fixed alone or behind all that is planned."""
         account, limit = template.reservation, limit_ms(template)
         if is_fixed or account:
-            line, length_ms = self._fixed_line(account), limit
+            lines, length_ms = self._fixed_lines(account), limit
         else:
-            line = self._planned_line(durations)
+            lines = [self._planned_line(durations), *self._fixed_lines(EVERYBODY)[1:]]
             # Whatever is expected, it may run until its limit, and must not run into what is fixed.
             length_ms = limit if self._entries or self._promised else self._length_ms(durations, template)
         if account:
@@ -303,8 +341,8 @@ class Agenda:
             not_before_ms = max(not_before_ms, reservation.start_ms)
             latest_ms = min(latest_ms, reservation.end_ms - limit)
         tries = 0
-        for start_ms in line.starts(least_need(work), length_ms, not_before_ms, latest_ms):
-            room = line.room(start_ms, start_ms + length_ms)
+        for start_ms in starts(lines, least_need(work), length_ms, not_before_ms, latest_ms):
+            room = room_in(lines, start_ms, start_ms + length_ms)
             if not may_fit(work, room.free):
                 continue
             if is_fixed or minds_where(work):

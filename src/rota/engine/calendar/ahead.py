@@ -54,7 +54,7 @@ class Ahead:
         """How often a job was given a place."""
         self.last_start_ms = now_ms
         """Of the job that was given a place last."""
-        self._knows_ends = any(template.time_limit_ms for template, _ in snapshot.running.kinds)
+        self._knows_ends = any(template.time_limit_ms is not None for template, _ in snapshot.running.kinds)
         self._agenda: Agenda | None = None
         calendar = snapshot.calendar
         if calendar.maintenance or calendar.reservations:
@@ -78,13 +78,18 @@ class Ahead:
                 template = running.kinds[kind][0]
                 yield RunningTask(template, held, placement.started_ms, self._footprint(kind))
 
+    @property
+    def is_open(self) -> bool:
+        """Whether anything in the calendar may stand in a job's way."""
+        return self._agenda is not None
+
     # -- what happens in the cycle
 
     def started(self, template: JobTemplate, held: Sequence[Held]) -> None:
         """Tasks of a job are bound; the board has been told."""
         if self._agenda is not None:
             self._agenda.start(template, list(held))
-        elif template.time_limit_ms:
+        elif template.time_limit_ms is not None:
             self._knows_ends = True
             self._started.append((template, list(held)))
 
@@ -92,7 +97,7 @@ class Ahead:
         self, template: JobTemplate, demand: Demand, positions: Sequence[int], devices: Sequence[Devices]
     ) -> None:
         """The same for many equal tasks."""
-        if self._agenda is not None or template.time_limit_ms:
+        if self._agenda is not None or template.time_limit_ms is not None:
             pairs = zip(positions, devices, strict=True)
             self.started(template, [Held(position, demand, got) for position, got in pairs])
 
@@ -122,9 +127,11 @@ class Ahead:
         agenda, promise = self._open(), record.promise
         assert promise is not None
         seats = self._promised_seats(record)
-        if len(seats) < len(promise.placements) or not agenda.is_open(record.job, promise.start_ms, seats):
+        if len(seats) < len(promise.placements) or len(seats) < work.needed:
             return False
         if not all(work.signatures[seat.group].static_mask[seat.position] for seat in seats):
+            return False
+        if not agenda.is_open(record):
             return False
         agenda.add_promise(record)
         self._starts[record.job.id] = PlannedStart(
@@ -166,29 +173,19 @@ class Ahead:
 
     def may_plan(self, queue: QueuePolicy) -> bool:
         """Whether one more job of the queue may get a place, and one could be found at all."""
-        if not (self._knows_ends or self._agenda is not None):
-            return False
         if queue.interactive:
             return True
+        if not (self._knows_ends or self._agenda is not None):
+            return False
         depth = {Backfill.NONE: 0, Backfill.EASY: 1, Backfill.CONSERVATIVE: queue.depth}
         return self._count[queue.name] < depth[queue.backfill]
 
     def plan(self, job: Job, key: LaneKey, work: Work, queue: QueuePolicy, not_before_ms: int) -> bool:
-        template, agenda = job.template, self._open()
-        latest_ms = latest_start_ms(job)
-        partner = agenda.slot_of(JobId(template.connect_to)) if template.connect_to else None
-        latest = [moment for moment in (latest_ms, partner and partner[1] - 1) if moment is not None]
-        slot = agenda.find(
-            work,
-            template,
-            queue.durations,
-            not_before_ms=not_before_ms,
-            latest_ms=min(latest, default=FOREVER_MS),
-            is_fixed=queue.interactive,
-        )
+        slot = self.find(job, work, queue, not_before_ms)
         if slot is None:
             return False
-        agenda.plan(job, work, slot, is_fixed=queue.interactive or bool(template.reservation))
+        is_fixed = queue.interactive or bool(job.template.reservation)
+        self._open().plan(job, work, slot, is_fixed=is_fixed)
         self._starts[job.id] = PlannedStart(
             job.id, slot.start_ms, self._placements(key, slot), promised=queue.interactive
         )
@@ -196,6 +193,21 @@ class Ahead:
         self.last_start_ms = slot.start_ms
         self.given += 1
         return True
+
+    def find(self, job: Job, work: Work, queue: QueuePolicy, not_before_ms: int) -> Slot | None:
+        """The earliest place that the calendar has for the job."""
+        template, agenda = job.template, self._open()
+        latest_ms = latest_start_ms(job)
+        partner = agenda.slot_of(JobId(template.connect_to)) if template.connect_to else None
+        latest = [moment for moment in (latest_ms, partner and partner[1] - 1) if moment is not None]
+        return agenda.find(
+            work,
+            template,
+            queue.durations,
+            not_before_ms=not_before_ms,
+            latest_ms=min(latest, default=FOREVER_MS),
+            is_fixed=queue.interactive,
+        )
 
     def _placements(self, key: LaneKey, slot: Slot) -> tuple[Placement, ...]:
         ranks = [iter(group) for group in key.ranks_by_group()]
@@ -213,6 +225,21 @@ class Ahead:
             self._count[queue.name] -= len(planned)
             for job in planned:
                 del self._starts[job.id]
+
+    def make_way(self, job: Job) -> None:
+        """Withdraws a waiting job's place, even if promised, and those that others were merely given
+        behind it: these will follow whatever becomes of it."""
+        if job.id not in self._starts:
+            return
+        planned = list(self._starts.values())
+        behind = [one for one in planned[list(self._starts).index(job.id) :] if not one.promised]
+        gone = {job.id, *(one.job for one in behind)}
+        self._open().withdraw(self._snapshot.jobs[job_id].job for job_id in gone)
+        if self._snapshot.jobs[job.id].promise is not None:
+            self._open().drop_promise(job.id)
+        for job_id in gone:
+            del self._starts[job_id]
+            self._count[self._snapshot.jobs[job_id].job.template.queue] -= 1
 
     def start_of(self, job_id: JobId) -> int | None:
         """When a waiting job will start, if it has a place."""

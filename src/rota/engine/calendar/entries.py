@@ -26,6 +26,8 @@ Int64s = NDArray[np.int64]
 
 EVERYBODY = ""
 """The account of jobs that run in no reservation; a reservation's account has its name."""
+GROUND = "\0ground"
+"""The account of all of them together: what is there, whoever may have it."""
 
 
 @dataclass(frozen=True, eq=False)

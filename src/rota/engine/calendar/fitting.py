@@ -57,8 +57,7 @@ def _fitting(signature: Signature, count: int, free: Int64s) -> Int64s:
 
 def may_fit(work: Work, free: Int64s) -> bool:
     """By amounts alone, whether there is room for what is needed: cheap, and never wrongly no."""
-    fitting = sum(
-        min(count, int(_fitting(signature, count, free).sum()))
-        for signature, count in zip(work.signatures, work.counts, strict=True)
-    )
+    fitting = 0
+    for signature, count in zip(work.signatures, work.counts, strict=True):
+        fitting += min(count, int(_fitting(signature, count, free).sum()))
     return fitting >= work.needed

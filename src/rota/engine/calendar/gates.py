@@ -35,11 +35,14 @@ class Gates:
 
     def _queue(self, job: Job) -> Reason | None:
         state = self._queues.get(job.template.queue)
-        if state is None:
-            return None
-        if state.mode is QueueMode.PAUSED:
+        if state is not None and state.mode is QueueMode.PAUSED:
             return Reason(Code.QUEUE_PAUSED, state.name, detail=state.message)
-        if state.mode is QueueMode.CLOSED and job.submitted_ms >= state.since_ms:
+        return self.shut_to(job)
+
+    def shut_to(self, job: Job) -> Reason | None:
+        """Why the job, unlike some that are equal to it, doesn't start: its queue was closed before."""
+        state = self._queues.get(job.template.queue)
+        if state is not None and state.mode is QueueMode.CLOSED and job.submitted_ms >= state.since_ms:
             return Reason(Code.QUEUE_CLOSED, state.name, detail=state.message)
         return None
 

@@ -9,7 +9,7 @@ amounts only rise, so the segment it starts in and those that begin with a fall 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rota.engine.board import Room
 from rota.snapshot.demand import Demand
-from rota.snapshot.gpu import gpu_rows
+from rota.snapshot.gpu import gpu_rows, refresh_all_gpu_rows
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -51,7 +51,8 @@ class Timeline:
         self._gpu = np.empty((16, *gpu_free.shape), dtype=np.int32)
         self._totals = np.empty((16, free.shape[0]), dtype=np.int64)
         self._free[0], self._gpu[0] = free, gpu_free
-        self._totals[0] = free.sum(axis=1)
+        # A node that lacks something takes nothing from what others have, here and below.
+        self._totals[0] = np.maximum(free, 0).sum(axis=1)
 
     @property
     def now_ms(self) -> int:
@@ -97,17 +98,20 @@ class Timeline:
         if gpu.any():
             self._gpu[slots[:, None], positions] -= gpu
             self._refresh_gpu_rows(slots, positions)
-        # A node that lacks something takes nothing from what others have.
         self._totals[slots] = np.maximum(self._free[slots], 0).sum(axis=2)
         self._falls[first] |= first > 0
 
     def _shift(self, held: list[Held], start_ms: int, end_ms: int, sign: int) -> int:
         first, last = self._span(start_ms, end_ms)
         slots = np.array(self._slots[first:last])
+        for demand, positions in _by_demand(held):
+            at, counts = np.unique(positions, return_counts=True)
+            taken = np.flatnonzero(demand.take)
+            amounts = sign * demand.take[taken, None] * counts
+            before = self._free[slots[:, None, None], taken[:, None], at]
+            after = self._free[slots[:, None, None], taken[:, None], at] = before + amounts
+            self._totals[slots[:, None], taken] += (np.maximum(after, 0) - np.maximum(before, 0)).sum(axis=2)
         for one in held:
-            amounts = sign * one.demand.take
-            self._free[slots, :, one.position] += amounts
-            self._totals[slots] += amounts
             if one.devices:
                 for device in one.devices:
                     self._gpu[slots, one.position, device] += sign * one.demand.gpu.share_milli
@@ -120,7 +124,7 @@ class Timeline:
         for row, values in gpu_rows(devices):
             before = self._free[slots[:, None], row, positions]
             self._free[slots[:, None], row, positions] = values
-            self._totals[slots, row] += (values - before).sum(axis=1)
+            self._totals[slots, row] += (np.maximum(values, 0) - np.maximum(before, 0)).sum(axis=1)
 
     def _span(self, start_ms: int, end_ms: int) -> tuple[int, int]:
         """Segments from start to end, cut so that both are borders."""
@@ -187,6 +191,14 @@ class Timeline:
         return bool((self._free[slots] < 0).any() or (self._gpu[slots] < 0).any())
 
 
+def _by_demand(held: list[Held]) -> Iterable[tuple[Demand, list[int]]]:
+    """Positions of tasks that ask for the same: most tasks of a job do."""
+    found: dict[int, tuple[Demand, list[int]]] = {}
+    for one in held:
+        found.setdefault(id(one.demand), (one.demand, []))[1].append(one.position)
+    return found.values()
+
+
 def _rounded(moments: list[int], cells: int) -> list[int]:
     """At most so many of these moments that a timeline of them stays small, the last among them."""
     fewest, most = _MOMENTS
@@ -195,3 +207,27 @@ def _rounded(moments: list[int], cells: int) -> list[int]:
         return moments
     picked = np.linspace(0, len(moments) - 1, allowed).round().astype(np.int64)
     return [moments[at] for at in picked.tolist()]
+
+
+# -- several at once
+
+
+def room_in(lines: Sequence[Timeline], start_ms: int, end_ms: int) -> Room:
+    """What is free in all of them."""
+    room = lines[0].room(start_ms, end_ms)
+    for line in lines[1:]:
+        other = line.room(start_ms, end_ms)
+        np.minimum(room.free, other.free, out=room.free)
+        if room.gpu_free.size:
+            np.minimum(room.gpu_free, other.gpu_free, out=room.gpu_free)
+            refresh_all_gpu_rows(room.free, room.gpu_free)
+    return room
+
+
+def starts(
+    lines: Sequence[Timeline], need: Int64s, length_ms: int, not_before_ms: int, latest_ms: int
+) -> Iterable[int]:
+    """Moments worth trying in all of them, the earliest first."""
+    if len(lines) == 1:
+        return lines[0].starts(need, length_ms, not_before_ms, latest_ms)
+    return sorted({at for line in lines for at in line.starts(need, length_ms, not_before_ms, latest_ms)})

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from rota.model.cluster import Calendar
+from rota.model.estimate import Estimate
 from rota.model.ids import JobId, NodeName
-from rota.simulate.result import Estimate, JobResult, Sample, SimResult, Stretch
+from rota.simulate.result import JobResult, Sample, SimResult, Stretch
 
 HOUR_MS = 3_600_000
+NOTHING_ANNOUNCED = Calendar()
 
 
 def job(
@@ -47,7 +49,7 @@ def result(
     policy: str = "fifo",
     nodes: Sequence[str] = ("n1", "n2"),
     samples: Sequence[Sample] | None = None,
-    calendar: Calendar = Calendar(),  # noqa: B008
+    calendar: Calendar = NOTHING_ANNOUNCED,
     **fields: Any,
 ) -> SimResult:
     facts: dict[str, Any] = {"workload": "a day", "seed": 1, "gpu_milli": 0, "cycles": 1}

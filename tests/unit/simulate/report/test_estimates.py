@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rota.simulate.metrics import metrics_of
@@ -13,7 +15,7 @@ from rota.simulate.result import JobResult, SimResult
 from tests.unit.simulate.report.results import estimate, job, ms, result
 
 
-def waited(name: str, hours: float, expected: float, bound: float, **fields: object) -> JobResult:
+def waited(name: str, hours: float, expected: float, bound: float, **fields: Any) -> JobResult:
     return job(name, start=hours, estimates=(estimate(expected, bound, latest=10),), **fields)
 
 

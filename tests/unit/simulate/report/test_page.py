@@ -16,46 +16,11 @@ from rota.simulate.report import write_report
 from rota.simulate.result import SimResult
 from tests.unit.simulate.report.results import estimate, job, ms, result
 
-ALLOWED = frozenset(
-    [
-        "html",
-        "head",
-        "meta",
-        "title",
-        "style",
-        "body",
-        "header",
-        "main",
-        "section",
-        "nav",
-        "figure",
-        "figcaption",
-        "h1",
-        "h2",
-        "h3",
-        "p",
-        "a",
-        "ul",
-        "li",
-        "div",
-        "span",
-        "table",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "svg",
-        "g",
-        "path",
-        "rect",
-        "line",
-        "circle",
-        "text",
-        "use",
-        "pattern",
-    ]
-)
+ALLOWED = {
+    *("html", "head", "meta", "title", "style", "body", "header", "main", "section", "nav", "div", "span"),
+    *("h1", "h2", "h3", "p", "a", "ul", "li", "table", "thead", "tbody", "tr", "th", "td"),
+    *("figure", "figcaption", "svg", "g", "path", "rect", "line", "circle", "text", "use", "pattern"),
+}
 EVIL = "</title></style></svg><script>alert(1)</script><img src=x onerror=alert(2)>\"' onload='x\u202e"
 
 
@@ -121,7 +86,7 @@ def test_names_never_become_markup(tmp_path: Path) -> None:
     assert not [name for name, _ in page.attributes if name.startswith("on")]
     assert all(value.startswith("#") for name, value in page.attributes if name in ("href", "src"))
     assert "\u202e" not in page.text
-    assert "<script>alert(1)</script>"[:20] in page.text, "it is there to be read"
+    assert "<script>alert(1)" in page.text, "it is there to be read"
 
 
 def test_the_page_is_one_file_that_loads_and_runs_nothing(tmp_path: Path) -> None:
@@ -135,8 +100,8 @@ def test_the_page_is_one_file_that_loads_and_runs_nothing(tmp_path: Path) -> Non
 
 def test_the_folder_is_made_and_an_old_page_replaced(tmp_path: Path) -> None:
     folder = tmp_path / "deep" / "report"
-    assert write_report([result(job("a"), workload="first")], folder) == folder / "index.html"
-    assert "first" not in write_report([result(job("a"))], folder).read_text(encoding="utf-8")
+    assert write_report([result(job("a"), workload="an old one")], folder) == folder / "index.html"
+    assert "an old one" not in write_report([result(job("a"))], folder).read_text(encoding="utf-8")
 
 
 def test_the_same_results_give_the_same_page(tmp_path: Path) -> None:

@@ -11,12 +11,11 @@ from tests.unit.simulate.report.results import job, result
 def rows(*results: SimResult) -> dict[str, list[str]]:
     """The cells by label; the best in asterisks."""
     found = {}
-    for label, cells in re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', comparison(runs_of(results))):
-        marked = re.findall(r"<td( class=\"best\")?[^>]*>(.*?)</td>", cells)
+    table = comparison(runs_of(results)).replace("\N{NO-BREAK SPACE}", " ")
+    for label, cells in re.findall(r'<tr><th scope="row">(.*?)</th>(.*?)</tr>', table):
+        marked = re.findall(r'<td( class="best")?[^>]*>(.*?)</td>', cells)
         found[label] = [f"*{text}*" if best else text for best, text in marked]
-    return {
-        label: [text.replace("\N{NO-BREAK SPACE}", " ") for text in cells] for label, cells in found.items()
-    }
+    return found
 
 
 def test_the_best_of_a_row_is_marked() -> None:

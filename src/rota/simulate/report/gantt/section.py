@@ -134,7 +134,7 @@ def _overview(
         run.label,
         f"{nodes_said(nodes, len(nodes))} and everything that ran ({len(bars):,} bars), merged to what a"
         f" screen can show: each cell, {column} wide, has the colour of the {tenants.noun} that used most of"
-        f" it, and is the paler the longer its nodes were idle.{shared}{announced_said(result)}"
+        f" it, and is the fainter the longer its nodes were idle.{shared}{announced_said(result)}"
         f"{promises_said(result)}",
         axis,
         rows,

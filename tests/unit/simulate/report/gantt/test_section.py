@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.cluster import Calendar
 from rota.model.ids import NodeName
@@ -16,7 +14,8 @@ from tests.unit.simulate.report.results import job, ms, result
 
 
 def figures(one: SimResult) -> list[str]:
-    return [*gantt_figures(*runs_of([one]), tenants_of([one]), span_ms([one]))]
+    (run,) = runs_of([one])
+    return [*gantt_figures(run, tenants_of([one]), span_ms([one]))]
 
 
 def test_a_small_replay_is_drawn_bar_by_bar() -> None:
@@ -33,7 +32,6 @@ def test_an_evicted_task_is_marked() -> None:
     assert "; evicted" in drawn
 
 
-@pytest.mark.covers("time-4", "time-5")
 def test_what_is_announced_is_hatched_on_its_nodes() -> None:
     calendar = Calendar(
         maintenance=(Maintenance("cooling", ms(2), ms(3)), Maintenance("past", ms(-5), ms(-4))),
@@ -46,7 +44,6 @@ def test_what_is_announced_is_hatched_on_its_nodes() -> None:
     assert drawn.count('class="maintenance"') == 2, "one, and one in the legend"
 
 
-@pytest.mark.covers("time-2")
 def test_promised_starts_are_marked_kept_or_not() -> None:
     kept, late = job("kept", start=2, promised_ms=ms(2)), job("late", start=4, promised_ms=ms(3))
     (drawn,) = figures(result(kept, late, job("never", start=None, promised_ms=ms(1))))
@@ -77,7 +74,7 @@ def test_a_large_replay_is_an_overview_and_a_closer_look() -> None:
     jobs = [
         job(
             f"j{number}",
-            on=[nodes[number * 7 % 1000], nodes[number * 11 % 1000]],
+            on=[nodes[number * 7 % 1000], nodes[(number * 7 + 1) % 1000]],
             arrived=number // 100,
             start=number // 100 + number % 3,
             hours=1 + number % 7,
@@ -100,9 +97,10 @@ def test_a_closer_look_is_around_the_longest_queue() -> None:
     jobs = [job(f"j{number}", arrived=0, start=number / 10, hours=0.1) for number in range(5000)]
     samples = [Sample(0, 1, 0, 0, 0), Sample(ms(300), 99, 0, 0, 0), Sample(ms(301), 1, 0, 0, 0)]
     _, closer = figures(result(*jobs, nodes=["n1"], samples=samples))
-    assert "The only node; day 11, 13:30 to day 15, 09:00, around the longest queue." in re.sub(
-        r"day 1[0-9], [0-9:]+ to day 1[0-9], [0-9:]+", "day 11, 13:30 to day 15, 09:00", closer
-    )
+    period = re.search(r"The only node; day (\d+), .* to day (\d+), .*, around the longest queue", closer)
+    assert period is not None
+    first_day, last_day = map(int, period.groups())
+    assert 1 < first_day <= 13 <= last_day < 21
     assert closer.count("<title>") <= 1000
 
 

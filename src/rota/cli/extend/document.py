@@ -1,0 +1,62 @@
+"""The answer to an extension as data. Programs rely on its form: what is there must not change."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from rota.cli.times import utc_text
+from rota.model.extension import Extension
+from rota.model.quantities import format_duration
+
+
+class ObstacleEntry(Struct, frozen=True):
+    kind: str
+    name: str
+    start: str
+    nodes: list[str]
+
+
+class MovedEntry(Struct, frozen=True):
+    job: str
+    from_: str = field(name="from")
+    to: str | None
+    """Null: it would have no place in the calendar."""
+
+
+class ExtensionDocument(Struct, frozen=True):
+    job: str
+    granted: bool
+    answer: str
+    limit: str
+    had: str | None
+    end: str | None
+    longest: str | None
+    cost: float
+    in_the_way: list[ObstacleEntry]
+    moved: list[MovedEntry]
+
+
+def extension_document(extension: Extension) -> ExtensionDocument:
+    return ExtensionDocument(
+        job=extension.job,
+        granted=extension.is_granted,
+        answer=extension.answer.value,
+        limit=format_duration(extension.limit_ms),
+        had=_duration_text(extension.had_ms),
+        end=_time_text(extension.end_ms),
+        longest=_duration_text(extension.longest_ms),
+        cost=extension.cost_micro / 1_000_000,
+        in_the_way=[
+            ObstacleEntry(one.obstacle.value, one.name, utc_text(one.start_ms), list(one.nodes))
+            for one in extension.in_the_way
+        ],
+        moved=[MovedEntry(one.job, utc_text(one.from_ms), _time_text(one.to_ms)) for one in extension.moved],
+    )
+
+
+def _duration_text(span_ms: int | None) -> str | None:
+    return None if span_ms is None else format_duration(span_ms)
+
+
+def _time_text(at_ms: int | None) -> str | None:
+    return None if at_ms is None else utc_text(at_ms)

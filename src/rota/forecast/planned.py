@@ -1,0 +1,91 @@
+"""When a waiting job starts, as things stand: the calendar of a plan made to the end of the queue.
+
+A conservative calendar is a run ahead in virtual time: every job that waits is given its place as if
+everybody ran for exactly as long as was assumed, and none delays one before it. So one `decide` with
+learnt run times tells the start to expect, and one with the users' limits the latest; one of the two
+is often the plan that is at hand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from rota.engine.decide import decide, queue_named, scheduler_for
+from rota.engine.plugin import Plugins
+from rota.forecast.tell import PlannedStarts
+from rota.model.calendar import PlannedStart
+from rota.model.ids import JobId
+from rota.model.job import Job
+from rota.model.plan import Plan
+from rota.model.policy import Backfill, Durations, Policy, QueuePolicy
+from rota.snapshot.state import Snapshot
+
+_DEEP = 1_000_000
+
+
+class _Ahead(NamedTuple):
+    """A plan to the end of the queue, for all who ask about the same cycle."""
+
+    plan: Plan
+    starts: dict[JobId, int]
+
+
+class Planner:
+    def __init__(self, plugins: Plugins) -> None:
+        self._plugins = plugins
+        self._ahead: dict[Durations, _Ahead] = {}
+
+    def __call__(
+        self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan
+    ) -> PlannedStarts:
+        here = next((start for start in plan.starts if start.job == job.id), None)
+        if here is not None and here.promised:
+            return PlannedStarts(here.start_ms, here.start_ms, promised=True)
+        own = _durations(policy, job)
+        found = {
+            durations: here.start_ms
+            if here is not None and durations is own
+            else self._start_ms(snapshot, policy, now_ms, job, plan, durations)
+            for durations in Durations
+        }
+        return PlannedStarts(found[Durations.LEARNT], found[Durations.LIMITS])
+
+    def _start_ms(
+        self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan, durations: Durations
+    ) -> int | None:
+        known = self._ahead.get(durations)
+        if known is None or known.plan is not plan:
+            ahead = decide(snapshot, to_the_end(policy, durations), now_ms, self._plugins)
+            known = self._ahead[durations] = _Ahead(plan, _starts(ahead, now_ms))
+        return known.starts.get(job.id)
+
+
+def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:
+    planned: tuple[PlannedStart, ...] = plan.starts
+    return {start.job: start.start_ms for start in planned} | {one.job: now_ms for one in plan.bindings}
+
+
+def _durations(policy: Policy, job: Job) -> Durations | None:
+    """By what the calendar of the job's queue is planned; None: by nothing that tells its start."""
+    scheduler = scheduler_for(job.template, policy.schedulers)
+    if scheduler is None:
+        return None
+    queue = queue_named(job.template.queue, scheduler)
+    return queue.durations if queue.backfill is Backfill.CONSERVATIVE else None
+
+
+def to_the_end(policy: Policy, durations: Durations) -> Policy:
+    """The policy, with a place in the calendar for everybody who waits."""
+
+    def deep(queue: QueuePolicy) -> QueuePolicy:
+        if queue.interactive:
+            return queue
+        return replace(queue, backfill=Backfill.CONSERVATIVE, durations=durations, depth=_DEEP)
+
+    schedulers = (
+        replace(scheduler, queues=tuple(deep(queue) for queue in scheduler.queues))
+        for scheduler in policy.schedulers
+    )
+    return replace(policy, schedulers=tuple(schedulers))
