@@ -313,20 +313,25 @@ CASES: dict[str, Callable[[Map], Iterator[Result]]] = {
 }
 
 
+class SideBySide:
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    def __call__(self, function: Callable[..., R], arguments: Sequence[tuple[object, ...]]) -> list[R]:
+        return list(self._pool.map(function, *zip(*arguments, strict=True)))
+
+
+def timed(case: str, map_: Map) -> list[Result]:
+    start = time.perf_counter()
+    rows = list(CASES[case](map_))
+    print(f"{case}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    return rows
+
+
 def main() -> None:
     wanted = os.environ.get("CASES", "").split() or list(CASES)
     with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn")) as pool:
-
-        def side_by_side(
-            function: Callable[..., object], arguments: list[tuple[object, ...]]
-        ) -> list[object]:
-            return list(pool.map(function, *zip(*arguments, strict=True)))
-
-        rows: list[Result] = []
-        for case in wanted:
-            start = time.perf_counter()
-            rows += CASES[case](side_by_side)
-            print(f"{case}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+        rows = [row for case in wanted for row in timed(case, SideBySide(pool))]
     report("sim" if set(wanted) == set(CASES) else f"sim-{'-'.join(wanted)}", rows, {"seed": str(SEED)})
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plans a mixed example cluster and asks about two of its jobs. `make demo` puts rota on the PATH.
+# Plans a mixed example cluster and asks about three of its jobs. `make demo` puts rota on the PATH.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../examples/mixed"
 
@@ -17,7 +17,7 @@ show() { # COMMAND…
     printf '%s$ %s%s\n\n' "$dim" "$*" "$plain"
     local status=0
     "$@" || status=$?
-    # 2 says that something waits, which is part of the show.
+    # 2 says that something waits or is refused, which is part of the show.
     if [ "$status" != 0 ] && [ "$status" != 2 ]; then exit "$status"; fi
 }
 
@@ -29,8 +29,11 @@ show rota plan "${files[@]}"
 chapter 'Why a job was placed where it was'
 show rota why search "${files[@]}"
 
-chapter 'Why a job waits, and what would help'
+chapter 'Why a job waits, until when, and what would help'
 show rota why caption "${files[@]}"
+
+chapter 'Whether a job may run longer'
+show rota extend notebook-ada +4h "${files[@]}"
 
 chapter 'How to go on'
 cat <<'END'
@@ -41,5 +44,6 @@ The files are in examples/mixed: change them and plan again.
   rota plan cluster.yaml jobs.yaml --policy policy.yaml -o wide
   rota why archive cluster.yaml jobs.yaml --policy policy.yaml
   rota plan cluster.yaml jobs.yaml -o json
+  rota sim run --workload workload.yaml --cluster cluster.yaml --report report
   rota --help
 END

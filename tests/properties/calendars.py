@@ -126,8 +126,8 @@ def tick(number: int) -> int:
 
 
 @st.composite
-def clusters(draw: st.DrawFn, specs: Sequence[NodeSpec] = NODES, most: int = 3) -> tuple[Node, ...]:
-    found = draw(st.lists(st.sampled_from(specs), min_size=1, max_size=draw(st.integers(1, most))))
+def clusters(draw: st.DrawFn, most: int = 3) -> tuple[Node, ...]:
+    found = draw(st.lists(st.sampled_from(NODES), min_size=1, max_size=draw(st.integers(1, most))))
     return tuple(Node(NodeName(f"n{number}"), spec) for number, spec in enumerate(found))
 
 
@@ -167,11 +167,11 @@ def reservations(draw: st.DrawFn, nodes: Sequence[Node]) -> tuple[Reservation, .
 
 
 @st.composite
-def calendars(draw: st.DrawFn, nodes: Sequence[Node], queues: bool = False) -> Calendar:
+def calendars(draw: st.DrawFn, nodes: Sequence[Node]) -> Calendar:
     windows = tuple(
         draw(maintenance(nodes, number)) for number in range(draw(st.sampled_from((0, 0, 0, 1, 2))))
     )
-    return Calendar(windows, draw(reservations(nodes)), draw(queue_states(0)) if queues else ())
+    return Calendar(windows, draw(reservations(nodes)))
 
 
 @st.composite
@@ -213,14 +213,13 @@ def policies(draw: st.DrawFn) -> Policy:
     return Policy((scheduler,))
 
 
-def fifo_policy(strategy: Strategy = Strategy.LEAST_LOADED, **fields: Any) -> Policy:
-    """One batch queue, first come, first served; nobody is evicted."""
-    queue = QueuePolicy(strategy=QueueStrategy.FIFO, **fields)
+def fifo_policy(strategy: Strategy = Strategy.LEAST_LOADED, *, preemption: bool = False) -> Policy:
+    """One batch queue, first come, first served, that plans with limits."""
     scheduler = SchedulerPolicy(
         selection=Selection(strategy),
         weights=default_weights(strategy),
-        queues=(queue,),
-        preemption=Preemption(False),
+        queues=(QueuePolicy(strategy=QueueStrategy.FIFO),),
+        preemption=Preemption(preemption),
     )
     return Policy((scheduler,))
 
@@ -229,14 +228,12 @@ def fifo_policy(strategy: Strategy = Strategy.LEAST_LOADED, **fields: Any) -> Po
 
 
 @st.composite
-def templates(
-    draw: st.DrawFn, calendar: Calendar, queues: Sequence[QueueName], tasks: Sequence[TaskSpec] = TASKS
-) -> JobTemplate:
+def templates(draw: st.DrawFn, calendar: Calendar, queues: Sequence[QueueName]) -> JobTemplate:
     counts, least = draw(st.sampled_from(GANGS))
     limit = draw(st.sampled_from(LIMITS_TICKS))
     names = ("", "", *(one.name for one in calendar.reservations))
     return JobTemplate(
-        tuple(TaskGroup(draw(st.sampled_from(tasks)), count) for count in counts),
+        tuple(TaskGroup(draw(st.sampled_from(TASKS)), count) for count in counts),
         least,
         queue=draw(st.sampled_from(queues)),
         priority=draw(st.sampled_from(PRIORITIES)),

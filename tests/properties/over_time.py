@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from rota.model.calendar import Reservation
+from rota.model.calendar import Maintenance, Reservation
 from rota.model.cluster import ClusterRecords
 from rota.model.job import Job
 from rota.model.node import Node
@@ -87,7 +87,8 @@ def complaints(records: ClusterRecords, laid_out: Iterable[Stay], now_ms: int) -
     laid_out = list(laid_out)
     moments = {now_ms, *(stay.start_ms for stay in laid_out if stay.start_ms > now_ms)}
     calendar = records.calendar
-    for entry in (*calendar.maintenance, *calendar.reservations):
+    entries: list[Maintenance | Reservation] = [*calendar.maintenance, *calendar.reservations]
+    for entry in entries:
         moments.update(edge for edge in (entry.start_ms, entry.end_ms) if edge > now_ms)
     return [
         f"{(moment - now_ms) // 1000} s from now, {node.name}: {complaint}"

@@ -15,12 +15,19 @@ import yaml
 from msgspec import UNSET
 
 from rota.cli.wording import reason_text, remedy_text
+from rota.model.calendar import PlannedStart
 from rota.model.cluster import ClusterRecords
 from rota.model.explanation import Change, Explanation, Remedy
 from rota.model.ids import JobId
 from rota.model.job import Job, Priority
 from rota.model.plan import Binding, Eviction, EvictionCause, Plan
-from rota.model.quantities import parse_bytes, parse_cpu_milli, parse_gpu_milli, parse_price_micro
+from rota.model.quantities import (
+    parse_bytes,
+    parse_cpu_milli,
+    parse_duration_ms,
+    parse_gpu_milli,
+    parse_price_micro,
+)
 from rota.model.verdict import Verdict
 from tests.scenarios.form import (
     DevicesForm,
@@ -29,6 +36,7 @@ from tests.scenarios.form import (
     ExplainsForm,
     HelpForm,
     PlacedForm,
+    StartForm,
     WaitingForm,
 )
 
@@ -52,8 +60,9 @@ class Difference:
 class Made:
     """A plan and the records it was made for, under the names that users know."""
 
-    def __init__(self, records: ClusterRecords, plan: Plan) -> None:
+    def __init__(self, records: ClusterRecords, plan: Plan, now_ms: int) -> None:
         self.plan = plan
+        self.now_ms = now_ms
         self._jobs: dict[JobId, Job] = {record.job.id: record.job for record in records.jobs}
         self._records = {record.job.id: record for record in records.jobs}
         self.bindings: dict[str, list[Binding]] = {}
@@ -104,6 +113,7 @@ class Made:
                 name: {"verdict": verdict.kind.value, "because": _reasons(verdict)}
                 for name, verdict in sorted(self.waiting.items())
             },
+            "starts": {start.job: _start(start, self.now_ms) for start in self.plan.starts},
             "faults": [f"{fault.plugin}: {fault.error}" for fault in self.plan.faults],
         }
         return _indented({section: found for section, found in plain.items() if found} or "nothing happens")
@@ -117,6 +127,7 @@ def differences(
         "devices": _devices(expect, made),
         "evicted": _evicted(expect, made),
         "waiting": _waiting(expect, made),
+        "starts": _starts(expect, made),
         "faults": _faults(expect, made),
     }
     for name, wanted in expect.explains.items():
@@ -173,16 +184,19 @@ def _evicted(expect: ExpectForm, made: Made) -> tuple[Plain, Plain]:
 def _wanted_eviction(name: str, form: EvictedForm, made: Made) -> Plain:
     cause = EvictionCause.PREEMPTED if form.cause is UNSET else form.cause
     ranks = made.runs(name) if form.ranks is UNSET else list(form.ranks)
-    return {"by": form.by or None, "cause": cause.value, "ranks": ranks}
+    ends = {"ends": True} if form.ends else {}
+    return {"by": form.by or None, "cause": cause.value, "ranks": ranks, **ends}
 
 
 def _eviction(found: list[Eviction]) -> Plain:
     by = sorted({one.preemptor for one in found})
     causes = sorted({one.cause.value for one in found})
+    ends = {"ends": True} if any(one.ends_job for one in found) else {}
     return {
         "by": " and ".join(by) or None,
         "cause": " and ".join(causes),
         "ranks": [one.rank for one in found],
+        **ends,
     }
 
 
@@ -222,6 +236,34 @@ def _verdict_as(form: WaitingForm | None, verdict: Verdict) -> Plain:
             counts[refusal.reason.plugin] += refusal.nodes
         actual["nodes"] = dict(sorted((+counts).items()))
     return actual
+
+
+def _starts(expect: ExpectForm, made: Made) -> tuple[Plain, Plain]:
+    if expect.starts is UNSET:
+        return {}, {}
+    forms = {
+        name: form if isinstance(form, StartForm) else StartForm(form)
+        for name, form in sorted(expect.starts.items())
+    }
+    expected = {name: _wanted_start(form) for name, form in forms.items()}
+    actual = {str(start.job): _start(start, made.now_ms) for start in made.plan.starts}
+    for name, form in forms.items():
+        if form.on is UNSET and name in actual:
+            del actual[name]["on"]
+    return expected, dict(sorted(actual.items()))
+
+
+def _wanted_start(form: StartForm) -> Plain:
+    wanted: dict[str, Plain] = {"seconds": parse_duration_ms(form.after) / 1000}
+    if form.on is not UNSET:
+        wanted["on"] = [form.on] if isinstance(form.on, str) else list(form.on)
+    return wanted | ({"promised": True} if form.promised else {})
+
+
+def _start(start: PlannedStart, now_ms: int) -> dict[str, Plain]:
+    nodes = [str(one.node) for one in sorted(start.placements, key=lambda one: one.rank)]
+    found = {"seconds": (start.start_ms - now_ms) / 1000, "on": nodes}
+    return found | ({"promised": True} if start.promised else {})
 
 
 def _reasons(verdict: Verdict) -> list[str]:

@@ -30,6 +30,14 @@ class EvictedForm(Form):
     cause: EvictionCause | UnsetType = UNSET
     ranks: tuple[int, ...] | UnsetType = UNSET
     """Unset: all that run."""
+    ends: bool = False
+    """The job is over for good."""
+
+
+class StartForm(Form):
+    after: Amount
+    on: Texts | UnsetType = UNSET
+    promised: bool = False
 
 
 class WaitingForm(Form):
@@ -61,6 +69,7 @@ class ExpectForm(Form):
     devices: dict[str, DevicesForm] = field(default_factory=dict)
     evicted: dict[str, EvictedForm] = field(default_factory=dict)
     waiting: dict[str, WaitingForm] = field(default_factory=dict)
+    starts: dict[str, Amount | StartForm] | UnsetType = UNSET
     explains: dict[str, ExplainsForm] = field(default_factory=dict)
     faults: tuple[str, ...] = ()
 
@@ -69,6 +78,7 @@ class LaterForm(Form, kw_only=True):
     after: Amount = 0
     finish: tuple[str, ...] = ()
     submit: tuple[Any, ...] = ()
+    announce: dict[str, Any] = field(default_factory=dict)
     expect: ExpectForm
 
 

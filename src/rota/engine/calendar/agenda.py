@@ -292,6 +292,41 @@ class Agenda:
         kept, kept_gpu = -room.free, -room.gpu_free
         return Room(kept, kept_gpu) if kept.any() or kept_gpu.any() else None
 
+    def would_delay(
+        self,
+        template: JobTemplate,
+        held: Sequence[Held],
+        running: Iterable[RunningTask],
+        durations: Durations,
+    ) -> bool:
+        """Whether a job that is on the board already, while only these still run, runs into a start that
+        is planned. Only its own nodes are looked at: no others have got less room."""
+        column = {position: at for at, position in enumerate(sorted({one.position for one in held}))}
+        end_ms = self._now_ms + self._length_ms(durations, template)
+        coming = [one for one in self._planned.values() if one.template.reservation == EVERYBODY]
+        if not any(
+            one.start_ms < end_ms and column.keys() & {held.position for held in one.held} for one in coming
+        ):
+            return False
+
+        def here(held: Iterable[Held]) -> list[Held]:
+            return [one._replace(position=column[one.position]) for one in held if one.position in column]
+
+        at, lengths = list(column), Lengths(durations, self._snapshot.run_times)
+        line = Timeline(self._board.free[:, at], self._board.gpu_free[at], self._now_ms)
+        ends = [(end_ms, one) for one in here(held)]
+        for task in running:
+            task_end_ms = lengths.end_ms(task.template, task.started_ms, self._now_ms)
+            ends += [(task_end_ms, one) for one in here([task.held])]
+        for bound in self._bound:
+            bound_end_ms = lengths.end_ms(bound.template, bound.start_ms, self._now_ms)
+            ends += [(bound_end_ms, one) for one in here(bound.held)]
+        line.end_running(ends)
+        for one in coming:
+            length_ms = self._length_ms(durations, one.template)
+            line.take(here(one.held), one.start_ms, one.start_ms + length_ms)
+        return line.is_overbooked()
+
     def in_the_way(self, template: JobTemplate, seats: Iterable[Seat], durations: Durations) -> Reason:
         """The first entry that a job with these seats would run into if it started now."""
         at = {seat.position for seat in seats}

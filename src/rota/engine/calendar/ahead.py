@@ -46,8 +46,11 @@ class Ahead:
         self._footprint = footprint
         self._evicted = evicted
         self._starts: dict[JobId, PlannedStart] = {}
-        self._count: Counter[str] = Counter()
-        """Jobs with a place in the calendar, by queue."""
+        self._scheduler = ""
+        self._queue_of: dict[JobId, tuple[str, str]] = {}
+        """Of jobs that were given a place: their scheduler and queue."""
+        self._count: Counter[tuple[str, str]] = Counter()
+        """How many of each were."""
         self._started: list[tuple[JobTemplate, list[Held]]] = []
         """Before there was an agenda."""
         self.given = 0
@@ -68,15 +71,20 @@ class Ahead:
                 self._agenda.start(template, held)
         return self._agenda
 
-    def _running(self) -> Iterable[RunningTask]:
+    def _running(self, gone: Collection[tuple[JobId, int]] = ()) -> Iterable[RunningTask]:
         running, snapshot = self._snapshot.running, self._snapshot
         demands = [snapshot.demand(template.groups[group].spec) for template, group in running.kinds]
         for task, node, kind in zip(running.tasks, running.node.tolist(), running.spec.tolist(), strict=True):
             placement = task.placement
-            if (task.job.id, placement.rank) not in self._evicted:
+            name = task.job.id, placement.rank
+            if name not in self._evicted and name not in gone:
                 held = Held(node, demands[kind], placement.gpu_devices)
                 template = running.kinds[kind][0]
                 yield RunningTask(template, held, placement.started_ms, self._footprint(kind))
+
+    def enter(self, scheduler: str) -> None:
+        """Places are given to jobs of this scheduler from here on."""
+        self._scheduler = scheduler
 
     @property
     def is_open(self) -> bool:
@@ -116,6 +124,19 @@ class Ahead:
 
     def kept_from_evictors(self, template: JobTemplate) -> Room | None:
         return None if self._agenda is None else self._agenda.kept_from_evictors(template)
+
+    def would_delay(
+        self,
+        template: JobTemplate,
+        held: Sequence[Held],
+        gone: Collection[tuple[JobId, int]],
+        queue: QueuePolicy,
+    ) -> bool:
+        """Whether a job that was just put there, in place of what would be gone, delays anybody who was
+        given a place before."""
+        if self._agenda is None or queue.interactive:
+            return False
+        return self._agenda.would_delay(template, held, self._running(gone), queue.durations)
 
     def in_the_way(self, template: JobTemplate, seats: Sequence[Seat], queue: QueuePolicy) -> Reason:
         return self._open().in_the_way(template, seats, queue.durations)
@@ -178,7 +199,7 @@ class Ahead:
         if not (self._knows_ends or self._agenda is not None):
             return False
         depth = {Backfill.NONE: 0, Backfill.EASY: 1, Backfill.CONSERVATIVE: queue.depth}
-        return self._count[queue.name] < depth[queue.backfill]
+        return self._count[self._scheduler, queue.name] < depth[queue.backfill]
 
     def plan(self, job: Job, key: LaneKey, work: Work, queue: QueuePolicy, not_before_ms: int) -> bool:
         slot = self.find(job, work, queue, not_before_ms)
@@ -189,7 +210,8 @@ class Ahead:
         self._starts[job.id] = PlannedStart(
             job.id, slot.start_ms, self._placements(key, slot), promised=queue.interactive
         )
-        self._count[queue.name] += 1
+        self._queue_of[job.id] = self._scheduler, queue.name
+        self._count[self._scheduler, queue.name] += 1
         self.last_start_ms = slot.start_ms
         self.given += 1
         return True
@@ -198,8 +220,9 @@ class Ahead:
         """The earliest place that the calendar has for the job."""
         template, agenda = job.template, self._open()
         latest_ms = latest_start_ms(job)
-        partner = agenda.slot_of(JobId(template.connect_to)) if template.connect_to else None
-        latest = [moment for moment in (latest_ms, partner and partner[1] - 1) if moment is not None]
+        latest = [] if latest_ms is None else [latest_ms]
+        if template.connect_to:
+            latest.append(self._partner_end_ms(JobId(template.connect_to)) - 1)
         return agenda.find(
             work,
             template,
@@ -209,6 +232,14 @@ class Ahead:
             is_fixed=queue.interactive,
         )
 
+    def _partner_end_ms(self, partner: JobId) -> int:
+        """Until when a job that is planned, runs, or starts in this cycle may be there."""
+        slot, record = self._open().slot_of(partner), self._snapshot.jobs[partner]
+        if slot is not None:
+            return slot[1]
+        started_ms = max((one.started_ms for one in record.placements), default=self._now_ms)
+        return started_ms + limit_ms(record.job.template)
+
     def _placements(self, key: LaneKey, slot: Slot) -> tuple[Placement, ...]:
         ranks = [iter(group) for group in key.ranks_by_group()]
         names = self._snapshot.nodes.names
@@ -217,14 +248,13 @@ class Ahead:
             for seat in slot.seats
         )
 
-    def withdraw(self, jobs: Iterable[Job], queue: QueuePolicy) -> None:
+    def withdraw(self, jobs: Iterable[Job]) -> None:
         """These are asked anew."""
         planned = [job for job in jobs if job.id in self._starts]
         if planned:
             self._open().withdraw(planned)
-            self._count[queue.name] -= len(planned)
             for job in planned:
-                del self._starts[job.id]
+                self._forget(job.id)
 
     def make_way(self, job: Job) -> None:
         """Withdraws a waiting job's place, even if promised, and those that others were merely given
@@ -238,13 +268,20 @@ class Ahead:
         if self._snapshot.jobs[job.id].promise is not None:
             self._open().drop_promise(job.id)
         for job_id in gone:
-            del self._starts[job_id]
-            self._count[self._snapshot.jobs[job_id].job.template.queue] -= 1
+            self._forget(job_id)
+
+    def _forget(self, job_id: JobId) -> None:
+        del self._starts[job_id]
+        if job_id in self._queue_of:
+            self._count[self._queue_of.pop(job_id)] -= 1
 
     def start_of(self, job_id: JobId) -> int | None:
         """When a waiting job will start, if it has a place."""
         planned = self._starts.get(job_id)
         return None if planned is None else planned.start_ms
+
+    def is_promised(self, job_id: JobId) -> bool:
+        return job_id in self._starts and self._starts[job_id].promised
 
     def starts(self, gone: Collection[JobId]) -> tuple[PlannedStart, ...]:
         planned = (start for job_id, start in self._starts.items() if job_id not in gone)
@@ -254,7 +291,7 @@ class Ahead:
         """Expected run time × share of the cluster, to let small jobs go first."""
         lengths = Lengths(queue.durations, self._snapshot.run_times)
         length_ms = min(lengths.expected_ms(template), limit_ms(template))
-        return length_ms * self._share_ppm(template)
+        return length_ms * self._share_ppm(template) * _PPM
 
     def _share_ppm(self, template: JobTemplate) -> int:
         """The largest part of anything in the cluster that it asks for, in millionths, at least one."""

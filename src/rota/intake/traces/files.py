@@ -1,21 +1,25 @@
-"""The entry for callers: a trace of any format as a workload."""
+"""The entry for callers: a trace of any format as a workload, and a machine to replay it on."""
 
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
+from rota.intake._source import MAX_BYTES as MAX_CLUSTER_BYTES
 from rota.intake._source import decode, display_name, read_bytes
 from rota.intake._wording import listed, nearest, quoted
 from rota.intake.document import Document, parse_documents
 from rota.intake.errors import InputError
+from rota.intake.files import OnNote, records_from_documents
 from rota.intake.traces._text import MAX_BYTES, unpacked
 from rota.intake.traces.knavigator import knavigator_from
 from rota.intake.traces.kueue import kueue_from
+from rota.intake.traces.openb_replay import is_node_list, is_pod_list, machine_from, openb_from
 from rota.intake.traces.own import own_from
 from rota.intake.traces.sacct import sacct_from
 from rota.intake.traces.scheduler_perf import scheduler_perf_from
 from rota.intake.traces.swf import Tasks, swf_from
+from rota.model.cluster import ClusterRecords
 from rota.model.workload import Workload
 
 PathLike = str | os.PathLike[str]
@@ -84,6 +88,7 @@ _FORMATS: Mapping[str, _Format] = {
         ),
         frozenset(("time_zone",)),
     ),
+    "openb": _Format(lambda trace, _: openb_from(trace.text(), trace.file, name=trace.name)),
     "kueue": _Format(lambda trace, _: kueue_from(trace.document(), name=trace.name)),
     "knavigator": _Format(
         lambda trace, options: knavigator_from(trace.document(), options.workload), frozenset(("workload",))
@@ -120,6 +125,16 @@ def read_workload(
     return _FORMATS[found].read(trace, options)
 
 
+def read_machine(path: PathLike, *, on_note: OnNote) -> ClusterRecords:
+    """What a workload is replayed on: a cluster in one of the usual forms, or openb's list of nodes."""
+    name = os.fspath(path)
+    file = display_name(name)
+    raw = unpacked(read_bytes(name, MAX_CLUSTER_BYTES), file)
+    if is_node_list(_first_line(raw)):
+        return ClusterRecords(nodes=machine_from(decode(raw, file), file))
+    return records_from_documents(parse_documents(raw, file), on_note=on_note)
+
+
 def _check_options(format: str, options: TraceOptions, file: str) -> None:
     for name, value in options._asdict().items():
         if value is not None and name not in _FORMATS[format].options:
@@ -140,17 +155,26 @@ def _name_of(file: str) -> str:
 def _detect(trace: _Trace) -> str:
     if trace.file.removesuffix(".gz").endswith(".swf"):
         return "swf"
-    first = next((line for line in trace.raw.split(b"\n", 1000) if line.strip()), b"")
+    first = _first_line(trace.raw)
     if first.startswith(b";") or _is_row_of_numbers(first):
         return "swf"
     if b"JobID" in first.split(b"|"):
         return "sacct"
+    if is_pod_list(first):
+        return "openb"
+    if is_node_list(first):
+        raise InputError(trace.file, "is a list of nodes, no workload", "give it as the cluster: --cluster")
     found = _detect_by_fields(trace)
     if found is None:
         raise InputError(
             trace.file, "is no workload that this reader recognises", f"name its format: {listed(FORMATS)}"
         )
     return found
+
+
+def _first_line(raw: bytes) -> bytes:
+    """The first that isn't blank."""
+    return next((line for line in raw.split(b"\n", 1000) if line.strip()), b"")
 
 
 def _is_row_of_numbers(line: bytes) -> bool:

@@ -6,7 +6,8 @@
 
 The CSV files are those of github.com/alibaba/clusterdata, folder cluster-trace-gpu-v2023. `order` holds
 0-based rows of the pod file as they arrive, `node_rank` the rank of each row of the node file: of equally
-good nodes the lowest rank wins. Any file may be packed with gzip. Further columns of pods are not read.
+good nodes the lowest rank wins. Any file may be packed with gzip. Further columns of pods say when each ran:
+`openb_replay` reads them.
 """
 
 import re
@@ -19,11 +20,16 @@ from rota.intake._source import decode, display_name, read_bytes
 from rota.intake._wording import quoted
 from rota.intake.errors import InputError, Position
 from rota.intake.traces._rows import Header, Row
-from rota.intake.traces._text import MAX_BYTES, lines_of, unpacked
-from rota.model.resources import WHOLE_GPU_MILLI
+from rota.intake.traces._text import MAX_BYTES, Line, lines_of, unpacked
+from rota.model.node import Gpus, NodeSpec
+from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, Resources
+from rota.model.task import TaskSpec
 
-_NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
-_POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+NODE_COLUMNS = ("sn", "cpu_milli", "memory_mib", "gpu", "model")
+POD_COLUMNS = ("name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli")
+_MIB = 2**20
+_MOST_PODS = 1001
+"""On one node, as in the published experiments."""
 _BYTE = re.compile(r"\(byte (\d+)\)")
 
 
@@ -33,6 +39,11 @@ class OpenbNode(NamedTuple):
     memory_mib: int
     gpus: int
     model: str
+
+    @property
+    def spec(self) -> NodeSpec:
+        capacity = Resources(self.cpu_milli, self.memory_mib * _MIB, slots=_MOST_PODS)
+        return NodeSpec(capacity, Gpus(self.gpus, self.model))
 
 
 class OpenbPod(NamedTuple):
@@ -44,6 +55,13 @@ class OpenbPod(NamedTuple):
     """Of each GPU."""
     models: tuple[str, ...]
     """Those that will do, in the order of the file; empty: any."""
+
+    @property
+    def spec(self) -> TaskSpec:
+        return TaskSpec(
+            requests=Resources(cpu_milli=self.cpu_milli, memory_bytes=self.memory_mib * _MIB),
+            gpu=GpuRequest(self.gpus, self.gpu_milli, self.models) if self.gpus else GpuRequest(),
+        )
 
 
 class Arrivals(NamedTuple):
@@ -63,23 +81,26 @@ class _ArrivalsForm(Struct):
 
 
 def read_nodes(path: str) -> tuple[OpenbNode, ...]:
-    nodes = tuple(
-        OpenbNode(row["sn"], row.whole("cpu_milli"), row.whole("memory_mib"), row.whole("gpu"), row["model"])
-        for row in _rows(path, _NODE_COLUMNS)
-    )
+    nodes = tuple(map(node_of, _rows(path, NODE_COLUMNS)))
     if not sum(node.gpus for node in nodes):
         raise InputError(display_name(path), "no node has a GPU", "give a list of nodes with GPUs")
     return nodes
 
 
 def read_pods(path: str) -> tuple[OpenbPod, ...]:
-    pods = tuple(map(_pod, _rows(path, _POD_COLUMNS)))
+    pods = tuple(map(pod_of, _rows(path, POD_COLUMNS)))
     if not pods:
         raise InputError(display_name(path), "there are no pods", "give a list of at least one")
     return pods
 
 
-def _pod(row: Row) -> OpenbPod:
+def node_of(row: Row) -> OpenbNode:
+    return OpenbNode(
+        row["sn"], row.whole("cpu_milli"), row.whole("memory_mib"), row.whole("gpu"), row["model"]
+    )
+
+
+def pod_of(row: Row) -> OpenbPod:
     gpus, gpu_milli = row.whole("num_gpu"), row.whole("gpu_milli")
     if gpu_milli > WHOLE_GPU_MILLI:
         raise row.error("gpu_milli", f"{gpu_milli} is more than a whole GPU", "give at most 1000")
@@ -95,18 +116,28 @@ def _pod(row: Row) -> OpenbPod:
 
 def _rows(path: str, columns: Sequence[str]) -> Iterator[Row]:
     file = display_name(path)
-    text = decode(unpacked(read_bytes(path, MAX_BYTES), file), file)
-    lines = lines_of(text.replace("\r\n", "\n"), file)
-    header = Header(lines[0], ",")
+    return rows_of(decode(unpacked(read_bytes(path, MAX_BYTES), file), file), file, columns)
+
+
+def rows_of(text: str, file: str, columns: Sequence[str]) -> Iterator[Row]:
+    """The lines of a list that must have these columns."""
+    header, lines = parted(text, file)
+    require(header, columns)
+    return (Row(header, line) for line in lines)
+
+
+def parted(text: str, file: str) -> tuple[Header, list[Line]]:
+    first, *lines = lines_of(text.replace("\r\n", "\n"), file)
+    # What comes after the last line end is no line.
+    return Header(first, ","), lines[:-1] if lines and not lines[-1].text else lines
+
+
+def require(header: Header, columns: Sequence[str]) -> None:
     for column in columns:
         if column not in header:
             raise header.missing(
                 column, "this column is missing", f"the first line must name {', '.join(columns)}"
             )
-    for line in lines[1:]:
-        # What comes after the last line end.
-        if line.text or line.number < len(lines):
-            yield Row(header, line)
 
 
 def read_arrivals(path: str, seed: int, nodes: int, pods: int) -> Arrivals:

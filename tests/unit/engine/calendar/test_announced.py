@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypedDict
+
 import pytest
 
 from rota.model.job import AtMaintenance
@@ -12,6 +15,15 @@ from tests.builders import Cluster, policy
 
 POLICY = policy(queues=(QueuePolicy(),), preemption=False)
 ONE = Cluster().node("n", cpu=4)
+
+
+class Inside(TypedDict):
+    reservation: str
+    template: Mapping[str, str]
+
+
+def inside(reservation: str, user: str = "default") -> Inside:
+    return {"reservation": reservation, "template": {"project": "vision", "user": user}}
 
 
 @pytest.mark.covers("time-5")
@@ -31,15 +43,8 @@ class TestMaintenance:
         assert self.SOON.job("endless", cpu=1).plan(POLICY).start("endless") == 120
 
     def test_other_nodes_are_free(self) -> None:
-        cluster = self.SOON.maintenance("more", start=0, end=9, on="m").node("m", cpu=4).node("o", cpu=4)
-        cluster = Cluster(cluster.records)
-        plan = (
-            ONE.nodes("m o", cpu=4)
-            .maintenance("disks", start=60, end=120, on="n m")
-            .job("j", cpu=1)
-            .plan(POLICY)
-        )
-        assert plan.places("j") == ["o"]
+        cluster = ONE.nodes("m o", cpu=4).maintenance("disks", start=60, end=120, on="n m")
+        assert cluster.job("j", cpu=1).plan(POLICY).places("j") == ["o"]
 
     def test_what_still_runs_when_it_begins_goes_back_to_the_queue(self) -> None:
         cluster = ONE.maintenance("disks", start=0, end=60).running("old", on=["n"], cpu=1, limit=9000)
@@ -64,23 +69,22 @@ class TestMaintenance:
         assert plan.start("j") == 60
 
     def test_it_is_over_at_its_end(self) -> None:
-        assert ONE.maintenance("disks", start=-60, end=0).job("j", cpu=1, limit=1).plan(POLICY).places(
-            "j"
-        ) == ["n"]
+        plan = ONE.maintenance("disks", start=-60, end=0).job("j", cpu=1, limit=1).plan(POLICY)
+        assert plan.places("j") == ["n"]
 
 
 @pytest.mark.covers("time-4")
 class TestReservation:
     COURSE = ONE.node("m", cpu=4).reservation("course", start=0, end=3600, on="n", tenants=["vision"])
-    INSIDE = {"reservation": "course", "template": {"project": "vision"}}
+    INSIDE = inside("course")
 
     def test_who_names_it_runs_inside(self) -> None:
-        plan = self.COURSE.job("j", cpu=4, limit=60, **self.INSIDE).plan(POLICY)  # type: ignore[arg-type]
+        plan = self.COURSE.job("j", cpu=4, limit=60, **self.INSIDE).plan(POLICY)
         assert plan.places("j") == ["n"]
 
     def test_and_nowhere_else(self) -> None:
-        cluster = self.COURSE.job("i", cpu=4, limit=60, **self.INSIDE)  # type: ignore[arg-type]
-        plan = cluster.job("j", cpu=4, limit=60, submitted=1, **self.INSIDE).plan(POLICY)  # type: ignore[arg-type]
+        cluster = self.COURSE.job("i", cpu=4, limit=60, **self.INSIDE)
+        plan = cluster.job("j", cpu=4, limit=60, submitted=1, **self.INSIDE).plan(POLICY)
         assert plan.places("j") == []
         assert plan.start("j") == 60
 
@@ -105,29 +109,26 @@ class TestReservation:
 
     def test_before_it_begins_a_start_is_planned(self) -> None:
         cluster = ONE.reservation("course", start=60, end=3600, on="n", tenants=["vision/ada"])
-        inside = {"reservation": "course", "template": {"project": "vision", "user": "ada"}}
-        plan = cluster.job("j", cpu=1, limit=60, **inside).plan(POLICY)  # type: ignore[arg-type]
+        plan = cluster.job("j", cpu=1, limit=60, **inside("course", "ada")).plan(POLICY)
         assert plan.reasons("j") == {Code.RESERVATION}
         assert plan.start("j") == 60
 
     def test_who_would_outlast_it_does_not_start(self) -> None:
-        plan = self.COURSE.job("j", cpu=1, limit=3601, **self.INSIDE).plan(POLICY)  # type: ignore[arg-type]
+        plan = self.COURSE.job("j", cpu=1, limit=3601, **self.INSIDE).plan(POLICY)
         assert plan.reasons("j") == {Code.RESERVATION}
         assert plan.starts() == {}
 
     def test_of_a_share_the_rest_is_free(self) -> None:
         cluster = ONE.reservation("part", start=0, end=3600, on="n", tenants=["vision"], cpu=3)
-        inside = {"reservation": "part", "template": {"project": "vision"}}
-        cluster = cluster.job("in", cpu=3, limit=60, **inside).job("out", cpu=1, limit=60)  # type: ignore[arg-type]
+        cluster = cluster.job("in", cpu=3, limit=60, **inside("part")).job("out", cpu=1, limit=60)
         plan = cluster.job("too", cpu=1, limit=60, submitted=1).plan(POLICY)
         assert plan.places("in") == plan.places("out") == ["n"]
         assert plan.places("too") == []
 
     def test_what_runs_inside_is_not_counted_twice(self) -> None:
         cluster = ONE.reservation("part", start=-60, end=3600, on="n", tenants=["vision"], cpu=3)
-        inside = {"reservation": "part", "template": {"project": "vision"}}
-        cluster = cluster.running("in", on=["n"], cpu=2, limit=3000, started=-9, **inside)  # type: ignore[arg-type]
-        plan = cluster.job("out", cpu=1, limit=60).job("more", cpu=1, limit=60, **inside).plan(POLICY)  # type: ignore[arg-type]
+        cluster = cluster.running("in", on=["n"], cpu=2, limit=3000, started=-9, **inside("part"))
+        plan = cluster.job("out", cpu=1, limit=60).job("more", cpu=1, limit=60, **inside("part")).plan(POLICY)
         assert plan.places("out") == plan.places("more") == ["n"]
 
     def test_of_devices(self) -> None:
@@ -136,8 +137,9 @@ class TestReservation:
             .node("n", cpu=8, gpus=4)
             .reservation("half", start=0, end=3600, on="n", tenants=["vision"], gpus=2, cpu=4)
         )
-        inside = {"reservation": "half", "template": {"project": "vision"}}
-        cluster = cluster.job("out", gpu=2, cpu=1, limit=60).job("in", gpu=2, cpu=1, limit=60, **inside)  # type: ignore[arg-type]
+        cluster = cluster.job("out", gpu=2, cpu=1, limit=60).job(
+            "in", gpu=2, cpu=1, limit=60, **inside("half")
+        )
         plan = cluster.job("too", gpu=1, cpu=1, limit=60, submitted=1).plan(POLICY)
         assert plan.devices("out") == [(0, 1)]
         assert plan.devices("in") == [(2, 3)]

@@ -7,6 +7,7 @@ import pytest
 from rota.model.policy import Backfill, Durations, Policy, QueuePolicy, QueueStrategy
 from rota.model.verdict import Code
 from tests.builders import Cluster, policy
+from tests.words import apart
 
 HOUR = 3600.0
 BUSY = Cluster().nodes("a b", cpu=4).running("old", on=["a"], cpu=4, started=0, limit=HOUR)
@@ -90,8 +91,6 @@ class TestConservative:
         assert plan.starts() == {"one": 60, "two": 660}
 
     def test_company_that_will_be_gone_by_then_keeps_nobody_away(self) -> None:
-        from tests.words import apart
-
         cluster = (
             Cluster()
             .node("n", cpu=4)

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from rota.model.ids import NodeName
 from rota.model.job import Placement, Promise
-from rota.model.policy import QueuePolicy
+from rota.model.policy import Durations, QueuePolicy
 from rota.model.verdict import Code
 from tests.builders import Cluster, Planned, policy
 from tests.words import NOW_MS
@@ -130,8 +130,6 @@ class TestKeeping:
         assert plan.start("long") == 90
 
     def test_learnt_run_times_do_not_break_it(self) -> None:
-        from rota.model.policy import Durations
-
         learnt = policy(
             queues=(QueuePolicy("live", interactive=True), QueuePolicy(durations=Durations.LEARNT)),
             preemption=False,
@@ -148,9 +146,8 @@ class TestKeeping:
         )
         cluster = cluster.running("low", on=["n"], cpu=2, started=0, limit=30, priority="low")
         evicting = policy(queues=(QueuePolicy("live", interactive=True), QueuePolicy()))
-        urgent = {"cpu": 2, "priority": "high"}
-        assert cluster.job("long", limit=31, **urgent).plan(evicting).evicts() == []  # type: ignore[arg-type]
-        assert cluster.job("short", limit=30, **urgent).plan(evicting).evicts() == ["low"]  # type: ignore[arg-type]
+        assert cluster.job("long", cpu=2, limit=31, priority="high").plan(evicting).evicts() == []
+        assert cluster.job("short", cpu=2, limit=30, priority="high").plan(evicting).evicts() == ["low"]
 
     def test_who_overstays_delays_it_and_it_stays_first(self) -> None:
         cluster = promised(BUSY.job("j", cpu=2, queue="live", limit=60), "j", start=60, on="n")

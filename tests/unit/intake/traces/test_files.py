@@ -24,6 +24,7 @@ SWF_LINE = "1 0 -1 60 4 -1 -1 4 300 -1 1 1 -1 -1 1 -1 -1 -1\n"
         ("knavigator-scaling-and-topology.json", TraceOptions(workload="single"), 700),
         ("scheduler-perf.json", TraceOptions(workload="gang-1000x9"), 9),
         ("sacct.txt", TraceOptions(), 6),
+        ("../openb/pods.csv", TraceOptions(), 204),
     ],
 )
 class TestAFormat:

@@ -1,0 +1,83 @@
+"""When a waiting job starts, by the plan at hand or by one made to the end of the queue."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from rota.engine import decide
+from rota.forecast.planned import Planner
+from rota.forecast.tell import PlannedStarts
+from rota.model.ids import JobId
+from rota.model.job import JobTemplate
+from rota.model.policy import Backfill, Durations, Policy, QueuePolicy
+from rota.snapshot import snapshot_of
+from tests.builders import PLUGINS, Cluster, policy
+from tests.words import NOW_MS
+
+pytestmark = pytest.mark.covers("time-1")
+
+HOUR = 3600
+
+
+def learnt(_: JobTemplate) -> tuple[int, ...]:
+    return (600_000,)
+
+
+def planned(cluster: Cluster, name: str, rules: Policy) -> tuple[float | None, float | None, bool]:
+    """Expected and latest start in seconds from now, and whether it is promised."""
+    snapshot = dataclasses.replace(snapshot_of(cluster.records), run_times=learnt)
+    plan = decide(snapshot, rules, NOW_MS, PLUGINS)
+    job = snapshot.jobs[JobId(name)].job
+    found = Planner(PLUGINS)(snapshot, rules, NOW_MS, job, plan)
+    return _seconds(found.expected_ms), _seconds(found.latest_ms), found.promised
+
+
+def _seconds(time_ms: int | None) -> float | None:
+    return None if time_ms is None else (time_ms - NOW_MS) / 1000
+
+
+BUSY = Cluster().node("n", cpu=1).running("old", on=["n"], cpu=1, started=0, limit=HOUR)
+TWO = BUSY.job("first", cpu=1, limit=HOUR).job("second", cpu=1, limit=HOUR, submitted=1)
+
+
+@pytest.mark.parametrize("durations", list(Durations))
+@pytest.mark.parametrize("depth", [1, 100])
+def test_learnt_run_times_tell_the_expected_start_and_limits_the_latest(
+    durations: Durations, depth: int
+) -> None:
+    rules = policy(queues=(QueuePolicy(durations=durations, depth=depth),), preemption=False)
+    assert planned(TWO, "first", rules) == (600, HOUR, False)
+    assert planned(TWO, "second", rules) == (1200, 2 * HOUR, False)
+
+
+@pytest.mark.parametrize("backfill", [Backfill.NONE, Backfill.EASY])
+def test_a_queue_without_a_calendar_for_everybody_is_looked_at_as_if_it_had_one(backfill: Backfill) -> None:
+    rules = policy(queues=(QueuePolicy(backfill=backfill),), preemption=False)
+    assert planned(TWO, "second", rules) == (1200, 2 * HOUR, False)
+
+
+def test_a_promise_is_what_it_is() -> None:
+    rules = policy(queues=(QueuePolicy("live", interactive=True),), preemption=False)
+    cluster = BUSY.job("j", cpu=1, limit=HOUR, queue="live")
+    assert planned(cluster, "j", rules) == (HOUR, HOUR, True)
+
+
+def test_who_has_no_place_has_no_start() -> None:
+    cluster = Cluster().node("n", cpu=1).running("endless", on=["n"], cpu=1).job("j", cpu=1, limit=60)
+    rules = policy(queues=(QueuePolicy(),), preemption=False)
+    assert planned(cluster, "j", rules) == (None, None, False)
+
+
+def test_an_answer_of_one_cycle_is_not_that_of_the_next() -> None:
+    rules = policy(queues=(QueuePolicy(backfill=Backfill.NONE),), preemption=False)
+    planner, found = Planner(PLUGINS), []
+    for cluster in (TWO, BUSY.job("second", cpu=1, limit=HOUR)):
+        snapshot = dataclasses.replace(snapshot_of(cluster.records), run_times=learnt)
+        plan = decide(snapshot, rules, NOW_MS, PLUGINS)
+        found.append(planner(snapshot, rules, NOW_MS, snapshot.jobs[JobId("second")].job, plan))
+    assert found == [
+        PlannedStarts(NOW_MS + 1_200_000, NOW_MS + 2 * HOUR * 1000),
+        PlannedStarts(NOW_MS + 600_000, NOW_MS + HOUR * 1000),
+    ]
