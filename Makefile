@@ -52,13 +52,17 @@ coverage-check: setup-run
 	@$(BIN)/python scripts/coverage_map.py --check
 
 .PHONY: bench bench-engine
-bench: bench-engine bench-openb ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-openb bench-sim ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 
 .PHONY: bench-openb
 bench-openb: setup-run ## Pack GPUs on the openb trace beside FGD, 15 min (SEEDS="42 43" for fewer)
 	@SEEDS="$(SEEDS)" $(BIN)/python -m bench.openb
+
+.PHONY: bench-sim
+bench-sim: setup-run ## Replay public workloads: makespans, waits, promises, estimates (CASES="waits speed" for some)
+	@CASES="$(CASES)" $(BIN)/python -m bench.sim
 
 .PHONY: lock
 lock: setup ## Pin all dependencies anew (ARGS=--upgrade for the newest)

@@ -44,6 +44,7 @@ The files are in examples/mixed: change them and plan again.
   rota plan cluster.yaml jobs.yaml --policy policy.yaml -o wide
   rota why archive cluster.yaml jobs.yaml --policy policy.yaml
   rota plan cluster.yaml jobs.yaml -o json
-  rota sim run --workload workload.yaml --cluster cluster.yaml --report report
+  cd ../day
+  rota sim compare -w workload.yaml -c cluster.yaml -p fifo.yaml -p easy.yaml -p learnt.yaml --report /tmp/day
   rota --help
 END

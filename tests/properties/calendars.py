@@ -245,17 +245,24 @@ def templates(draw: st.DrawFn, calendar: Calendar, queues: Sequence[QueueName]) 
 
 @st.composite
 def arrivals(
-    draw: st.DrawFn, kinds: st.SearchStrategy[JobTemplate], with_periods: bool = True
+    draw: st.DrawFn,
+    kinds: st.SearchStrategy[JobTemplate],
+    *,
+    with_periods: bool = True,
+    with_partners: bool = True,
 ) -> tuple[Arrival, ...]:
     # Small numbers come last: they are rare, and found all the same when an example is made simpler.
     count = draw(st.sampled_from((8, 10, 12, 6, 5, 4, 3, 2, 1)))
     times = sorted(draw(st.lists(st.integers(0, LAST_ARRIVAL), min_size=count, max_size=count)))
-    found = []
+    found: list[Arrival] = []
     for number, at in enumerate(times):
         template, used = draw(kinds), draw(st.sampled_from(RUNS))
         job = Job(JobId(f"j{number:02}"), template, tick(at))
         if with_periods and draw(st.integers(0, 7)) == 7:
             job = replace(job, start_after_ms=tick(at + draw(st.integers(1, 5))))
+        if with_partners and found and draw(st.integers(0, 7)) == 7:
+            partner = draw(st.sampled_from(found)).job.id
+            job = replace(job, template=replace(template, connect_to=partner))
         limit_ms = template.time_limit_ms
         found.append(Arrival(job, 5 * TICK_MS if limit_ms is None else int(used * limit_ms)))
     return tuple(found)

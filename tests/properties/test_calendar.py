@@ -132,13 +132,36 @@ def test_who_comes_first_is_promised_the_earliest_start(story: Story) -> None:
             assert not start.promised or everybody[start.job] == start
 
 
+# -- partners
+
+
+@pytest.mark.covers("gang-4")
+@given(calendars.stories(paused=True))
+def test_who_names_a_partner_starts_and_is_planned_only_beside_it(story: Story) -> None:
+    for moment in told(story):
+        plan = moment.decided.plan
+        jobs = {record.job.id: record.job for record in moment.records.jobs}
+        there = {stay.job.id: stay for stay in stays(moment.records, plan, moment.now_ms, planned=True)}
+        promised = {record.job.id for record in moment.records.jobs if record.promise}
+        # What was promised is kept, even if the partner ended early meanwhile.
+        begins = {start.job: start.start_ms for start in plan.starts}
+        begins |= {binding.job: moment.now_ms for binding in plan.bindings}
+        for job, start_ms in begins.items():
+            partner = JobId(jobs[job].template.connect_to)
+            if partner and job not in promised:
+                assert partner in there
+                assert there[partner].start_ms <= start_ms < there[partner].end_ms
+
+
 # -- who waits isn't delayed by those behind
 
 
 @st.composite
 def fifo_stories(draw: st.DrawFn, *, most_nodes: int, early_ends: bool, preemption: bool = False) -> Story:
     nodes = draw(calendars.clusters(most=most_nodes))
-    arrivals = draw(calendars.arrivals(calendars.templates(Calendar(), (BATCH,)), with_periods=False))
+    arrivals = draw(
+        calendars.arrivals(calendars.templates(Calendar(), (BATCH,)), with_periods=False, with_partners=False)
+    )
     found = []
     for one in arrivals:
         # Of gangs that start in part it can't be said when they start.
@@ -254,7 +277,7 @@ def opened_in_the_end(story: Story) -> Story:
     """Everybody fits, no reservation is needed, and after a while all queues are open."""
     arrivals = []
     for one in story.arrivals:
-        job = replace(one.job, template=replace(one.job.template, reservation=""))
+        job = replace(one.job, template=replace(one.job.template, reservation="", connect_to=""))
         if fits_alone(story.records.nodes, job):
             arrivals.append(replace(one, job=job))
     last = story.announcements[-1].calendar if story.announcements else story.records.calendar

@@ -291,11 +291,13 @@ class Cycle:
             events = refused.verdict.unblocked_by
             placed = len(self._bindings) > refused.placed_before
             freed = len(self._evictor.evictions) > refused.evicted_before
+            partner = JobId(lane.key.template.connect_to)
+            lacks_partner = partner and not self._is_placed(partner)
             # Who minds others may lack their company behind a first reason that says something else.
-            minds = Unblock.TASK_PLACED in events or _minds_others(lane.key.template)
+            minds = not lacks_partner and (Unblock.TASK_PLACED in events or _minds_others(lane.key.template))
             partner_planned = (
                 self._ahead.given > refused.planned_before
-                and self._ahead.start_of(JobId(lane.key.template.connect_to)) is not None
+                and self._ahead.start_of(partner) is not None
                 and self._ahead.start_of(refused.jobs[0].id) is None
             )
             if (placed and minds) or (freed and Unblock.TASK_ENDED in events) or partner_planned:
@@ -324,7 +326,7 @@ class Cycle:
         work = self._compiler.work(lane, job)
         if not self._ahead.is_open:
             placed = self._place_in_run(run, work)
-        elif may_fit(work, self._board.free):
+        elif may_fit(work, self._board.free) or self._is_watched(run):
             placed = self._place_beside(self._ahead.kept_back(job.template, self._queue), run, work)
         else:
             placed = 0
@@ -350,7 +352,7 @@ class Cycle:
         """Places jobs of the run in what is left beside something that must be left alone."""
         if kept is None:
             return self._place_in_run(run, work)
-        if not may_fit(work, self._board.free - kept.free):
+        if not may_fit(work, self._board.free - kept.free) and not self._is_watched(run):
             return 0
         with self._board.without(kept):
             return self._place_in_run(run, work)
@@ -535,14 +537,19 @@ class Cycle:
         match reason.code if reason else None:
             case Code.QUEUE_PAUSED | Code.QUEUE_CLOSED | Code.QUOTA | Code.PREEMPTED:
                 return None
-            case Code.PARTNER:
-                partner = JobId(job.template.connect_to)
-                # Who can still be moved is nobody to make a promise by.
-                is_safe = self._ahead.is_promised(partner) or not self._queue.interactive
-                return self._ahead.start_of(partner) if is_safe else None
             case Code.STRICT_QUEUE:
-                return self._ahead.last_start_ms
-        return max(self._now_ms, job.start_after_ms)
+                earliest_ms = self._ahead.last_start_ms
+            case _:
+                earliest_ms = self._now_ms
+        partner = JobId(job.template.connect_to)
+        if partner and not self._is_placed(partner):
+            # Who can still be moved is nobody to make a promise by.
+            is_safe = self._ahead.is_promised(partner) or not self._queue.interactive
+            partner_ms = self._ahead.start_of(partner) if is_safe else None
+            if partner_ms is None:
+                return None
+            earliest_ms = max(earliest_ms, partner_ms)
+        return max(earliest_ms, job.start_after_ms)
 
     def _in_the_way(self, job: Job, work: Work) -> Reason | None:
         """What of the calendar keeps the job from starting, if nothing else does."""

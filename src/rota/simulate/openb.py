@@ -19,7 +19,7 @@ from rota.intake.traces.openb import Arrivals, OpenbNode, OpenbPod
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, TaskGroup
-from rota.model.node import Gpus, Node, NodeSpec
+from rota.model.node import Node
 from rota.model.plan import Plan
 from rota.model.policy import (
     PluginConfig,
@@ -33,15 +33,12 @@ from rota.model.policy import (
     Weights,
     default_weights,
 )
-from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, Resources
+from rota.model.resources import WHOLE_GPU_MILLI
 from rota.model.task import TaskSpec
 from rota.plugins import FILTERS, NAMED, SCORES
 from rota.plugins.packing.mix import format_mix, mix_of
 from rota.snapshot import snapshot_of
 
-_MIB = 2**20
-_MOST_PODS = 1001
-"""On one node."""
 _PLAIN = {strategy.value: strategy for strategy in Strategy if strategy is not Strategy.CUSTOM}
 POLICIES = (*NAMED, *_PLAIN)
 
@@ -58,18 +55,11 @@ def run(
     nodes: Sequence[OpenbNode], pods: Sequence[OpenbPod], arrivals: Arrivals, policy_name: str
 ) -> Outcome:
     """`policy_name`: one of POLICIES."""
-    specs = [_spec(pod) for pod in pods]
+    specs = [pod.spec for pod in pods]
     plan = _decided(_records(nodes, specs, arrivals), _policy(policy_name, specs))
     placed = {int(binding.job) for binding in plan.bindings}
     arrived = [pods[row] for row in arrivals.order]
     return Outcome(_allocated(nodes, arrived, placed), _placed(arrived, placed))
-
-
-def _spec(pod: OpenbPod) -> TaskSpec:
-    return TaskSpec(
-        requests=Resources(cpu_milli=pod.cpu_milli, memory_bytes=pod.memory_mib * _MIB),
-        gpu=GpuRequest(pod.gpus, pod.gpu_milli, pod.models) if pod.gpus else GpuRequest(),
-    )
 
 
 def _records(nodes: Sequence[OpenbNode], specs: Sequence[TaskSpec], arrivals: Arrivals) -> ClusterRecords:
@@ -77,7 +67,7 @@ def _records(nodes: Sequence[OpenbNode], specs: Sequence[TaskSpec], arrivals: Ar
     return ClusterRecords(
         # Of equally good nodes the engine takes the one with the lowest name.
         nodes=tuple(
-            Node(NodeName(f"{rank:06}"), _node_spec(node))
+            Node(NodeName(f"{rank:06}"), node.spec)
             for node, rank in zip(nodes, arrivals.node_rank, strict=True)
         ),
         jobs=tuple(
@@ -85,11 +75,6 @@ def _records(nodes: Sequence[OpenbNode], specs: Sequence[TaskSpec], arrivals: Ar
             for number, row in enumerate(arrivals.order)
         ),
     )
-
-
-def _node_spec(node: OpenbNode) -> NodeSpec:
-    capacity = Resources(node.cpu_milli, node.memory_mib * _MIB, slots=_MOST_PODS)
-    return NodeSpec(capacity, Gpus(node.gpus, node.model))
 
 
 def _policy(name: str, specs: Sequence[TaskSpec]) -> Policy:

@@ -1,4 +1,4 @@
-"""What the comments in examples/mixed promise, and the demo that shows it."""
+"""What the comments in examples/ promise, and the demo that shows it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 from tests.unit.cli.calling import MIXED, MIXED_FILES, rota, write
 
 ROOT = MIXED.parents[1]
+DAY = ROOT / "examples" / "day"
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,20 @@ def test_two_notebooks_share_a_device() -> None:
 
 def test_it_works_without_a_policy() -> None:
     assert rota("plan", *MIXED_FILES).code == 2
+
+
+@pytest.mark.slow
+@pytest.mark.covers("time-2", "time-3")
+def test_a_day_under_three_policies() -> None:
+    policies = [word for name in ("fifo", "easy", "learnt") for word in ("-p", str(DAY / f"{name}.yaml"))]
+    files = "-w", str(DAY / "workload.yaml"), "-c", str(DAY / "cluster.yaml")
+    fifo, easy, learnt = (
+        one["metrics"] for one in rota("sim", "compare", *files, *policies, "-o", "json").data
+    )
+    assert fifo["mean_wait_ms"] > easy["mean_wait_ms"] > learnt["mean_wait_ms"]
+    for metrics in (fifo, easy, learnt):
+        assert metrics["started"] == metrics["jobs"]
+        assert metrics["promises_kept"] == metrics["promises_given"] > 0
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ from rota.engine.work import Seat, Work
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate, Placement
-from rota.model.policy import Backfill, QueuePolicy
+from rota.model.policy import Backfill, Durations, QueuePolicy
 from rota.model.verdict import Reason
 from rota.snapshot import rows
 from rota.snapshot.demand import Demand
@@ -196,7 +196,8 @@ class Ahead:
         """Whether one more job of the queue may get a place, and one could be found at all."""
         if queue.interactive:
             return True
-        if not (self._knows_ends or self._agenda is not None):
+        learns_ends = queue.durations is Durations.LEARNT and len(self._snapshot.running) > 0
+        if not (self._knows_ends or learns_ends or self._agenda is not None):
             return False
         depth = {Backfill.NONE: 0, Backfill.EASY: 1, Backfill.CONSERVATIVE: queue.depth}
         return self._count[self._scheduler, queue.name] < depth[queue.backfill]
@@ -222,7 +223,10 @@ class Ahead:
         latest_ms = latest_start_ms(job)
         latest = [] if latest_ms is None else [latest_ms]
         if template.connect_to:
-            latest.append(self._partner_end_ms(JobId(template.connect_to)) - 1)
+            partner_end_ms = self._partner_end_ms(JobId(template.connect_to))
+            if partner_end_ms is None:
+                return None
+            latest.append(partner_end_ms - 1)
         return agenda.find(
             work,
             template,
@@ -232,11 +236,11 @@ class Ahead:
             is_fixed=queue.interactive,
         )
 
-    def _partner_end_ms(self, partner: JobId) -> int:
-        """Until when a job that is planned, runs, or starts in this cycle may be there."""
-        slot, record = self._open().slot_of(partner), self._snapshot.jobs[partner]
-        if slot is not None:
-            return slot[1]
+    def _partner_end_ms(self, partner: JobId) -> int | None:
+        """Until when a job that is planned, runs, or starts in this cycle may be there; None: it is gone."""
+        slot, record = self._open().slot_of(partner), self._snapshot.jobs.get(partner)
+        if slot is not None or record is None:
+            return slot and slot[1]
         started_ms = max((one.started_ms for one in record.placements), default=self._now_ms)
         return started_ms + limit_ms(record.job.template)
 

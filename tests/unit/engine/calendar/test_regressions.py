@@ -259,6 +259,13 @@ class TestPartners:
         cluster = cluster.job("client", cpu=1, limit=60, queue="live", template={"connect_to": "server"})
         assert cluster.plan(POLICY).starts() == {}
 
+    def test_nor_is_anybody_planned_whose_partner_is_gone_or_has_no_place(self) -> None:
+        cluster = self.BUSY.job("server", cpu=9, limit=60)
+        for partner in ("server", "gone"):
+            words = {"connect_to": partner}
+            plan = cluster.job("client", cpu=1, limit=60, after=30, template=words).plan(POLICY)
+            assert plan.starts() == {}
+
 
 @pytest.mark.covers("why-2", "time-2")
 def test_why_can_be_asked_of_a_job_whose_promise_could_not_be_kept() -> None:
