@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from msgspec.structs import replace
 
 from rota.engine.board import Board
@@ -10,6 +12,7 @@ from rota.engine.plugin import Plugins, TaskView
 from rota.engine.signature import Signature
 from rota.engine.topology import Footprint, Topology
 from rota.engine.work import Work
+from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from rota.model.task import TaskSpec
@@ -18,6 +21,8 @@ from rota.snapshot.waiting import Lane, LaneKey
 
 _KEPT = 1024
 """How many signatures are kept at a time: each holds a few numbers for every node."""
+NETWORK = "network"
+"""The label by which nodes say who reaches them: nodes in different networks don't reach each other."""
 _NO_POOL = "\0"
 """Matches no pool: the job, its queue and its tenant have none in common."""
 
@@ -45,6 +50,8 @@ class Compiler:
         self._signatures: dict[object, Signature] = {}
         self._works: dict[int, Work] = {}
         self._footprints: dict[int, Footprint] = {}
+        self.network_of: Callable[[JobId], str] = lambda _: ""
+        """Of a job that others connect to, the network that its nodes are in; empty: in none by name."""
 
     def know(self, template: JobTemplate) -> None:
         """Prepares for a job that neither runs nor waits."""
@@ -111,7 +118,8 @@ class Compiler:
         return signature
 
     def _effective(self, template: JobTemplate, spec: TaskSpec) -> TaskSpec:
-        """The spec with the pools of its queue and tenant, and its share of the job's budget."""
+        """The spec with the pools of its queue and tenant, its share of the job's budget, and within reach
+        of its partner."""
         pools = spec.pools
         for limit in (
             self._queue.pools,
@@ -126,6 +134,9 @@ class Compiler:
         if template.max_cost_micro is not None and template.time_limit_ms:
             hourly = template.max_cost_micro * 3_600_000 // (template.time_limit_ms * template.task_count)
             price = hourly if price is None else min(price, hourly)
+        network = self.network_of(JobId(template.connect_to)) if template.connect_to else ""
+        if network:
+            spec = replace(spec, node_selector=tuple(sorted({*spec.node_selector, (NETWORK, network)})))
         if pools == spec.pools and price == spec.max_price_micro_per_hour:
             return spec
         return replace(spec, pools=pools, max_price_micro_per_hour=price)

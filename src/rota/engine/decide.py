@@ -24,7 +24,7 @@ from rota.engine.calendar.ahead import Ahead
 from rota.engine.calendar.fitting import may_fit
 from rota.engine.calendar.gates import Gates
 from rota.engine.calendar.timeline import Held
-from rota.engine.compile import Compiler
+from rota.engine.compile import NETWORK, Compiler
 from rota.engine.evict import Evictor
 from rota.engine.idle import IdleCluster, without_jobs
 from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
@@ -41,6 +41,7 @@ from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting
 from rota.model.policy import Policy, Promotion, QueuePolicy, QueueStrategy, SchedulerPolicy
 from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
+from rota.snapshot.nodes import ABSENT
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane, replace_template
 
@@ -119,6 +120,7 @@ class Cycle:
         self._books = Books(snapshot, policy.fair_share, now_ms)
         self._has_quotas = self._books.quotas.any
         self._compiler = Compiler(snapshot, self._board, policy, now_ms, plugins, self._outside)
+        self._compiler.network_of = self._network_of
         self._evictor = Evictor(
             snapshot,
             self._board,
@@ -233,8 +235,12 @@ class Cycle:
                 order.served(run, 1)
             else:
                 order.drop(run)
-            if self._queue.strict:
+            if self._queue.strict and not self._never_starts(run.cursor.lane):
                 self._hold_behind(first, order)
+
+    def _never_starts(self, lane: Lane) -> bool:
+        """Nobody waits behind who will never start, or a queue would be stuck for ever."""
+        return self._refused[lane.number].verdict.kind is Kind.NEVER
 
     def _next(self, order: Order) -> Run | None:
         """Who is next, but for those that their queue has been closed to."""
@@ -376,6 +382,22 @@ class Cycle:
         placements = () if record is None else record.placements
         evicted = self._evictor.evicted
         return job_id in self._started or any((job_id, one.rank) not in evicted for one in placements)
+
+    def _network_of(self, job_id: JobId) -> str:
+        """Where a job that others connect to can be reached; empty: from everywhere."""
+        nodes: list[NodeName] = [one.node for one in self._bindings if one.job == job_id]
+        record = self.snapshot.jobs.get(job_id)
+        if record is not None:
+            nodes += [
+                one.node for one in record.placements if (job_id, one.rank) not in self._evictor.evicted
+            ]
+        known = self.snapshot.nodes
+        labels = known.label(NETWORK)
+        positions = [
+            known.position[node] for node in nodes or self._ahead.nodes_of(job_id) if node in known.position
+        ]
+        codes = {int(labels.codes[position]) for position in positions} - {ABSENT}
+        return labels.values[min(codes)] if codes else ""
 
     def _is_watched(self, run: Run) -> bool:
         watch = self._watch

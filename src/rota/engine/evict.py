@@ -133,9 +133,10 @@ class Evictor:
         """Running tasks that this job may evict: lower in class, preemptible, run long enough, and
         not of a job that had evicted it before."""
         victims, running = self.victims, self.victims.running
-        # What runs inside of a reservation leaves its room to those inside.
+        # What runs inside of a reservation would leave its room to those inside.
+        reserved = {one.name for one in self._snapshot.calendar.reservations}
         preemptible = np.array(
-            [template.preemptible and not template.reservation for template, _ in running.kinds], np.bool_
+            [one.preemptible and one.reservation not in reserved for one, _ in running.kinds], dtype=np.bool_
         )
         ran = self._now_ms - running.started_ms >= self._scheduler.preemption.min_run_ms
         eligible = victims.alive & (victims.priorities < priority) & ran & preemptible[running.spec]

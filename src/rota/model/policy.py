@@ -75,7 +75,7 @@ class Durations(Enum):
     with either: those are kept free for as long as the limits say."""
 
     LIMITS = "limits"
-    """Time limits: a planned start is only ever brought forward."""
+    """Time limits: nobody delays who is next. Those behind may move when those before them do."""
     LEARNT = "learnt"
     """How long similar jobs ran: closer to what will be, and sometimes too early."""
 
@@ -85,7 +85,7 @@ class QueuePolicy(Struct, frozen=True, omit_defaults=True):
     strategy: QueueStrategy = QueueStrategy.PRIORITY
     tenant_key: TenantKey = TenantKey.PROJECT_USER
     strict: bool = False
-    """Nobody overtakes: the first job that can't start makes the rest of the queue wait."""
+    """Nobody overtakes: the first job that can't start now makes the rest of the queue wait."""
     order: int = 0
     """Queues with a lower number are served first."""
     pools: tuple[str, ...] = ()

@@ -36,7 +36,7 @@ def likely_devices(device_free: Int32s, request: GpuRequest) -> tuple[int, ...]:
 def refresh_gpu_rows(free: Int64s, gpu_free: Int32s, at: int) -> None:
     """The three GPU rows of a node follow from its devices."""
     devices = gpu_free[at].tolist()
-    free[rows.GPU_MILLI, at] = sum(devices)
+    free[rows.GPU_MILLI, at] = sum(max(0, left) for left in devices)
     free[rows.GPU_IDLE, at] = sum(1 for left in devices if left >= WHOLE_GPU_MILLI)
     free[rows.GPU_BEST, at] = max(devices, default=0)
 
@@ -45,7 +45,7 @@ def gpu_rows(devices: Int32s) -> tuple[tuple[int, Int64s], ...]:
     """Of devices [..., device] the rows that follow from them, each with its number."""
     left = devices.astype(np.int64)
     return (
-        (rows.GPU_MILLI, left.sum(axis=-1)),
+        (rows.GPU_MILLI, np.maximum(left, 0).sum(axis=-1)),
         (rows.GPU_IDLE, (left >= WHOLE_GPU_MILLI).sum(axis=-1)),
         (rows.GPU_BEST, left.max(axis=-1, initial=0)),
     )

@@ -86,7 +86,7 @@ class TestStrictQueues:
             .node("n", cpu=2)
             .node("m", cpu=1)
             .running("low", on=["n"], cpu=2, priority="low")
-            .job("big", cpu=9, submitted=-9)
+            .job("big", cpu=2, priority="low", submitted=-9)
             .job("behind", cpu=1, priority="low")
             .job("urgent", cpu=2, priority="high", template={"queue": "other"})
         )
@@ -326,3 +326,10 @@ class TestPure:
 def test_a_binding_says_which_task_goes_where() -> None:
     plan = ONE.job("j", cpu=1, template={"queue": QueueName("q")}).plan()
     assert plan.plan.bindings == (Binding(JobId("j"), 0, NodeName("n")),)
+
+
+@pytest.mark.covers("time-6")
+def test_who_never_can_start_does_not_hold_up_a_strict_queue() -> None:
+    strict = policy(queues=(QueuePolicy(strict=True),))
+    plan = Cluster().node("n", cpu=2).job("huge", cpu=9, submitted=-9).job("behind", cpu=1).plan(strict)
+    assert plan.places("behind") == ["n"]

@@ -101,7 +101,9 @@ CASES: dict[Code, Callable[[], Case]] = {
     Code.QUOTA_BEYOND: lambda: case(ONE, quota(3), cpu=4),
     Code.PARTNER: lambda: case(ONE, template={"connect_to": "nobody"}),
     Code.STRICT_QUEUE: lambda: case(
-        ONE.job("first", cpu=9, submitted=-9), policy(queues=(QueuePolicy(strict=True),)), cpu=1
+        ONE.running("r", on=["n"], cpu=2).job("first", cpu=4, submitted=-9),
+        policy(queues=(QueuePolicy(strict=True),)),
+        cpu=1,
     ),
     Code.QUEUE_PAUSED: lambda: case(ONE.queue("default", "paused"), cpu=1),
     Code.QUEUE_CLOSED: lambda: case(ONE.queue("default", "closed", since=-1), cpu=1),

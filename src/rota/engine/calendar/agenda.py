@@ -277,7 +277,10 @@ class Agenda:
         whoever would have ended by then, since it may evict these."""
         end_ms = self._now_ms + limit_ms(template)
         nothing = np.zeros_like(self._board.free), np.zeros_like(self._board.gpu_free)
-        line = Timeline(*nothing, self._now_ms)
+        # What runs inside of reservations fills them, and isn't evicted for those outside.
+        inside = [task.held for task in self._running if task.template.reservation in self._reservations]
+        inside += [held for one in self._bound if one.template.reservation for held in one.held]
+        line = Timeline(*_shifted(*nothing, inside, 1), self._now_ms)
         for entry in self._entries:
             if entry.start_ms < end_ms and entry.end_ms > self._now_ms:
                 entry.enter(line)
@@ -289,7 +292,7 @@ class Agenda:
             if one.is_fixed and one.start_ms < end_ms:
                 line.take(one.held, one.start_ms, one.start_ms + limit_ms(one.template))
         room = line.room(self._now_ms, end_ms)
-        kept, kept_gpu = -room.free, -room.gpu_free
+        kept, kept_gpu = np.maximum(-room.free, 0), np.maximum(-room.gpu_free, 0)
         return Room(kept, kept_gpu) if kept.any() or kept_gpu.any() else None
 
     def would_delay(

@@ -18,7 +18,7 @@ from rota.engine.calendar.timeline import FOREVER_MS, Held
 from rota.engine.topology import Footprint
 from rota.engine.work import Seat, Work
 from rota.model.calendar import PlannedStart
-from rota.model.ids import JobId
+from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement
 from rota.model.policy import Backfill, Durations, QueuePolicy
 from rota.model.verdict import Reason
@@ -286,6 +286,11 @@ class Ahead:
 
     def is_promised(self, job_id: JobId) -> bool:
         return job_id in self._starts and self._starts[job_id].promised
+
+    def nodes_of(self, job_id: JobId) -> list[NodeName]:
+        """Where a waiting job will start, if it has a place."""
+        planned = self._starts.get(job_id)
+        return [] if planned is None else [placement.node for placement in planned.placements]
 
     def starts(self, gone: Collection[JobId]) -> tuple[PlannedStart, ...]:
         planned = (start for job_id, start in self._starts.items() if job_id not in gone)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import ceil, floor, log10
 
-from rota.simulate.report.words import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, clock_text, day_text, utc
+from rota.simulate.words import DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS, clock_text, day_text, utc
 
 _STEPS_MS = (
     *(seconds * SECOND_MS for seconds in (1, 2, 5, 10, 15, 30)),

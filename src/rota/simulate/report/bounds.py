@@ -11,8 +11,8 @@ from rota.simulate.report.chart import plot, rule, x_ticks
 from rota.simulate.report.figure import figure
 from rota.simulate.report.markup import Markup, element, joined, percent_of_width, short
 from rota.simulate.report.runs import Run, foretold, legend, said_of_each
-from rota.simulate.report.words import counted, percent_text
 from rota.simulate.result import JobResult
+from rota.simulate.words import counted, percent_text
 
 NOMINAL = 0.9
 _SIZES = ((1, "up to 1 CPU"), (4, "2–4 CPUs"), (16, "5–16 CPUs"), (64, "17–64 CPUs"), (256, "65–256 CPUs"))

@@ -13,7 +13,7 @@ from rota.simulate.report.distribution import cumulative
 from rota.simulate.report.figure import figure
 from rota.simulate.report.markup import Markup
 from rota.simulate.report.runs import Run, foretold, legend, said_of_each
-from rota.simulate.report.words import MINUTE_MS, counted, percent_text
+from rota.simulate.words import MINUTE_MS, counted, percent_text
 
 _WAITED_MS = MINUTE_MS
 """Shorter waits are easy to foresee: they would make every estimate look good."""

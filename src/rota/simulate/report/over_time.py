@@ -12,8 +12,8 @@ from rota.simulate.report.chart import Frame, Points, chart, steps
 from rota.simulate.report.figure import figure
 from rota.simulate.report.markup import Markup
 from rota.simulate.report.runs import Run, legend, said_of_each, span_ms
-from rota.simulate.report.words import duration_text, percent_text
 from rota.simulate.result import Sample, SimResult
+from rota.simulate.words import duration_text, percent_text
 
 _MOST_STEPS = 240
 """More can't be told apart where several lines cross."""

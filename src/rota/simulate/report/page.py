@@ -14,8 +14,8 @@ from rota.simulate.report.over_time import over_time_figures
 from rota.simulate.report.runs import Run, runs_of, span_ms
 from rota.simulate.report.table import comparison
 from rota.simulate.report.waits import waits_figures
-from rota.simulate.report.words import counted, duration_text, moment_text
 from rota.simulate.result import SimResult
+from rota.simulate.words import counted, duration_text, moment_text
 
 _STYLE = Path(__file__).with_name("style.css")
 _ALLOWED = "default-src 'none'; style-src 'unsafe-inline'"

@@ -2,75 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
+from rota.simulate.measures import Measure, present
 from rota.simulate.metrics import Metrics, metrics_of
 from rota.simulate.report.markup import Markup, element, joined
 from rota.simulate.report.runs import Run
-from rota.simulate.report.words import duration_text, percent_text
-
-
-def _count_text(count: float) -> str:
-    return f"{count:,.0f}"
-
-
-def _slowdown_text(slowdown: float) -> str:
-    return f"{slowdown:,.2f}"
-
-
-def _index_text(index: float) -> str:
-    return f"{index:.3f}"
-
-
-@dataclass(frozen=True)
-class _Row:
-    label: str
-    value: Callable[[Metrics], float | None]
-    """None: there is nothing to measure."""
-    text: Callable[[float], str]
-    best: Callable[[Sequence[float]], float] | None = None
-    """None: neither more nor less is better."""
-
-
-def _promises_kept(metrics: Metrics) -> float | None:
-    return None if metrics.promises_kept is None else metrics.promises_kept / metrics.promises_given
-
-
-_GROUPS: dict[str, tuple[_Row, ...]] = {
-    "Jobs": (
-        _Row("arrived", lambda one: one.jobs, _count_text),
-        _Row("started", lambda one: one.started, _count_text, max),
-        _Row("evicted for others", lambda one: one.preemptions, _count_text, min),
-    ),
-    "Use of the cluster": (
-        _Row("CPU time in use", lambda one: one.utilisation, percent_text, max),
-        _Row("GPU time in use", lambda one: one.gpu_allocation, percent_text, max),
-        _Row("first arrival to last end", lambda one: one.makespan_ms, duration_text, min),
-    ),
-    "Waits": (
-        _Row("mean", lambda one: one.mean_wait_ms, duration_text, min),
-        _Row("median", lambda one: one.median_wait_ms, duration_text, min),
-        _Row("95 % waited at most", lambda one: one.p95_wait_ms, duration_text, min),
-        _Row("longest", lambda one: one.max_wait_ms, duration_text, min),
-        _Row("mean bounded slowdown", lambda one: one.mean_bounded_slowdown, _slowdown_text, min),
-        _Row("fairness (Jain)", lambda one: one.fairness, _index_text, max),
-    ),
-    "What users were told": (
-        _Row("promised starts", lambda one: one.promises_given or None, _count_text),
-        _Row("of these kept", _promises_kept, percent_text, max),
-        _Row("estimates on arrival", lambda one: one.estimates or None, _count_text),
-        _Row("started by the 90 % bound", lambda one: one.bounds_held, percent_text),
-        _Row("within ±1 min of expected*", lambda one: one.within_1_min, percent_text, max),
-        _Row("within ±10 min of expected*", lambda one: one.within_10_min, percent_text, max),
-        _Row("median error*", lambda one: one.median_error_ms, duration_text, min),
-    ),
-}
 
 
 def comparison(runs: Sequence[Run]) -> Markup:
     measured = [metrics_of(run.result) for run in runs]
-    body = [part for name, rows in _GROUPS.items() for part in _group(name, rows, measured)]
+    body = [part for name, rows in present(measured).items() for part in _group(name, rows, measured)]
     names = (element("th", element("span", run.label), scope="col") for run in runs)
     head = element("thead", element("tr", element("td"), *names))
     table = element("table", head, element("tbody", *body))
@@ -90,26 +32,18 @@ def _notes(measured: Sequence[Metrics]) -> Iterator[str]:
     yield "Rows without anything to measure are left out."
 
 
-def _group(name: str, rows: Sequence[_Row], measured: Sequence[Metrics]) -> list[Markup]:
-    filled = [row for row in rows if any(row.value(one) is not None for one in measured)]
-    if not filled:
-        return []
+def _group(name: str, rows: Sequence[Measure], measured: Sequence[Metrics]) -> list[Markup]:
     heading = element("th", name, colspan=len(measured) + 1, scope="rowgroup")
-    return [element("tr", heading, class_="group"), *(_drawn(row, measured) for row in filled)]
+    return [element("tr", heading, class_="group"), *(_drawn(row, measured) for row in rows)]
 
 
-def _drawn(row: _Row, measured: Sequence[Metrics]) -> Markup:
-    values = [row.value(one) for one in measured]
-    found = [value for value in values if value is not None]
-    # What reads the same is equally good.
-    best = row.text(row.best(found)) if row.best and len(set(map(row.text, found))) > 1 else None
-    return element(
-        "tr", element("th", row.label, scope="row"), *(_cell(row, value, best) for value in values)
-    )
+def _drawn(row: Measure, measured: Sequence[Metrics]) -> Markup:
+    best = row.best_text(measured)
+    cells = (_cell(text, best) for text in row.texts(measured))
+    return element("tr", element("th", row.label, scope="row"), *cells)
 
 
-def _cell(row: _Row, value: float | None, best: str | None) -> Markup:
-    if value is None:
+def _cell(text: str | None, best: str | None) -> Markup:
+    if text is None:
         return element("td", "–", class_="nothing", aria_label="nothing to measure")
-    text = row.text(value)
     return element("td", text, class_="best" if text == best else None)

@@ -10,7 +10,7 @@ from rota.simulate.report.distribution import cumulative
 from rota.simulate.report.figure import figure
 from rota.simulate.report.markup import Markup
 from rota.simulate.report.runs import Run, legend, said_of_each, started
-from rota.simulate.report.words import MINUTE_MS, counted, percent_text
+from rota.simulate.words import MINUTE_MS, counted, percent_text
 
 
 def waits_figures(runs: Sequence[Run]) -> list[Markup]:

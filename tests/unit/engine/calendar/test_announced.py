@@ -210,3 +210,25 @@ class TestPartners:
         plan = cluster.plan(POLICY)
         assert plan.starts() == {"server": 60}
         assert plan.reasons("client") == {Code.PARTNER}
+
+    NETS = Cluster().node("b", cpu=4, labels={"network": "blue"}).node("r", cpu=4, labels={"network": "red"})
+
+    def test_it_goes_where_its_partner_can_be_reached(self) -> None:
+        cluster = self.NETS.running("server", on=["r"], cpu=3)
+        plan = cluster.job("client", cpu=1, template={"connect_to": "server"}).plan(POLICY)
+        assert plan.places("client") == ["r"]
+
+    def test_also_where_the_partner_only_will_be(self) -> None:
+        cluster = self.NETS.running("old", on=["r"], cpu=4, started=0, limit=60).running("x", on=["b"], cpu=3)
+        cluster = cluster.job("server", cpu=2, limit=600)
+        plan = cluster.job("client", cpu=1, limit=60, submitted=1, template={"connect_to": "server"}).plan(
+            POLICY
+        )
+        assert plan.start_places("client") == plan.start_places("server") == ["r"]
+
+    def test_without_room_within_reach_it_waits(self) -> None:
+        cluster = self.NETS.running("server", on=["r"], cpu=4)
+        assert (
+            cluster.job("client", cpu=1, template={"connect_to": "server"}).plan(POLICY).places("client")
+            == []
+        )

@@ -197,7 +197,6 @@ class TestPlansAndEvictions:
         assert plan.places("urgent") == ["n"]
 
 
-@pytest.mark.xfail(strict=True, reason="evictors take jobs inside of reservations for theirs to evict")
 @pytest.mark.covers("time-4", "prio-1")
 def test_nobody_inside_of_a_reservation_is_evicted_in_vain() -> None:
     cluster = Cluster().node("n", cpu=4).reservation("course", start=0, end=600, on="n", cpu=3)
@@ -210,7 +209,6 @@ def test_nobody_inside_of_a_reservation_is_evicted_in_vain() -> None:
     assert plan.places("j") == ["n"]
 
 
-@pytest.mark.xfail(strict=True, reason="an overbooked device counts against the others of its node")
 @pytest.mark.covers("time-4")
 def test_an_outsider_on_a_reserved_device_takes_nothing_from_the_other_devices() -> None:
     cluster = Cluster().node("n", cpu=8, gpus=4)

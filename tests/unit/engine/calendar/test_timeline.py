@@ -132,7 +132,7 @@ class Naive:
 def follow_devices(free: Int64s, gpu: Int32s) -> None:
     for node in range(NODES):
         devices = gpu[node].tolist()
-        free[rows.GPU_MILLI, node] = sum(devices)
+        free[rows.GPU_MILLI, node] = sum(max(0, left) for left in devices)
         free[rows.GPU_IDLE, node] = sum(left >= WHOLE_GPU_MILLI for left in devices)
         free[rows.GPU_BEST, node] = max(0, *devices)
 

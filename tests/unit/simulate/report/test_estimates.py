@@ -10,8 +10,8 @@ from rota.simulate.metrics import metrics_of
 from rota.simulate.report.bounds import bounds_figures
 from rota.simulate.report.errors import error_figures
 from rota.simulate.report.runs import runs_of
-from rota.simulate.report.words import percent_text
 from rota.simulate.result import JobResult, SimResult
+from rota.simulate.words import percent_text
 from tests.unit.simulate.report.results import estimate, job, ms, result
 
 

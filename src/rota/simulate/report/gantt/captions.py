@@ -9,8 +9,8 @@ from rota.simulate.report.gantt.promises import promise_kept, promised
 from rota.simulate.report.gantt.rows import Window, window_text
 from rota.simulate.report.gantt.tenants import Tenants, tenants_legend
 from rota.simulate.report.markup import Markup, element, joined
-from rota.simulate.report.words import counted
 from rota.simulate.result import SimResult
+from rota.simulate.words import counted
 
 _MOST_NAMED = 6
 

@@ -13,8 +13,8 @@ from rota.simulate.report.gantt.promises import promise_mark
 from rota.simulate.report.gantt.rows import Row, overlaps, placed_across
 from rota.simulate.report.gantt.tenants import Tenants
 from rota.simulate.report.markup import Markup, element, short
-from rota.simulate.report.words import counted, duration_text, moment_text
 from rota.simulate.result import SimResult
+from rota.simulate.words import counted, duration_text, moment_text
 
 _HEIGHT_PX = 560
 _LANE_PX = (4, 14)

@@ -11,7 +11,7 @@ from rota.model.cluster import Calendar
 from rota.model.ids import NodeName
 from rota.simulate.report.axes import Axis
 from rota.simulate.report.markup import Markup, element, percent_of_width, short
-from rota.simulate.report.words import moment_text
+from rota.simulate.words import moment_text
 
 _LETTER_PX = 6.4
 _MOST_LETTERS = 18

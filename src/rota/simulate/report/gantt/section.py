@@ -26,8 +26,8 @@ from rota.simulate.report.gantt.rows import Row, announced, labels_px, row_groun
 from rota.simulate.report.gantt.tenants import Tenants
 from rota.simulate.report.markup import Markup
 from rota.simulate.report.runs import Run
-from rota.simulate.report.words import duration_text, moment_text
 from rota.simulate.result import SimResult
+from rota.simulate.words import duration_text, moment_text
 
 _LABELS_IN_OVERVIEW = 12
 _MOST_TICKS = 11

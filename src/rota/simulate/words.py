@@ -19,6 +19,10 @@ def percent_text(share: float) -> str:
     return f"{100 * share:.1f}{_GAP}%"
 
 
+def count_text(count: float) -> str:
+    return f"{count:,.0f}"
+
+
 def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.simulate.report.words import counted, duration_text, moment_text, percent_text
+from rota.simulate.words import counted, duration_text, moment_text, percent_text
 
 SECOND_MS = 1000
 MINUTE_MS = 60_000
