@@ -1,3 +1,3 @@
 """Rota decides what runs where and when, and can say why."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

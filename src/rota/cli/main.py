@@ -58,6 +58,13 @@ MaxFileSize = Annotated[
     str, typer.Option(metavar="SIZE", help="Refuse files that are larger.", show_default=True)
 ]
 
+History = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Past jobs to learn from, for estimated starts: a trace, or what `rota sim run --learnt` wrote.",
+    ),
+]
 Record = Annotated[
     str | None,
     typer.Option(metavar="DIR", help="Record what is decided, and by what, for `rota replay`."),
@@ -72,6 +79,7 @@ def plan(
     now: Now = None,
     output: Output = Form.TABLE,
     max_file_size: MaxFileSize = "64Mi",
+    history: History = None,
     record: Record = None,
 ) -> None:
     """Show what would run where, what waits, and why.
@@ -81,7 +89,8 @@ def plan(
     from rota.cli.plan import command
     from rota.cli.question import Files
 
-    all_placed = command.plan(Files(cluster, jobs, policy, now, max_file_size), output, record)
+    files = Files(cluster, jobs, policy, now, max_file_size, history)
+    all_placed = command.plan(files, output, record)
     raise typer.Exit(EX_OK if all_placed else EX_WAITING)
 
 
@@ -94,12 +103,13 @@ def why(
     now: Now = None,
     output: Output = Form.TABLE,
     max_file_size: MaxFileSize = "64Mi",
+    history: History = None,
 ) -> None:
     """Explain one job: verdicts, scores, what would help."""
     from rota.cli.question import Files
     from rota.cli.why import command
 
-    command.why(job, Files(cluster, jobs, policy, now, max_file_size), output)
+    command.why(job, Files(cluster, jobs, policy, now, max_file_size, history), output)
 
 
 @app.command()
@@ -226,6 +236,13 @@ def sim_run(
         str | None, typer.Option(metavar="DIR", help="Record every cycle, for `rota replay`.")
     ] = None,
     report: Report = None,
+    learnt: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="With --estimates: write down what was learnt, for `rota plan … --history FILE`.",
+        ),
+    ] = None,
     output: Output = Form.TABLE,
 ) -> None:
     """Replay a workload under a policy, and measure what comes of it."""
@@ -235,7 +252,7 @@ def sim_run(
     wishes = Wishes(
         workload, format, which, whole, cluster, seed, load, interactive, limits, every, estimates
     )
-    command.run(wishes, policy, record, report, output)
+    command.run(wishes, policy, record, report, learnt, output)
 
 
 @sim.command()

@@ -13,6 +13,7 @@ from typing import TypeVar
 import typer
 
 from rota.cli.output import talk
+from rota.forecast.tell import TellerState
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
 from rota.loop.once import Moment, latest_time_ms
@@ -20,6 +21,7 @@ from rota.loop.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId, TaskName
 from rota.model.job import Job
+from rota.model.policy import Policy
 from rota.model.quantities import QuantityError, parse_bytes, parse_timestamp_ms
 
 R = TypeVar("R")
@@ -37,6 +39,7 @@ class Files:
     policy: str | None
     now: str | None
     max_size: str
+    history: str | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,14 +68,23 @@ def read_question(files: Files) -> Question:
     records = read_records(
         files.cluster, files.jobs, max_bytes=max_bytes, on_note=lambda note: talk(f"note: {note}")
     )
+    learnt = None if files.history is None else _read_history(files.history, policy, max_bytes)
     if now_ms is None:
         now_ms = latest_time_ms(records)
     if now_ms is None:
         now_ms = time.time_ns() // 1_000_000
-    moment = Moment(records, policy, now_ms, host)
+    moment = Moment(records, policy, now_ms, host, learnt=learnt)
     gc.freeze()
     gc.enable()
     return Question(records, moment, now_ms)
+
+
+def _read_history(file: str, policy: Policy, max_bytes: int) -> TellerState:
+    from rota.loop.learnt import read_history
+
+    return read_history(
+        file, policy.defaults, max_bytes=max_bytes, on_note=lambda note: talk(f"note: {note}")
+    )
 
 
 def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:

@@ -8,8 +8,6 @@ is often the plan that is at hand.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec.structs import replace
 
 from rota.engine.decide import decide, queue_named, scheduler_for
@@ -25,41 +23,39 @@ from rota.snapshot.state import Snapshot
 _DEEP = 1_000_000
 
 
-class _Ahead(NamedTuple):
-    """A plan to the end of the queue, for all who ask about the same cycle."""
-
-    plan: Plan
-    starts: dict[JobId, int]
-
-
 class Planner:
     def __init__(self, plugins: Plugins) -> None:
         self._plugins = plugins
-        self._ahead: dict[Durations, _Ahead] = {}
+        self._plan = Plan()
+        self._here: dict[JobId, PlannedStart] = {}
+        """The starts of that plan."""
+        self._ahead: dict[Durations, dict[JobId, int]] = {}
+        """Those of plans to the end of the queue, made once for all who ask about the same cycle."""
 
     def __call__(
         self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan
     ) -> PlannedStarts:
-        here = next((start for start in plan.starts if start.job == job.id), None)
+        if plan is not self._plan:
+            self._plan, self._here, self._ahead = plan, {start.job: start for start in plan.starts}, {}
+        here = self._here.get(job.id)
         if here is not None and here.promised:
             return PlannedStarts(here.start_ms, here.start_ms, promised=True)
         own = _durations(policy, job)
         found = {
             durations: here.start_ms
             if here is not None and durations is own
-            else self._start_ms(snapshot, policy, now_ms, job, plan, durations)
+            else self._starts_ahead(snapshot, policy, now_ms, durations).get(job.id)
             for durations in Durations
         }
         return PlannedStarts(found[Durations.LEARNT], found[Durations.LIMITS])
 
-    def _start_ms(
-        self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan, durations: Durations
-    ) -> int | None:
-        known = self._ahead.get(durations)
-        if known is None or known.plan is not plan:
+    def _starts_ahead(
+        self, snapshot: Snapshot, policy: Policy, now_ms: int, durations: Durations
+    ) -> dict[JobId, int]:
+        if durations not in self._ahead:
             ahead = decide(snapshot, to_the_end(policy, durations), now_ms, self._plugins)
-            known = self._ahead[durations] = _Ahead(plan, _starts(ahead, now_ms))
-        return known.starts.get(job.id)
+            self._ahead[durations] = _starts(ahead, now_ms)
+        return self._ahead[durations]
 
 
 def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -11,15 +12,20 @@ from rota.engine.calendar.extension import extend
 from rota.engine.decide import decide
 from rota.engine.explain import explain
 from rota.engine.plugin import Plugins
+from rota.forecast.planned import Planner
+from rota.forecast.run_times import RunTimeBook
+from rota.forecast.tell import Teller, TellerState
 from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
 from rota.loop.record import Recorder
 from rota.loop.time_limit import TimeLimit
 from rota.model.cluster import ClusterRecords
+from rota.model.estimate import Estimate
 from rota.model.explanation import Explanation
 from rota.model.extension import Extension
 from rota.model.ids import JobId
 from rota.model.plan import Plan
 from rota.model.policy import Policy
+from rota.model.verdict import Kind
 from rota.plugins import FILTERS, SCORES
 from rota.snapshot import snapshot_of
 
@@ -34,10 +40,16 @@ class Moment:
         now_ms: int,
         host: PluginHost,
         call_limit_s: float = CALL_LIMIT_S,
+        learnt: TellerState | None = None,
     ) -> None:
-        """`call_limit_s`: how long a plugin from outside may take for one call."""
+        """`call_limit_s`: how long a plugin from outside may take for one call. `learnt`: from past jobs;
+        None: nobody knows any."""
         self._records = _dated(records, now_ms)
+        self._learnt = learnt
         self.snapshot = snapshot_of(self._records, policy.defaults)
+        if learnt is not None:
+            book = RunTimeBook(learnt.run_times)
+            self.snapshot = dataclasses.replace(self.snapshot, run_times=book.quantiles)
         self._policy = policy
         self._now_ms = now_ms
         self._host = host
@@ -49,6 +61,24 @@ class Moment:
         if recorder is not None:
             recorder.decided(self._records, self.snapshot.run_times, self._policy, self._now_ms, plan)
         return plan
+
+    def estimates(self, plan: Plan, job_ids: Container[JobId] | None = None) -> dict[JobId, Estimate]:
+        """Of the jobs, or of these among them, that the plan lets wait without a promise: when they
+        start. Some are missing: those that never can, and those of which nothing is known; without
+        anything learnt, all."""
+        if self._learnt is None:
+            return {}
+        asked = [job_id for job_id in _unpromised(plan) if job_ids is None or job_id in job_ids]
+        found: dict[JobId, Estimate] = {}
+        with self._plugins() as plugins:
+            teller = Teller(Planner(plugins), self._learnt)
+            for record in (self.snapshot.jobs[job_id] for job_id in asked):
+                if record.placements:
+                    continue
+                told = teller.look(self.snapshot, self._policy, self._now_ms, record.job, plan)
+                if told is not None:
+                    found[record.job.id] = told
+        return found
 
     def explain(self, job_id: JobId) -> Explanation:
         with self._plugins() as plugins:
@@ -63,6 +93,15 @@ class Moment:
     def _plugins(self) -> Iterator[Plugins]:
         with TimeLimit(self._call_limit_s) as guard:
             yield Plugins(FILTERS, SCORES, self._host.makers(self._policy), guard)
+
+
+def _unpromised(plan: Plan) -> Iterator[JobId]:
+    """Jobs of which nothing starts now, and which may start later, at no moment that is fixed."""
+    fixed = {start.job for start in plan.starts if start.promised}
+    fixed.update(binding.job for binding in plan.bindings)
+    for entry in plan.waiting:
+        if entry.verdict.kind is not Kind.NEVER:
+            yield from (job_id for job_id in entry.jobs if job_id not in fixed)
 
 
 def latest_time_ms(records: ClusterRecords) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,16 @@ class Demand:
     @property
     def uses_gpu(self) -> bool:
         return self.gpu.count > 0
+
+    @cached_property
+    def taken_rows(self) -> Int64s:
+        """[row, 1] those that placing a task takes from."""
+        return np.flatnonzero(self.take)[:, None]
+
+    @cached_property
+    def taken(self) -> Int64s:
+        """[row, 1] what it takes from these."""
+        return self.take[self.taken_rows]
 
 
 def named_amounts(resources: Resources) -> dict[str, int]:

@@ -18,8 +18,9 @@ def plan(files: Files, form: Form, record: str | None = None) -> bool:
     moment = question.moment
     with prints_as_talk(), Recorder(Path(record)) if record else nullcontext() as recorder:
         decided = moment.plan(recorder)
+        estimates = moment.estimates(decided) if files.history is not None else None
     report(decided.faults)
-    view = PlanView(decided, moment.snapshot)
+    view = PlanView(decided, moment.snapshot, estimates)
     if form.is_table:
         from rota.cli.plan.tables import plan_tables
 

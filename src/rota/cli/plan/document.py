@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from collections.abc import Iterator
 
+from msgspec import UNSET, Struct, UnsetType, field
+
+from rota.cli.estimates import start_estimate
 from rota.cli.plan.view import PlanView
 from rota.cli.reasons import ReasonEntry, reason_entries
 from rota.cli.times import utc_text
@@ -37,11 +40,20 @@ class StartEntry(Struct, frozen=True):
     promised: bool
 
 
+class EstimateEntry(Struct, frozen=True):
+    job: str
+    expected: str
+    bound: str
+    latest: str | None
+
+
 class PlanDocument(Struct, frozen=True):
     bindings: list[BindingEntry]
     evictions: list[EvictionEntry]
     waiting: list[WaitingEntry]
     starts: list[StartEntry]
+    estimates: list[EstimateEntry] | UnsetType = UNSET
+    """Only where there is a history to learn from."""
 
 
 def plan_document(view: PlanView) -> PlanDocument:
@@ -79,4 +91,12 @@ def plan_document(view: PlanView) -> PlanDocument:
         sorted(evictions, key=lambda one: one.job),
         sorted(waiting, key=lambda one: one.job),
         sorted(starts, key=lambda one: one.job),
+        UNSET if view.estimates is None else sorted(_estimates(view), key=lambda one: one.job),
     )
+
+
+def _estimates(view: PlanView) -> Iterator[EstimateEntry]:
+    for job_id, told in (view.estimates or {}).items():
+        start = start_estimate(told)
+        for name in view.waiting_names(job_id):
+            yield EstimateEntry(name, start.expected, start.bound, start.latest)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rota.model.calendar import PlannedStart
+from rota.model.estimate import Estimate
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job
 from rota.model.node import NodeSpec
@@ -11,8 +14,12 @@ from rota.snapshot import Snapshot
 
 
 class PlanView:
-    def __init__(self, plan: Plan, snapshot: Snapshot) -> None:
+    def __init__(
+        self, plan: Plan, snapshot: Snapshot, estimates: Mapping[JobId, Estimate] | None = None
+    ) -> None:
+        """`estimates`: None unless there is a history to learn from."""
         self.plan = plan
+        self.estimates = estimates
         self._snapshot = snapshot
         self.bindings: dict[JobId, list[Binding]] = {}
         self.evictions: dict[JobId, list[Eviction]] = {}

@@ -1,4 +1,4 @@
-"""What waits, why, and when it is planned to start, as a table for people."""
+"""What waits, why, and when it is planned or estimated to start, as a table for people."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
+from rota.cli.estimates import away_text, bound_text, expected_text, latest_text
 from rota.cli.folding import fold_counted, fold_names
 from rota.cli.plan.view import PlanView
 from rota.cli.tables import GOOD, KIND_STYLES, QUIET, new_table
 from rota.cli.times import Clock
 from rota.cli.wording import count_text, kind_text, reason_text
 from rota.model.calendar import PlannedStart
+from rota.model.estimate import Estimate
 from rota.model.plan import Waiting
 from rota.model.verdict import Refusal
 
@@ -21,12 +23,12 @@ _MAIN_REASONS = 3
 
 def waiting_table(view: PlanView, clock: Clock, *, wide: bool) -> Table:
     planned = ("starts", "on") if wide else ("starts",)
-    columns = planned if view.starts else ()
+    columns = planned if view.starts or view.estimates else ()
     table = new_table("job", "verdict", *columns, "nodes", "why", right=("nodes",))
     for entry in view.plan.waiting:
         verdict = entry.verdict
         name, kind = fold_names(entry.jobs), kind_text(verdict.kind)
-        starts = (_starts(entry, view, clock), _nodes(entry, view))[: len(columns)]
+        starts = (_starts(entry, view, clock, wide), _nodes(entry, view))[: len(columns)]
         shown = verdict.refusals if wide else verdict.refusals[:_MAIN_REASONS]
         for at, refusal in enumerate(shown):
             first = at == 0
@@ -49,11 +51,24 @@ def _refused_count(refusal: Refusal) -> str:
     return str(refusal.nodes) if refusal.nodes else ""
 
 
-def _starts(entry: Waiting, view: PlanView, clock: Clock) -> Text:
+def _starts(entry: Waiting, view: PlanView, clock: Clock, wide: bool) -> Text:
+    """What is promised or, with a history, estimated; else what is planned."""
+    estimates = view.estimates
+    planned = [one for one in _planned(entry, view) if one.promised or estimates is None]
+    told = [estimates[job_id] for job_id in entry.jobs if job_id in estimates] if estimates else []
+    parts = []
+    if planned:
+        parts.append(_planned_text(planned, len(entry.jobs), clock))
+    if told:
+        parts.append(_estimated_text(told, clock, wide))
+    left = len(entry.jobs) - len(planned) - len(told)
+    if parts and left:
+        parts.append(Text(f"{left:,} not planned", style=QUIET))
+    return Text("\n").join(parts)
+
+
+def _planned_text(planned: Sequence[PlannedStart], job_count: int, clock: Clock) -> Text:
     """Of one job, its start; of several that wait for the same reasons, the first and the last."""
-    planned = _planned(entry, view)
-    if not planned:
-        return Text("")
     first, last = planned[0], planned[-1]
     text = Text(clock.text(first.start_ms))
     if last.start_ms > first.start_ms:
@@ -61,10 +76,17 @@ def _starts(entry: Waiting, view: PlanView, clock: Clock) -> Text:
     text.append(f"\n{clock.distance_text(first.start_ms)}", style=QUIET)
     promised = sum(one.promised for one in planned)
     if promised:
-        some = "" if promised == len(entry.jobs) else f"{promised:,} "
+        some = "" if promised == job_count else f"{promised:,} "
         text.append(", ", style=QUIET).append(f"{some}promised", style=GOOD)
-    if len(planned) < len(entry.jobs):
-        text.append(f"\n{len(entry.jobs) - len(planned):,} not planned", style=QUIET)
+    return text
+
+
+def _estimated_text(told: Sequence[Estimate], clock: Clock, wide: bool) -> Text:
+    text = Text(f"{expected_text(told, clock)}, {bound_text(told, clock)}")
+    text.append(f"\n{away_text(told, clock)}", style=QUIET)
+    latest = latest_text(told, clock)
+    if wide and latest:
+        text.append(f"\n{latest}", style=QUIET)
     return text
 
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+import typer
+
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, talk, write_document
 from rota.cli.sim.document import replay_document
@@ -14,7 +16,8 @@ from rota.cli.sim.progress import progress_bar
 from rota.cli.wording import count_text, reason_text
 from rota.engine.plugin import Plugins
 from rota.forecast.planned import Planner
-from rota.forecast.tell import Teller
+from rota.forecast.tell import Teller, TellerState
+from rota.loop.learnt import ensure_writable, write_learnt
 from rota.loop.plugin_host import CALL_LIMIT_S
 from rota.loop.record import Recorder
 from rota.loop.time_limit import TimeLimit
@@ -25,11 +28,25 @@ from rota.simulate.run import simulate
 
 
 def run(
-    wishes: Wishes, policy: str | None, record: str | None, report_folder: str | None, form: Form
+    wishes: Wishes,
+    policy: str | None,
+    record: str | None,
+    report_folder: str | None,
+    learnt: str | None,
+    form: Form,
 ) -> None:
+    """`learnt`: the file to write down what was learnt in."""
+    if learnt is not None:
+        if not wishes.estimates:
+            problem = "nothing is learnt of starts that nobody is told; give --estimates as well"
+            raise typer.BadParameter(problem, param_hint="--learnt")
+        ensure_writable(learnt)
     experiment = read_experiment(wishes, () if policy is None else (policy,))
     [(name, one)] = experiment.policies
-    result = _replayed(experiment, name, one, record)
+    state = TellerState()
+    result = _replayed(experiment, name, one, record, state)
+    if learnt is not None:
+        write_learnt(learnt, state)
     _warn(result, several=False)
     if form.is_table:
         _show([result])
@@ -40,7 +57,9 @@ def run(
 
 def compare(wishes: Wishes, policies: Sequence[str], report_folder: str | None, form: Form) -> None:
     experiment = read_experiment(wishes, policies)
-    results = [_replayed(experiment, name, policy, None) for name, policy in experiment.policies]
+    results = [
+        _replayed(experiment, name, policy, None, TellerState()) for name, policy in experiment.policies
+    ]
     for result in results:
         _warn(result, several=True)
     if form.is_table:
@@ -50,7 +69,10 @@ def compare(wishes: Wishes, policies: Sequence[str], report_folder: str | None, 
     _write_report(results, report_folder)
 
 
-def _replayed(experiment: Experiment, name: str, policy: Policy, record: str | None) -> SimResult:
+def _replayed(
+    experiment: Experiment, name: str, policy: Policy, record: str | None, state: TellerState
+) -> SimResult:
+    """`state`: takes up what is learnt."""
     with ExitStack() as stack:
         recorder = None if record is None else stack.enter_context(Recorder(Path(record)))
         progress = stack.enter_context(progress_bar(name, len(experiment.workload.jobs)))
@@ -66,7 +88,7 @@ def _replayed(experiment: Experiment, name: str, policy: Policy, record: str | N
             seed=experiment.seed,
             every_ms=experiment.every_ms,
             progress=progress,
-            teller=Teller(Planner(plugins) if experiment.tells else None),
+            teller=Teller(Planner(plugins) if experiment.tells else None, state),
             recorder=recorder,
         )
 

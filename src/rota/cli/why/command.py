@@ -15,8 +15,9 @@ def why(name: str, files: Files, form: Form) -> None:
     with prints_as_talk():
         explanation = moment.explain(subject.job)
         plan = moment.plan()
+        estimates = moment.estimates(plan, {subject.job}) if files.history is not None else None
     report(explanation.faults)
-    view = WhyView(subject, explanation, PlanView(plan, moment.snapshot))
+    view = WhyView(subject, explanation, PlanView(plan, moment.snapshot, estimates))
     if form.is_table:
         from rota.cli.why.tables import why_tables
 

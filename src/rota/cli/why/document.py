@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
+from rota.cli.estimates import StartEstimate, start_estimate
 from rota.cli.reasons import ReasonEntry, reason_entries
 from rota.cli.times import utc_text
 from rota.cli.why.view import WhyView
@@ -47,6 +48,8 @@ class WhyDocument(Struct, frozen=True):
     weights: dict[str, int]
     scores: list[ScoreEntry]
     remedies: list[RemedyEntry]
+    estimate: StartEstimate | UnsetType | None = UNSET
+    """Only where there is a history to learn from; null: nothing is known, or needs to be."""
 
 
 def why_document(view: WhyView, now_ms: int) -> WhyDocument:
@@ -82,7 +85,14 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
             )
             for one in explanation.remedies
         ],
+        estimate=_estimate(view),
     )
+
+
+def _estimate(view: WhyView) -> StartEstimate | UnsetType | None:
+    if not view.has_history:
+        return UNSET
+    return None if view.estimate is None else start_estimate(view.estimate)
 
 
 def _start_text(start_ms: int | None, now_ms: int) -> str | None:

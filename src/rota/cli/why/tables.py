@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
+from rota.cli.estimates import away_text, bound_text, expected_text, latest_text
 from rota.cli.folding import fold_counted, fold_names
 from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
 from rota.cli.times import Clock
@@ -36,6 +37,7 @@ _EXAMPLES = 3
 def why_tables(view: WhyView, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
     explanation = view.explanation
     yield _headline(view, clock)
+    yield from _estimate(view, clock)
     yield _request(view)
     yield from _reasons(explanation, clock)
     if explanation.scores:
@@ -75,6 +77,18 @@ def _start_text(explanation: Explanation, clock: Clock) -> str:
     how = "promised" if explanation.promised else "planned"
     at_ms = explanation.start_ms
     return f", {how} to start at {clock.text(at_ms)}, {clock.distance_text(at_ms)}"
+
+
+def _estimate(view: WhyView, clock: Clock) -> Iterator[RenderableType]:
+    if view.estimate is None:
+        return
+    told = [view.estimate]
+    parts = [
+        f"expected {expected_text(told, clock)}, {away_text(told, clock)}",
+        f"in nine of ten cases {bound_text(told, clock)}",
+        latest_text(told, clock),
+    ]
+    yield Text("; ".join(filter(None, parts)))
 
 
 def _request(view: WhyView) -> Text:

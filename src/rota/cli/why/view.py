@@ -15,6 +15,9 @@ class WhyView:
         self.nodes = explanation.nodes
         self.job = plan.job(subject.job)
         self.is_task = subject.rank is not None
+        self.has_history = plan.estimates is not None
+        self.estimate = (plan.estimates or {}).get(subject.job)
+        """When it is likely to start; None: it doesn't wait, has a promise, or nobody knows."""
         self.evictions = plan.evictions_for(subject.job)
         self.evicted_from = tuple(eviction.node for eviction in plan.evictions.get(subject.job, ()))
         if subject.rank is not None:

@@ -12,7 +12,7 @@ behind them have to respect. Lines are made when first asked for, and anew after
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,10 @@ from rota.engine.calendar.entries import (
     promised_seats,
 )
 from rota.engine.calendar.fitting import any_seats, least_need, may_fit, minds_where
+from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline, room_in, starts
 from rota.engine.place import place
-from rota.engine.topology import Footprint
+from rota.engine.topology import NO_FOOTPRINT, Footprint
 from rota.engine.work import Seat, Work
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
@@ -63,14 +64,6 @@ class _Planned:
     is_fixed: bool
 
 
-@dataclass(frozen=True, eq=False)
-class RunningTask:
-    template: JobTemplate
-    held: Held
-    started_ms: int
-    footprint: Footprint
-
-
 class Agenda:
     def __init__(self, snapshot: Snapshot, board: Board, now_ms: int) -> None:
         self._snapshot = snapshot
@@ -78,7 +71,7 @@ class Agenda:
         self._now_ms = now_ms
         self._entries = fixed_entries(snapshot)
         self._reservations = {one.name: one for one in snapshot.calendar.reservations}
-        self._running: list[RunningTask] = []
+        self._running = running_without((), snapshot, lambda _: NO_FOOTPRINT)
         self._promised: dict[JobId, JobRecord] = {}
         self._bound: list[_Planned] = []
         self._planned: dict[JobId, _Planned] = {}
@@ -88,12 +81,10 @@ class Agenda:
 
     # -- what is in it
 
-    def set_running(self, tasks: Iterable[RunningTask]) -> None:
+    def set_running(self, running: Running) -> None:
         """What runs, without what this cycle has evicted; lines are made anew."""
-        self._running = list(tasks)
-        self._has_accounts = bool(self._reservations) or any(
-            task.template.reservation for task in self._running
-        )
+        self._running = running
+        self._has_accounts = bool(self._reservations) or bool(len(self._inside_reservations().kind))
         self._fixed.clear()
         self._lines.clear()
 
@@ -197,8 +188,10 @@ class Agenda:
 
     def _fixed_lines(self, account: str) -> list[Timeline]:
         """All that bind a job of this account."""
-        accounts = (account, GROUND) if self._has_accounts else (account,)
-        return [self._fixed_line(one) for one in accounts]
+        return [self._fixed_line(account), *self._ground_lines()]
+
+    def _ground_lines(self) -> list[Timeline]:
+        return [self._fixed_line(GROUND)] if self._has_accounts else []
 
     def room_beside_fixed(self, account: str, start_ms: int, end_ms: int) -> Room:
         """What all that is fixed leaves to an account all that time; below 0 where that is too much."""
@@ -217,21 +210,19 @@ class Agenda:
     def _begun_line(self, account: str, durations: Durations) -> Timeline:
         """The board as it is now, the ends of what runs on it, and what is fixed."""
         lengths = Lengths(durations, self._snapshot.run_times)
-        running = [task for task in self._running if account in (GROUND, task.template.reservation)]
+        running = self._running.of_kinds(
+            [account in (GROUND, template.reservation) for template in self._running.templates]
+        )
         bound = [one for one in self._bound if account in (GROUND, one.template.reservation)]
         free, gpu = self._board.free, self._board.gpu_free
         if account == EVERYBODY:
             free, gpu = self._without_reserved(free, gpu)
         elif account != GROUND:
             free, gpu = account_room(self._snapshot.nodes, self._reservations[account])
-            inside = [task.held for task in running] + [held for one in bound for held in one.held]
+            inside = running.held() + [held for one in bound for held in one.held]
             free, gpu = _shifted(free, gpu, inside, -1)
         line = Timeline(free, gpu, self._now_ms)
-        ends = [(lengths.end_ms(task.template, task.started_ms, self._now_ms), task.held) for task in running]
-        for one in bound:
-            end_ms = lengths.end_ms(one.template, one.start_ms, self._now_ms)
-            ends += [(end_ms, held) for held in one.held]
-        line.end_running(ends)
+        line.end_running(running.ends(lengths, self._now_ms).and_of(self._bound_ends(bound, lengths)))
         for entry in self._entries:
             if entry.account in (None, account):
                 entry.enter(line)
@@ -245,9 +236,19 @@ class Agenda:
 
     def _without_reserved(self, free: Int64s, gpu: Int32s) -> tuple[Int64s, Int32s]:
         """Jobs inside reservations take from these, which are entries: not from everybody's account."""
-        inside = [task.held for task in self._running if task.template.reservation]
+        inside = self._inside_reservations().held()
         inside += [held for one in self._bound if one.template.reservation for held in one.held]
         return _shifted(free, gpu, inside, 1) if inside else (free, gpu)
+
+    def _inside_reservations(self) -> Running:
+        return self._running.of_kinds([bool(template.reservation) for template in self._running.templates])
+
+    def _bound_ends(self, bound: Iterable[_Planned], lengths: Lengths) -> list[tuple[int, Held]]:
+        return [
+            (lengths.end_ms(one.template, one.start_ms, self._now_ms), held)
+            for one in bound
+            for held in one.held
+        ]
 
     # -- starting now
 
@@ -278,7 +279,9 @@ class Agenda:
         end_ms = self._now_ms + limit_ms(template)
         nothing = np.zeros_like(self._board.free), np.zeros_like(self._board.gpu_free)
         # What runs inside of reservations fills them, and isn't evicted for those outside.
-        inside = [task.held for task in self._running if task.template.reservation in self._reservations]
+        inside = self._running.of_kinds(
+            [template.reservation in self._reservations for template in self._running.templates]
+        ).held()
         inside += [held for one in self._bound if one.template.reservation for held in one.held]
         line = Timeline(*_shifted(*nothing, inside, 1), self._now_ms)
         for entry in self._entries:
@@ -299,7 +302,7 @@ class Agenda:
         self,
         template: JobTemplate,
         held: Sequence[Held],
-        running: Iterable[RunningTask],
+        running: Running,
         durations: Durations,
     ) -> bool:
         """Whether a job that is on the board already, while only these still run, runs into a start that
@@ -317,13 +320,16 @@ class Agenda:
 
         at, lengths = list(column), Lengths(durations, self._snapshot.run_times)
         line = Timeline(self._board.free[:, at], self._board.gpu_free[at], self._now_ms)
-        ends = [(end_ms, one) for one in here(held)]
-        for task in running:
-            task_end_ms = lengths.end_ms(task.template, task.started_ms, self._now_ms)
-            ends += [(task_end_ms, one) for one in here([task.held])]
-        for bound in self._bound:
-            bound_end_ms = lengths.end_ms(bound.template, bound.start_ms, self._now_ms)
-            ends += [(bound_end_ms, one) for one in here(bound.held)]
+        there = running.only(np.isin(running.position, at)).ends(lengths, self._now_ms)
+        ends = replace(there, position=np.searchsorted(at, there.position))
+        ends = ends.and_of([(end_ms, one) for one in here(held)])
+        ends = ends.and_of(
+            [
+                (bound_end_ms, one)
+                for bound_end_ms, bound in self._bound_ends(self._bound, lengths)
+                for one in here([bound])
+            ]
+        )
         line.end_running(ends)
         for one in coming:
             length_ms = self._length_ms(durations, one.template)
@@ -371,7 +377,7 @@ class Agenda:
         if is_fixed or account:
             lines, length_ms = self._fixed_lines(account), limit
         else:
-            lines = [self._planned_line(durations), *self._fixed_lines(EVERYBODY)[1:]]
+            lines = [self._planned_line(durations), *self._ground_lines()]
             # Whatever is expected, it may run until its limit, and must not run into what is fixed.
             length_ms = limit if self._entries or self._promised else self._length_ms(durations, template)
         if account:
@@ -399,26 +405,29 @@ class Agenda:
         board = self._board
         gone = self._counted_ends(work, at_ms, durations)
         kept = Room(board.free - room.free, board.gpu_free - room.gpu_free)
-        for task in gone:
-            task.footprint.add(task.held.position, -1)
+        for footprint, position in gone:
+            footprint.add(position, -1)
         checkpoint = board.checkpoint()
         with board.without(kept):
             seats = place(work, board)
             board.rollback(checkpoint)
-        for task in gone:
-            task.footprint.add(task.held.position, 1)
+        for footprint, position in gone:
+            footprint.add(position, 1)
         return seats
 
-    def _counted_ends(self, work: Work, at_ms: int, durations: Durations) -> list[RunningTask]:
-        """Running tasks that others mind and that will be gone by then."""
+    def _counted_ends(self, work: Work, at_ms: int, durations: Durations) -> list[tuple[Footprint, int]]:
+        """Of running tasks that others mind and that will be gone by then, who minds, and the node."""
         if not any(signature.domain_rules.any for signature in work.signatures):
             return []
-        lengths = Lengths(durations, self._snapshot.run_times)
+        running = self._running
+        minded = running.of_kinds(
+            [bool(running.footprint(kind).counters) for kind in range(len(running.templates))]
+        )
+        ends = minded.ends(Lengths(durations, self._snapshot.run_times), self._now_ms)
+        gone = ends.at_ms <= at_ms
         return [
-            task
-            for task in self._running
-            if task.footprint.counters
-            and lengths.end_ms(task.template, task.started_ms, self._now_ms) <= at_ms
+            (running.footprint(kind), position)
+            for kind, position in zip(ends.kind[gone].tolist(), ends.position[gone].tolist(), strict=True)
         ]
 
 

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 
 from rota.engine.board import Board, Devices, Room
-from rota.engine.calendar.agenda import Agenda, RunningTask, Slot
+from rota.engine.calendar.agenda import Agenda, Slot
 from rota.engine.calendar.durations import Lengths, limit_ms
 from rota.engine.calendar.gates import latest_start_ms
+from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.timeline import FOREVER_MS, Held
 from rota.engine.topology import Footprint
 from rota.engine.work import Seat, Work
@@ -71,16 +72,8 @@ class Ahead:
                 self._agenda.start(template, held)
         return self._agenda
 
-    def _running(self, gone: Collection[tuple[JobId, int]] = ()) -> Iterable[RunningTask]:
-        running, snapshot = self._snapshot.running, self._snapshot
-        demands = [snapshot.demand(template.groups[group].spec) for template, group in running.kinds]
-        for task, node, kind in zip(running.tasks, running.node.tolist(), running.spec.tolist(), strict=True):
-            placement = task.placement
-            name = task.job.id, placement.rank
-            if name not in self._evicted and name not in gone:
-                held = Held(node, demands[kind], placement.gpu_devices)
-                template = running.kinds[kind][0]
-                yield RunningTask(template, held, placement.started_ms, self._footprint(kind))
+    def _running(self, gone: Collection[tuple[JobId, int]] = ()) -> Running:
+        return running_without({*self._evicted, *gone}, self._snapshot, self._footprint)
 
     def enter(self, scheduler: str) -> None:
         """Places are given to jobs of this scheduler from here on."""

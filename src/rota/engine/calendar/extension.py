@@ -15,9 +15,10 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.calendar.agenda import Agenda, RunningTask
+from rota.engine.calendar.agenda import Agenda
 from rota.engine.calendar.durations import limit_ms as limit_of
 from rota.engine.calendar.entries import EVERYBODY, fixed_entries
+from rota.engine.calendar.running import running_without
 from rota.engine.calendar.timeline import Held
 from rota.engine.decide import decide
 from rota.engine.plugin import Plugins
@@ -124,7 +125,9 @@ class _Obstructions:
         self._posts = _posts(snapshot, record)
         endless = _with_limit(snapshot, record, None)
         self._agenda = Agenda(endless, Board(endless), now_ms)
-        self._agenda.set_running(_running(endless, plan))
+        evicted = {(one.job, one.rank) for one in plan.evictions}
+        # Nobody asks who minds it.
+        self._agenda.set_running(running_without(evicted, endless, lambda _: NO_FOOTPRINT))
         for planned in plan.starts:
             if planned.promised:
                 promise = Promise(planned.start_ms, planned.placements)
@@ -203,17 +206,6 @@ def _held(snapshot: Snapshot, record: JobRecord) -> Iterator[tuple[int, Held, in
             position = nodes.position[placement.node]
             demand = snapshot.demand(job.template.groups[job.group_of(placement.rank)].spec)
             yield position, Held(position, demand, placement.gpu_devices), placement.started_ms
-
-
-def _running(snapshot: Snapshot, plan: Plan) -> Iterator[RunningTask]:
-    """What runs on once the plan is carried out; nobody asks who minds it."""
-    evicted = {(one.job, one.rank) for one in plan.evictions}
-    for task in snapshot.running.tasks:
-        job, placement = task.job, task.placement
-        if (job.id, placement.rank) not in evicted:
-            demand = snapshot.demand(job.template.groups[job.group_of(placement.rank)].spec)
-            held = Held(snapshot.nodes.position[placement.node], demand, placement.gpu_devices)
-            yield RunningTask(job.template, held, placement.started_ms, NO_FOOTPRINT)
 
 
 # -- what it costs

@@ -8,8 +8,8 @@ amounts only rise, so the segment it starts in and those that begin with a fall 
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,8 @@ FOREVER_MS = 1 << 60
 _CELLS = 1 << 21
 """About so many numbers at most describe the ends of running tasks (16 MiB)."""
 _MOMENTS = (32, 512)
+_SPARE = 32
+"""Space for so many segments more than there are ends."""
 
 
 class Held(NamedTuple):
@@ -38,44 +40,113 @@ class Held(NamedTuple):
     devices: Devices
 
 
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """When tasks give back what they hold now, as columns."""
+
+    at_ms: Int64s
+    position: Int64s
+    kind: Int64s
+    demands: Sequence[Demand]
+    """Of each kind."""
+    devices: Sequence[Devices]
+    """Of each task; empty: none has any."""
+
+    def and_of(self, tasks: Sequence[tuple[int, Held]]) -> Ends:
+        """Those of more tasks as well, given one by one."""
+        if not tasks:
+            return self
+        demands = list({id(held.demand): held.demand for _, held in tasks}.values())
+        number = {id(demand): len(self.demands) + at for at, demand in enumerate(demands)}
+        return Ends(
+            np.append(self.at_ms, [end_ms for end_ms, _ in tasks]),
+            np.append(self.position, [held.position for _, held in tasks]),
+            np.append(self.kind, [number[id(held.demand)] for _, held in tasks]),
+            [*self.demands, *demands],
+            [*(self.devices or [()] * len(self.kind)), *(held.devices for _, held in tasks)],
+        )
+
+
+_NONE = np.empty(0, dtype=np.int64)
+NO_ENDS = Ends(_NONE, _NONE, _NONE, (), ())
+
+
 class Timeline:
     def __init__(self, free: Int64s, gpu_free: Int32s, now_ms: int) -> None:
         """Begins with what is free now, for ever."""
-        self._times = [now_ms]
-        self._slots = [0]
-        """Where in the arrays each segment lies: so one can be put between two others by copying
-        one, and many can still be changed in one operation."""
-        self._falls = [False]
-        """Whether something is taken at the beginning of the segment."""
-        self._free = np.empty((16, *free.shape), dtype=np.int64)
-        self._gpu = np.empty((16, *gpu_free.shape), dtype=np.int32)
-        self._totals = np.empty((16, free.shape[0]), dtype=np.int64)
-        self._free[0], self._gpu[0] = free, gpu_free
+        self._allot(np.array([now_ms], dtype=np.int64), free, gpu_free)
         # A node that lacks something takes nothing from what others have, here and below.
         self._totals[0] = np.maximum(free, 0).sum(axis=1)
 
+    def _allot(self, times: Int64s, free: Int64s, gpu_free: Int32s) -> None:
+        """Makes segments that begin at these times: the first with what is free, the others with none."""
+        self._count, space = len(times), len(times) + _SPARE
+        self._times = np.resize(times, space)
+        self._slots = np.arange(space)
+        """Where in the arrays each segment lies: so one can be put between two others by copying
+        one, and many can still be changed in one operation."""
+        self._falls = np.zeros(space, dtype=np.bool_)
+        """Whether something is taken at the beginning of the segment."""
+        self._free = np.zeros((space, *free.shape), dtype=np.int64)
+        self._gpu = np.zeros((space, *gpu_free.shape), dtype=np.int32)
+        self._totals = np.zeros((space, len(free)), dtype=np.int64)
+        self._free[0], self._gpu[0] = free, gpu_free
+
     @property
     def now_ms(self) -> int:
-        return self._times[0]
+        return int(self._times[0])
 
     @property
     def only_rises(self) -> bool:
         """Whether nothing begins later on: what is free now stays free."""
-        return not any(self._falls)
+        return not self._falls[: self._count].any()
 
     # -- entries
 
-    def end_running(self, tasks: Iterable[tuple[int, Held]]) -> None:
-        """Tasks that hold something now and give it back at these times; to be told before anything
-        else. Many different times are rounded up to fewer: no start is planned too early by that."""
-        ending = [(end_ms, held) for end_ms, held in tasks if end_ms < FOREVER_MS]
-        moments = _rounded(sorted({end_ms for end_ms, _ in ending}), self._free[0].size)
-        by_moment: dict[int, list[Held]] = {}
-        for end_ms, held in ending:
-            by_moment.setdefault(moments[bisect_left(moments, end_ms)], []).append(held)
-        for moment in sorted(by_moment):
-            # Each new segment begins as a copy of the last: what ended before is in it already.
-            self._shift(by_moment[moment], moment, FOREVER_MS, 1)
+    def end_running(self, ends: Ends) -> None:
+        """To be told before anything else. Many different times are rounded up to fewer: no start is
+        planned too early by that."""
+        ending = np.flatnonzero(ends.at_ms < FOREVER_MS)
+        if not len(ending):
+            return
+        at_ms = ends.at_ms[ending]
+        moments = _rounded(np.unique(at_ms), self._free[0].size)
+        times = np.union1d(self._times[:1], moments)
+        segment = times.searchsorted(moments[moments.searchsorted(at_ms)])
+        self._allot(times, self._free[0], self._gpu[0])
+        self._give(segment, ends.position[ending], ends.kind[ending], ends.demands)
+        devices = self._give_devices(segment, ending, ends)
+        for at in range(1, self._count):
+            self._free[at] += self._free[at - 1]
+            if self._gpu.size:
+                self._gpu[at] += self._gpu[at - 1]
+                if at in devices:
+                    self._refresh_gpu_rows(np.array([at]), np.array(devices[at]))
+        if self._gpu.size or (self._free[0] < 0).any():
+            self._totals[: self._count] = np.maximum(self._free[: self._count], 0).sum(axis=2)
+        else:
+            np.cumsum(self._totals[: self._count], axis=0, out=self._totals[: self._count])
+
+    def _give(self, segment: Int64s, position: Int64s, kind: Int64s, demands: Sequence[Demand]) -> None:
+        """Notes in each segment what is more than in the one before."""
+        self._totals[0] = np.maximum(self._free[0], 0).sum(axis=1)
+        takes = np.stack([demand.take for demand in demands])
+        row_count, node_count = self._free.shape[1:]
+        for row in np.flatnonzero(takes.any(axis=0)).tolist():
+            amounts, place = takes[kind, row], segment * row_count + row
+            np.add.at(self._free.reshape(-1), place * node_count + position, amounts)
+            np.add.at(self._totals.reshape(-1), place, amounts)
+
+    def _give_devices(self, segment: Int64s, ending: Int64s, ends: Ends) -> dict[int, list[int]]:
+        """The same for devices; and the nodes, by segment, on which there are any."""
+        found: dict[int, list[int]] = {}
+        for at, task in zip(segment.tolist(), ending.tolist() if ends.devices else (), strict=False):
+            if devices := ends.devices[task]:
+                position = int(ends.position[task])
+                share_milli = ends.demands[ends.kind[task]].gpu.share_milli
+                self._gpu[at, position, list(devices)] += share_milli
+                found.setdefault(at, []).append(position)
+        return found
 
     def take(self, held: Iterable[Held], start_ms: int, end_ms: int) -> None:
         """Nobody else gets this from start to end."""
@@ -92,8 +163,7 @@ class Timeline:
         """Takes [row, position] amounts and [position, device] shares of devices."""
         if end_ms <= max(start_ms, self.now_ms) or not len(positions):
             return
-        first, last = self._span(start_ms, end_ms)
-        slots = np.array(self._slots[first:last])
+        first, slots = self._span(start_ms, end_ms)
         self._free[slots[:, None, None], np.arange(len(amounts))[:, None], positions] -= amounts
         if gpu.any():
             self._gpu[slots[:, None], positions] -= gpu
@@ -102,15 +172,18 @@ class Timeline:
         self._falls[first] |= first > 0
 
     def _shift(self, held: list[Held], start_ms: int, end_ms: int, sign: int) -> int:
-        first, last = self._span(start_ms, end_ms)
-        slots = np.array(self._slots[first:last])
+        first, slots = self._span(start_ms, end_ms)
         for demand, positions in _by_demand(held):
-            at, counts = np.unique(positions, return_counts=True)
-            taken = np.flatnonzero(demand.take)
-            amounts = sign * demand.take[taken, None] * counts
-            before = self._free[slots[:, None, None], taken[:, None], at]
-            after = self._free[slots[:, None, None], taken[:, None], at] = before + amounts
-            self._totals[slots[:, None], taken] += (np.maximum(after, 0) - np.maximum(before, 0)).sum(axis=2)
+            amounts = sign * demand.taken
+            at = np.array(positions)
+            if len(positions) > 1:
+                at, counts = np.unique(at, return_counts=True)
+                amounts = amounts * counts
+            index = slots[:, None, None], demand.taken_rows, at
+            before = self._free[index]
+            after = self._free[index] = before + amounts
+            gained = (np.maximum(after, 0) - np.maximum(before, 0)).sum(axis=2)
+            self._totals[slots[:, None], demand.taken_rows[:, 0]] += gained
         for one in held:
             if one.devices:
                 for device in one.devices:
@@ -126,28 +199,33 @@ class Timeline:
             self._free[slots[:, None], row, positions] = values
             self._totals[slots, row] += (np.maximum(values, 0) - np.maximum(before, 0)).sum(axis=1)
 
-    def _span(self, start_ms: int, end_ms: int) -> tuple[int, int]:
-        """Segments from start to end, cut so that both are borders."""
+    def _span(self, start_ms: int, end_ms: int) -> tuple[int, Int64s]:
+        """The first segment from start to end, cut so that both are borders, and the slots of all."""
         first = self._border(max(start_ms, self.now_ms))
-        return first, len(self._times) if end_ms >= FOREVER_MS else self._border(end_ms)
+        last = self._count if end_ms >= FOREVER_MS else self._border(end_ms)
+        return first, self._slots[first:last]
 
     def _border(self, time_ms: int) -> int:
-        at = bisect_left(self._times, time_ms)
-        if at < len(self._times) and self._times[at] == time_ms:
+        count = self._count
+        at = int(self._times[:count].searchsorted(time_ms))
+        if at < count and self._times[at] == time_ms:
             return at
-        slot = len(self._times)
-        if slot == len(self._free):
-            self._free = np.concatenate([self._free, np.empty_like(self._free)])
-            self._gpu = np.concatenate([self._gpu, np.empty_like(self._gpu)])
-            self._totals = np.concatenate([self._totals, np.empty_like(self._totals)])
-        before = self._slots[at - 1]
-        self._free[slot] = self._free[before]
-        self._gpu[slot] = self._gpu[before]
-        self._totals[slot] = self._totals[before]
-        self._times.insert(at, time_ms)
-        self._slots.insert(at, slot)
-        self._falls.insert(at, False)
+        if count == len(self._times):
+            self._grow()
+        for values in (self._free, self._gpu, self._totals):
+            values[count] = values[self._slots[at - 1]]
+        for column, value in ((self._times, time_ms), (self._slots, count), (self._falls, False)):
+            column[at + 1 : count + 1] = column[at:count]
+            column[at] = value
+        self._count += 1
         return at
+
+    def _grow(self) -> None:
+        more = max(_SPARE, self._count // 2)
+        self._times, self._slots, self._falls, self._free, self._gpu, self._totals = (
+            np.concatenate([values, np.zeros((more, *values.shape[1:]), values.dtype)])
+            for values in (self._times, self._slots, self._falls, self._free, self._gpu, self._totals)
+        )
 
     # -- questions
 
@@ -164,30 +242,34 @@ class Timeline:
                 free[row] = values
         return Room(free, gpu)
 
-    def _telling(self, start_ms: int, end_ms: int) -> list[int]:
+    def _telling(self, start_ms: int, end_ms: int) -> Int64s:
         """Slots of the segments in which the least of a period is found."""
-        first = bisect_right(self._times, max(start_ms, self.now_ms)) - 1
-        last = bisect_left(self._times, end_ms)
-        return [self._slots[first]] + [self._slots[at] for at in range(first + 1, last) if self._falls[at]]
+        times = self._times[: self._count]
+        first = int(times.searchsorted(max(start_ms, self.now_ms), side="right")) - 1
+        last = max(first + 1, int(times.searchsorted(end_ms)))
+        tells = self._falls[first:last].copy()
+        tells[0] = True
+        return self._slots[first:last][tells]
 
-    def starts(self, need: Int64s, length_ms: int, not_before_ms: int, latest_ms: int) -> Iterator[int]:
+    def starts(self, need: Int64s, length_ms: int, not_before_ms: int, latest_ms: int) -> list[int]:
         """Moments worth trying, the earliest first: from each of them the cluster as a whole has at
         least so much free for so long."""
-        times = np.array(self._times)
-        enough = (self._totals[self._slots] >= need).all(axis=1)
-        short = np.flatnonzero(~enough)
-        following = np.searchsorted(short, np.arange(len(times)))
-        limits = np.append(times[short], FOREVER_MS)
-        earliest = max(not_before_ms, self.now_ms)
-        begins = np.maximum(times, earliest)
-        ends = np.append(times[1:], FOREVER_MS)
-        fits = enough & (ends > earliest) & (begins <= latest_ms)
-        fits &= (limits[following] >= FOREVER_MS) | (begins + length_ms <= limits[following])
-        yield from begins[fits].tolist()
+        earliest_ms = max(not_before_ms, self.now_ms)
+        first = int(self._times[: self._count].searchsorted(earliest_ms, side="right")) - 1
+        times = self._times[first : self._count]
+        enough = (self._totals[self._slots[first : self._count]] >= need).all(axis=1)
+        short_ms = np.where(enough, FOREVER_MS, times)
+        # When each segment, or the next after it that has too little, begins.
+        short_ms = np.minimum.accumulate(short_ms[::-1])[::-1]
+        begins = np.maximum(times, earliest_ms)
+        fits = enough & (begins <= latest_ms)
+        fits &= (short_ms == FOREVER_MS) | (begins + length_ms <= short_ms)
+        found: list[int] = begins[fits].tolist()
+        return found
 
     def is_overbooked(self) -> bool:
         """Whether any node holds more than it has at any time: for tests and assertions."""
-        slots = self._slots
+        slots = self._slots[: self._count]
         return bool((self._free[slots] < 0).any() or (self._gpu[slots] < 0).any())
 
 
@@ -199,14 +281,13 @@ def _by_demand(held: list[Held]) -> Iterable[tuple[Demand, list[int]]]:
     return found.values()
 
 
-def _rounded(moments: list[int], cells: int) -> list[int]:
+def _rounded(moments: Int64s, cells: int) -> Int64s:
     """At most so many of these moments that a timeline of them stays small, the last among them."""
     fewest, most = _MOMENTS
     allowed = min(most, max(fewest, _CELLS // max(1, cells)))
     if len(moments) <= allowed:
         return moments
-    picked = np.linspace(0, len(moments) - 1, allowed).round().astype(np.int64)
-    return [moments[at] for at in picked.tolist()]
+    return moments[np.linspace(0, len(moments) - 1, allowed).round().astype(np.int64)]
 
 
 # -- several at once
@@ -226,7 +307,7 @@ def room_in(lines: Sequence[Timeline], start_ms: int, end_ms: int) -> Room:
 
 def starts(
     lines: Sequence[Timeline], need: Int64s, length_ms: int, not_before_ms: int, latest_ms: int
-) -> Iterable[int]:
+) -> list[int]:
     """Moments worth trying in all of them, the earliest first."""
     if len(lines) == 1:
         return lines[0].starts(need, length_ms, not_before_ms, latest_ms)

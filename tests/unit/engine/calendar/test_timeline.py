@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline, room_in, starts
+from rota.engine.calendar.timeline import FOREVER_MS, NO_ENDS, Held, Timeline, room_in, starts
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, Resources
 from rota.model.task import TaskSpec
 from rota.snapshot import rows
@@ -145,7 +145,7 @@ def both(draw: st.DrawFn) -> tuple[Timeline, Naive]:
     for _, held in running:
         naive.shift([held], NOW, FOREVER_MS, -1)
     line = Timeline(naive.free[NOW].copy(), naive.gpu[NOW].copy(), NOW)
-    line.end_running(running)
+    line.end_running(NO_ENDS.and_of(running))
     for end_ms, held in running:
         naive.shift([held], end_ms, FOREVER_MS, 1)
     done: list[Taken] = []
@@ -271,7 +271,7 @@ class TestEdges:
 
     def test_many_different_ends_are_rounded_up_and_the_last_is_kept(self) -> None:
         line = line_of(0)
-        line.end_running((NOW + number, ONE) for number in range(1, 2001))
+        line.end_running(NO_ENDS.and_of([(NOW + number, ONE) for number in range(1, 2001)]))
         moments = list(line.starts(DEMANDS[0].take, 1, NOW, FOREVER_MS))
         assert 32 <= len(moments) <= 512
         assert moments[-1] == NOW + 2000

@@ -1,0 +1,57 @@
+"""Estimated starts as they are shown: of jobs that wait, learnt from past ones."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from msgspec import Struct
+
+from rota.cli.times import Clock, utc_text
+from rota.model.estimate import Estimate
+
+_MINUTE_MS = 60_000
+
+
+class StartEstimate(Struct, frozen=True):
+    expected: str
+    bound: str
+    """Not later in nine of ten cases."""
+    latest: str | None
+    """By time limits alone; null: they don't tell."""
+
+
+def start_estimate(told: Estimate) -> StartEstimate:
+    latest = None if told.latest_ms is None else utc_text(told.latest_ms)
+    return StartEstimate(utc_text(told.expected_ms), utc_text(told.bound_ms), latest)
+
+
+def expected_text(told: Collection[Estimate], clock: Clock) -> str:
+    """`about 14:10`; of several jobs `about 14:10 to 16:40`."""
+    first, last = (clock.text(_about_ms(pick(one.expected_ms for one in told), clock)) for pick in (min, max))
+    return f"about {first}" if first == last else f"about {first} to {last}"
+
+
+def away_text(told: Collection[Estimate], clock: Clock) -> str:
+    """`in 2 h 05 min`: how far off the first is."""
+    return clock.distance_text(_about_ms(min(one.expected_ms for one in told), clock))
+
+
+def bound_text(told: Collection[Estimate], clock: Clock) -> str:
+    """`by 19:30`; of several jobs the last of their bounds."""
+    return f"by {clock.text(_minute_after(max(one.bound_ms for one in told)))}"
+
+
+def latest_text(told: Collection[Estimate], clock: Clock) -> str:
+    """`by limits alone 18:00`; empty where they don't tell of all."""
+    latest = [one.latest_ms for one in told if one.latest_ms is not None]
+    return f"by limits alone {clock.text(_minute_after(max(latest)))}" if len(latest) == len(told) else ""
+
+
+def _about_ms(at_ms: int, clock: Clock) -> int:
+    """The nearest minute that isn't over: nobody knows the seconds."""
+    nearest_ms = (at_ms + _MINUTE_MS // 2) // _MINUTE_MS * _MINUTE_MS
+    return nearest_ms if nearest_ms >= clock.now_ms else _minute_after(at_ms)
+
+
+def _minute_after(at_ms: int) -> int:
+    return -(-at_ms // _MINUTE_MS) * _MINUTE_MS
