@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -44,7 +45,7 @@ class Compiler:
         self._outside = outside
         self._tenant_pools = {tenant.path: tenant.pools for tenant in policy.fair_share.tenants}
         self._topology = Topology(snapshot.nodes, snapshot.running)
-        self._topology.prepare(_kinds(snapshot))
+        self._topology.prepare(_who_minds_others(snapshot))
         self._scheduler = SchedulerPolicy(name="")
         self._queue = QueuePolicy()
         self._signatures: dict[object, Signature] = {}
@@ -153,10 +154,13 @@ def _without_wishes(spec: TaskSpec) -> TaskSpec:
     )
 
 
-def _kinds(snapshot: Snapshot) -> set[tuple[str, TaskSpec]]:
-    """Every kind of task that runs or waits, with its namespace."""
-    kinds = {(template.namespace, template.groups[group].spec) for template, group in snapshot.running.kinds}
-    for lane in snapshot.waiting.lanes():
-        template = lane.key.template
-        kinds.update((template.namespace, group.spec) for group in template.groups)
-    return kinds
+def _who_minds_others(snapshot: Snapshot) -> set[tuple[str, TaskSpec]]:
+    """Every kind of task that runs or waits and has rules about others, with its namespace."""
+    running = {id(template): template for template, _ in snapshot.running.kinds}
+    waiting = (lane.key.template for lane in snapshot.waiting.lanes())
+    return {
+        (template.namespace, group.spec)
+        for template in chain(running.values(), waiting)
+        for group in template.groups
+        if group.spec.job_affinity or group.spec.spread
+    }

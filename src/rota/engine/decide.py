@@ -33,7 +33,7 @@ from rota.engine.place import place, place_equal, put_best
 from rota.engine.plugin import Plugins
 from rota.engine.preempt import Preempted
 from rota.engine.signature import Signature
-from rota.engine.verdicts import NodeRefusal, verdict_of
+from rota.engine.verdicts import Judged, NodeRefusal, RoomWhenIdle, verdict_of
 from rota.engine.work import Seat, Work
 from rota.model.explanation import NOW
 from rota.model.ids import JobId, NodeName
@@ -139,6 +139,8 @@ class Cycle:
         self._cursors: dict[int, Cursor] = {}
         self._bindings: list[Binding] = []
         self._refused: dict[int, Refused] = {}
+        self._verdicts: dict[tuple[Signature, int, int, tuple[int, int]], Judged] = {}
+        """By what was asked for, and how much was bound and evicted by then."""
         self._in_part: dict[JobId, Verdict] = {}
         """Jobs of which some tasks start and others wait, and why these do."""
         self._started: set[JobId] = set()
@@ -330,15 +332,16 @@ class Cycle:
             self._refuse(run.cursor, _verdict_of(reason))
             return 0
         work = self._compiler.work(lane, job)
+        fits = self._ahead.is_open and may_fit(work, self._board.free)
         if not self._ahead.is_open:
             placed = self._place_in_run(run, work)
-        elif may_fit(work, self._board.free) or self._is_watched(run):
+        elif fits or self._is_watched(run):
             placed = self._place_beside(self._ahead.kept_back(job.template, self._queue), run, work)
         else:
             placed = 0
         if placed or self._place_by_evicting(run, work):
             return max(placed, 1)
-        if self._ahead.is_open and (reason := self._in_the_way(job, work)):
+        if fits and (reason := self._in_the_way(job, work)):
             self._refuse(run.cursor, _verdict_of(reason))
             return 0
 
@@ -348,11 +351,24 @@ class Cycle:
             return self._idle.room_for(lane.key, job, self._scheduler, self._queue)
 
         quota = self._books.refusal(job.template, work)
-        verdict, nodes = verdict_of(work, self._board, self._filters, room_when_idle)
+        verdict, nodes = self._judged(work, room_when_idle)
         if quota is not None and (quota.kind is Kind.NEVER or verdict.kind is not Kind.NEVER):
             verdict, nodes = _verdict_of(quota), []
         self._refuse(run.cursor, verdict, nodes)
         return 0
+
+    def _judged(self, work: Work, room_when_idle: RoomWhenIdle) -> Judged:
+        """The verdict on work that can't start; kept for others that ask for the same until anything
+        is bound or evicted."""
+        if len(work.signatures) > 1 or work.topology or work.signatures[0].needs_turns:
+            return verdict_of(work, self._board, self._filters, room_when_idle)
+        so_far = len(self._bindings), len(self._evictor.evictions)
+        key = work.signatures[0], work.counts[0], work.needed, so_far
+        known = self._verdicts.get(key)
+        if known is None:
+            known = verdict_of(work, self._board, self._filters, room_when_idle)
+            self._verdicts[key] = known
+        return known
 
     def _place_beside(self, kept: Room | None, run: Run, work: Work) -> int:
         """Places jobs of the run in what is left beside something that must be left alone."""
@@ -576,7 +592,7 @@ class Cycle:
     def _in_the_way(self, job: Job, work: Work) -> Reason | None:
         """What of the calendar keeps the job from starting, if nothing else does."""
         allowed = self._books.allowed(job.template, work)
-        if allowed is None or not may_fit(work, self._board.free):
+        if allowed is None:
             return None
         checkpoint = self._board.checkpoint()
         seats = place(allowed, self._board)

@@ -64,9 +64,12 @@ class Shares:
         self.epoch = 0
         """Grows whenever a share has fallen, after which orders built on shares are stale."""
         self._remember(snapshot, policy, now_ms)
-        self._count_running(snapshot)
+        self._uncounted: Snapshot | None = snapshot
+        """What runs in it has yet to be counted: most queues never ask for shares."""
 
     def of(self, path: Path) -> float:
+        if self._uncounted is not None:
+            self._count_running(self._uncounted)
         if self._noted:
             self._settle()
         share = self._share.get(path)
@@ -82,7 +85,7 @@ class Shares:
 
     def charge(self, template: JobTemplate, amounts: Int64s, count: int) -> None:
         """`count` tasks of `amounts` (over all rows) are given, or if negative taken away again.
-        Only noted: most queues never ask for shares."""
+        Only noted until somebody asks."""
         self._noted.append((template, amounts, count))
         if count < 0:
             self.epoch += 1
@@ -113,7 +116,7 @@ class Shares:
                 self._past[prefix] = amounts if past is None else past + amounts
 
     def _count_running(self, snapshot: Snapshot) -> None:
-        running = snapshot.running
+        self._uncounted, running = None, snapshot.running
         counts = np.bincount(running.spec, minlength=len(running.kinds))
         for (template, group), count in zip(running.kinds, counts.tolist(), strict=True):
             self.charge(template, snapshot.demand(template.groups[group].spec).take, count)

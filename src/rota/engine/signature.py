@@ -326,6 +326,8 @@ class Signature:
 
     def plugin_refusals(self) -> Iterator[tuple[Reason, Bools]]:
         """What plugins from outside say against nodes, in their own words."""
+        if not self._active:
+            return
         state = self._state()
         everywhere = np.arange(len(self._board.nodes))
         for one in self._active:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,13 +31,16 @@ class NodeRefusal:
     nodes: Bools
 
 
+Judged = tuple[Verdict, list[NodeRefusal]]
+"""Why a job can't start, in all and node by node."""
+
 RoomWhenIdle = Callable[[], int]
 """How many tasks of the job could start together if nothing else ran."""
 
 
 def verdict_of(
     work: Work, board: Board, filters: Sequence[NodeFilter], room_when_idle: RoomWhenIdle
-) -> tuple[Verdict, list[NodeRefusal]]:
+) -> Judged:
     """Why the job can't start, from the group that has the fewest nodes to go to."""
     if not len(board.nodes):
         return Verdict(Kind.NEVER, (Refusal(Reason(Code.NO_NODES), 0),)), []
@@ -152,25 +156,42 @@ def node_refusals(signature: Signature, board: Board, filters: Sequence[NodeFilt
     before those that do, so that a node counts as hopeless if it is."""
     open_nodes = np.ones(len(board.nodes), dtype=np.bool_)
     found: list[NodeRefusal] = []
-    every = list(_all_refusals(signature, board, filters))
-    for reason, refused in sorted(every, key=lambda one: one[0].kind is not Kind.NEVER):
+    for reason, refused in _all_refusals(signature, board, filters):
         first = refused & open_nodes
         if first.any():
             found.append(NodeRefusal(reason, first))
             open_nodes &= ~first
+            if not open_nodes.any():
+                break
     return [_with_amounts(refusal, signature, board) for refusal in found]
 
 
 def _all_refusals(
     signature: Signature, board: Board, filters: Sequence[NodeFilter]
 ) -> Iterator[tuple[Reason, Bools]]:
-    if not signature.static_mask.all():
-        for one in filters:
-            yield from one.refusals(signature.task, board.nodes)
-    yield from _beyond_capacity(signature, board)
+    fixed = _fixed_refusals(signature, board, filters)
+    by_rules = list(_domain_refusals(signature.domain_rules))
+    by_plugins = list(signature.plugin_refusals())
+    yield from (one for one in (*fixed, *by_rules) if one[0].kind is Kind.NEVER)
+    yield from (one for one in fixed if one[0].kind is not Kind.NEVER)
     yield from _insufficient(signature, board)
-    yield from _domain_refusals(signature.domain_rules)
-    yield from signature.plugin_refusals()
+    yield from (one for one in by_rules if one[0].kind is not Kind.NEVER)
+    yield from by_plugins
+
+
+def _fixed_refusals(
+    signature: Signature, board: Board, filters: Sequence[NodeFilter]
+) -> list[tuple[Reason, Bools]]:
+    """What follows from the nodes and the task alone; kept from cycle to cycle."""
+    nodes, key = board.nodes, ("refusals", signature.task.spec, tuple(filters))
+    kept: list[tuple[Reason, Bools]] | None = nodes.derived.get(key)
+    if kept is not None:
+        return kept
+    every = list(_beyond_capacity(signature, board))
+    if not signature.static_mask.all():
+        every = [*chain.from_iterable(one.refusals(signature.task, nodes) for one in filters), *every]
+    found = [(reason, refused) for reason, refused in every if refused.any()]
+    return found if nodes.has_passing_time else nodes.keep(key, found)
 
 
 def _resource_name(row: int, board: Board) -> str:

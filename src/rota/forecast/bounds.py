@@ -141,12 +141,6 @@ class StartBook:
         bound_ms = max(expected_ms, round(case.base_ms * exp(middle + beyond)) - _SMALLEST_MS)
         return Start(now_ms + expected_ms, now_ms + bound_ms)
 
-    def knows(self, case: Case) -> bool:
-        """Whether there is anything to go by: a plan, or what came of others without one."""
-        _, wait, size_and_wait = case.groups
-        terms = self.state.bound.terms
-        return case.planned_wait_ms is not None or wait in terms or size_and_wait in terms
-
     def tell(self, job_id: JobId, case: Case, now_ms: int) -> Start:
         """Told, and to be learnt from. A job can be told again as often as one likes: it is learnt from
         the first time and whenever the time since then has doubled."""

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from rota.forecast.bounds import BoundsState, Case, Start, StartBook
+from rota.forecast.bounds import BoundsState, Case, StartBook
 from rota.forecast.run_times import RunTimeBook, RunTimeState
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
@@ -70,41 +70,25 @@ class Teller:
     def waits(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> Estimate | None:
         """What the user of a job is told that the plan doesn't start now; None: nothing. To be asked again
         later if it still waits: what it is told then is learnt from as well."""
-        return self._estimate(
-            snapshot, policy, now_ms, job, plan, lambda case: self._starts.tell(job.id, case, now_ms)
-        )
-
-    def look(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> Estimate | None:
-        """What the user would be told, for whoever won't see what comes of it. None: nothing is known,
-        since the job has no place in the calendar, and nobody learnt how long such jobs wait."""
-
-        def start(case: Case) -> Start | None:
-            return self._starts.look(case, now_ms) if self._starts.knows(case) else None
-
-        return self._estimate(snapshot, policy, now_ms, job, plan, start)
-
-    def _estimate(
-        self,
-        snapshot: Snapshot,
-        policy: Policy,
-        now_ms: int,
-        job: Job,
-        plan: Plan,
-        start_of: Callable[[Case], Start | None],
-    ) -> Estimate | None:
         if self._planned is None:
             return None
         planned = self._planned(snapshot, policy, now_ms, job, plan)
-        expected_ms = planned.expected_ms
-        if expected_ms is not None and planned.promised:
-            return Estimate(now_ms, expected_ms, expected_ms, expected_ms)
-        template = job.template
-        wait_ms = None if expected_ms is None else max(1, expected_ms - now_ms)
-        waited_ms = max(0, now_ms - job.submitted_ms)
-        case = Case(template.queue, size_class(template, snapshot), wait_ms, waited_ms)
-        start = start_of(case)
-        if start is None:
+        if planned.expected_ms is not None and planned.promised:
+            return _promise(planned.expected_ms, now_ms)
+        start = self._starts.tell(job.id, _case(planned, snapshot, now_ms, job), now_ms)
+        return Estimate(now_ms, start.expected_ms, start.bound_ms, planned.latest_ms)
+
+    def look(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> Estimate | None:
+        """What the user would be told, for whoever won't see what comes of it. None: also for a job
+        without a place in the calendar, of which only a guess could be told."""
+        if self._planned is None:
             return None
+        planned = self._planned(snapshot, policy, now_ms, job, plan)
+        if planned.expected_ms is None:
+            return None
+        if planned.promised:
+            return _promise(planned.expected_ms, now_ms)
+        start = self._starts.look(_case(planned, snapshot, now_ms, job), now_ms)
         return Estimate(now_ms, start.expected_ms, start.bound_ms, planned.latest_ms)
 
     def started(self, job: Job, now_ms: int) -> None:
@@ -118,6 +102,17 @@ class Teller:
     def withdrawn(self, job_id: JobId) -> None:
         """It was cancelled or refused before it started."""
         self._starts.withdrawn(job_id)
+
+
+def _promise(start_ms: int, now_ms: int) -> Estimate:
+    return Estimate(now_ms, start_ms, start_ms, start_ms)
+
+
+def _case(planned: PlannedStarts, snapshot: Snapshot, now_ms: int, job: Job) -> Case:
+    template, expected_ms = job.template, planned.expected_ms
+    wait_ms = None if expected_ms is None else max(1, expected_ms - now_ms)
+    waited_ms = max(0, now_ms - job.submitted_ms)
+    return Case(template.queue, size_class(template, snapshot), wait_ms, waited_ms)
 
 
 def size_class(template: JobTemplate, snapshot: Snapshot) -> int:

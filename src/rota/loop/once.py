@@ -29,6 +29,9 @@ from rota.model.verdict import Kind
 from rota.plugins import FILTERS, SCORES
 from rota.snapshot import snapshot_of
 
+ESTIMATED = 300
+"""Waiting jobs of each queue, in its order, whose starts are worked out: as many as take a few seconds."""
+
 
 class Moment:
     """A cluster at one moment, under a policy: to be asked what is to be done, and why."""
@@ -64,14 +67,14 @@ class Moment:
 
     def estimates(self, plan: Plan, job_ids: Container[JobId] | None = None) -> dict[JobId, Estimate]:
         """Of the jobs, or of these among them, that the plan lets wait without a promise: when they
-        start. Some are missing: those that never can, and those of which nothing is known; without
-        anything learnt, all."""
+        start. Some are missing: those that never can, those that nothing is known of, and those far
+        behind in their queue; without anything learnt, all."""
         if self._learnt is None:
             return {}
         asked = [job_id for job_id in _unpromised(plan) if job_ids is None or job_id in job_ids]
         found: dict[JobId, Estimate] = {}
         with self._plugins() as plugins:
-            teller = Teller(Planner(plugins), self._learnt)
+            teller = Teller(Planner(plugins, ESTIMATED), self._learnt)
             for record in (self.snapshot.jobs[job_id] for job_id in asked):
                 if record.placements:
                     continue

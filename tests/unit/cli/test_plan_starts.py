@@ -13,11 +13,13 @@ from rich.console import Console
 from rota.cli.plan.document import plan_document
 from rota.cli.plan.tables import plan_tables
 from rota.cli.plan.view import PlanView
+from rota.cli.plan.waiting import waiting_table
 from rota.cli.times import Clock
 from rota.intake.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.model.calendar import PlannedStart
 from rota.model.cluster import ClusterRecords
+from rota.model.estimate import Estimate
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Placement
 from rota.model.plan import Eviction, EvictionCause, Plan, Waiting
@@ -201,3 +203,27 @@ class TestTables:
             "old      1  n-0    maintenance",
             "old      1  n-1    maintenance, ends the job",
         ]
+
+
+@pytest.mark.covers("time-1")
+def test_estimates_beside_what_is_promised_and_what_nobody_knows() -> None:
+    plan = Plan(
+        waiting=(waiting("ci-0", "ci-1", "ci-2"), waiting("desk"), waiting("train")),
+        starts=(start("ci-2", HOUR, promised=True), start("ci-0", 2 * HOUR), start("desk", 3 * HOUR)),
+    )
+    told = Estimate(NOW_MS, NOW_MS + 40 * MINUTE + 20_000, NOW_MS + 2 * HOUR + 20_000)
+    shown = PlanView(plan, snapshot_of(read(CLUSTER)), {JobId("ci-0"): told})
+    out = io.StringIO()
+    Console(file=out, width=120, highlight=False).print(waiting_table(shown, Clock(NOW_MS, UTC), wide=True))
+    cells = [line[19:41].strip() for line in out.getvalue().splitlines()]
+    assert cells == [
+        "STARTS",
+        "12:00",
+        "in 1 h, 1 promised",
+        "about 11:40, by 13:01",
+        "in 40 min",
+        "1 not planned",
+        "14:00",
+        "in 3 h",
+        "",
+    ]

@@ -7,12 +7,14 @@ import dataclasses
 import pytest
 
 from rota.engine import decide
+from rota.engine.plugin import Plugins
 from rota.forecast.planned import Planner
 from rota.forecast.tell import PlannedStarts
 from rota.model.ids import JobId
 from rota.model.job import JobTemplate
+from rota.model.plan import Plan
 from rota.model.policy import Backfill, Durations, Policy, QueuePolicy
-from rota.snapshot import snapshot_of
+from rota.snapshot import Snapshot, snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
 from tests.words import NOW_MS
 
@@ -81,3 +83,38 @@ def test_an_answer_of_one_cycle_is_not_that_of_the_next() -> None:
         PlannedStarts(NOW_MS + 1_200_000, NOW_MS + 2 * HOUR * 1000),
         PlannedStarts(NOW_MS + 600_000, NOW_MS + HOUR * 1000),
     ]
+
+
+def test_many_who_ask_about_the_same_cycle_cost_two_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = BUSY
+    for at in range(20):
+        cluster = cluster.job(f"j{at:02}", cpu=1, limit=HOUR, submitted=at)
+    rules = policy(queues=(QueuePolicy(depth=5),), preemption=False)
+    snapshot = dataclasses.replace(snapshot_of(cluster.records), run_times=learnt)
+    plan = decide(snapshot, rules, NOW_MS, PLUGINS)
+    made: list[Policy] = []
+
+    def counted(snapshot: Snapshot, rules: Policy, now_ms: int, plugins: Plugins) -> Plan:
+        made.append(rules)
+        return decide(snapshot, rules, now_ms, plugins)
+
+    monkeypatch.setattr("rota.forecast.planned.decide", counted)
+    planner = Planner(PLUGINS)
+    jobs = [record.job for record in snapshot.jobs.values() if not record.placements]
+    found = [planner(snapshot, rules, NOW_MS, job, plan).expected_ms for job in jobs]
+    assert found == [NOW_MS + 600_000 * (at + 1) for at in range(20)]
+    assert len(made) == 2
+
+
+def test_not_deeper_than_asked_for_unless_the_policy_is() -> None:
+    cluster = BUSY
+    for at in range(6):
+        cluster = cluster.job(f"j{at}", cpu=1, limit=HOUR, submitted=at)
+    for depth, has_place in ((1, 3), (5, 5)):
+        rules = policy(queues=(QueuePolicy(depth=depth),), preemption=False)
+        snapshot = dataclasses.replace(snapshot_of(cluster.records), run_times=learnt)
+        plan = decide(snapshot, rules, NOW_MS, PLUGINS)
+        planner = Planner(PLUGINS, depth=3)
+        jobs = [record.job for record in snapshot.jobs.values() if not record.placements]
+        found = [planner(snapshot, rules, NOW_MS, job, plan).expected_ms for job in jobs]
+        assert sum(start is not None for start in found) == has_place

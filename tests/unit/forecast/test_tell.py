@@ -93,6 +93,25 @@ class TestEstimates:
         assert not told_by.state.starts.told
 
 
+def look(told_by: Teller, one: Job) -> Estimate | None:
+    return told_by.look(SNAPSHOT, Policy(), 0, one, Plan())
+
+
+class TestLooking:
+    def test_the_same_as_would_be_told_but_not_learnt_from(self) -> None:
+        told_by = teller(PlannedStarts(HOUR, 3 * HOUR))
+        looked = look(told_by, job())
+        assert told_by.state == TellerState()
+        assert looked == tell(told_by, job())
+
+    def test_nobody_guesses_without_a_plan(self) -> None:
+        assert look(teller(PlannedStarts(None, HOUR)), job()) is None
+        assert look(Teller(None), job()) is None
+
+    def test_a_promise_is_told_as_it_is(self) -> None:
+        assert look(teller(PlannedStarts(HOUR, promised=True)), job()) == Estimate(0, HOUR, HOUR, HOUR)
+
+
 class TestRunTimes:
     def test_ends_are_learnt_from(self) -> None:
         told_by = teller(PlannedStarts())
@@ -109,6 +128,17 @@ class TestRunTimes:
         again = teller(PlannedStarts(HOUR), state)
         assert again.run_times(job().template) == told_by.run_times(job().template)
         assert tell(again, job("b")) == tell(told_by, job("b"))
+
+    def test_jobs_of_elsewhere_are_forgotten_and_what_came_of_others_is_not(self) -> None:
+        told_by = teller(PlannedStarts(HOUR))
+        for name in "ab":
+            tell(told_by, job(name))
+        told_by.started(job("a"), 3 * HOUR)
+        kept = told_by.state.for_others()
+        assert JobId("b") in told_by.state.starts.told
+        assert not kept.starts.told
+        assert kept.starts.bound == told_by.state.starts.bound
+        assert tell(teller(PlannedStarts(HOUR), kept), job("c")) == tell(told_by, job("c"))
 
 
 class TestSizes:

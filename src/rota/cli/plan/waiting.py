@@ -52,10 +52,10 @@ def _refused_count(refusal: Refusal) -> str:
 
 
 def _starts(entry: Waiting, view: PlanView, clock: Clock, wide: bool) -> Text:
-    """What is promised or, with a history, estimated; else what is planned."""
-    estimates = view.estimates
-    planned = [one for one in _planned(entry, view) if one.promised or estimates is None]
-    told = [estimates[job_id] for job_id in entry.jobs if job_id in estimates] if estimates else []
+    """What is estimated, and of all others what is promised or planned."""
+    estimates = view.estimates or {}
+    planned = [one for one in _planned(entry, view) if one.job not in estimates]
+    told = [estimates[job_id] for job_id in entry.jobs if job_id in estimates]
     parts = []
     if planned:
         parts.append(_planned_text(planned, len(entry.jobs), clock))

@@ -384,18 +384,18 @@ class Agenda:
             reservation = self._reservations[account]
             not_before_ms = max(not_before_ms, reservation.start_ms)
             latest_ms = min(latest_ms, reservation.end_ms - limit)
-        tries = 0
+        tries, is_told = 0, is_fixed or minds_where(work)
         for start_ms in starts(lines, least_need(work), length_ms, not_before_ms, latest_ms):
             room = room_in(lines, start_ms, start_ms + length_ms)
-            if not may_fit(work, room.free):
-                continue
-            if is_fixed or minds_where(work):
+            if not is_told:
+                seats = any_seats(work, room.free)
+            elif may_fit(work, room.free):
                 seats = self._seats_in(room, work, start_ms, durations)
             else:
-                seats = any_seats(work, room.free)
+                continue
             if seats is not None:
                 return Slot(start_ms, seats)
-            tries += 1
+            tries += is_told or may_fit(work, room.free)
             if tries >= _TRIES:
                 break
         return None

@@ -13,6 +13,8 @@ Int64s = NDArray[np.int64]
 
 def least_need(work: Work) -> Int64s:
     """What the cluster as a whole must have free for the least of the work: never too much."""
+    if len(work.signatures) == 1:
+        return work.signatures[0].demand.take * work.needed
     takes = np.stack([signature.demand.take for signature in work.signatures])
     if work.needed == work.total:
         whole: Int64s = np.array(work.counts) @ takes
@@ -31,16 +33,21 @@ def minds_where(work: Work) -> bool:
 def any_seats(work: Work, free: Int64s) -> list[Seat] | None:
     """Seats by amounts alone, the roomiest nodes first. Good enough for a start that nobody is told as
     a promise: it is planned anew in every cycle, and when its time comes the scores decide."""
-    free, seats = free.copy(), []
+    if len(work.signatures) > 1:
+        free = free.copy()
+    seats: list[Seat] = []
     for group, (signature, count) in enumerate(zip(work.signatures, work.counts, strict=True)):
         fits = _fitting(signature, count, free)
+        if len(work.signatures) == 1 and fits.sum() < work.needed:
+            return None
         for position in np.argsort(-fits, kind="stable").tolist():
             taken = min(count, int(fits[position]))
             if not taken:
                 break
             seats += [Seat(group, position, ())] * taken
-            free[:, position] -= taken * signature.demand.take
             count -= taken
+            if len(work.signatures) > 1:
+                free[:, position] -= taken * signature.demand.take
     return seats if len(seats) >= work.needed else None
 
 
