@@ -296,9 +296,11 @@ class Cycle:
             refused = self._refused.get(lane.number)
             if refused is None or not refused.jobs:
                 continue
-            events = refused.verdict.unblocked_by
             placed = len(self._bindings) > refused.placed_before
             freed = len(self._evictor.evictions) > refused.evicted_before
+            if not (placed or freed or lane.key.template.connect_to):
+                continue
+            events = refused.verdict.unblocked_by
             partner = JobId(lane.key.template.connect_to)
             lacks_partner = partner and not self._is_placed(partner)
             # Who minds others may lack their company behind a first reason that says something else.
@@ -475,7 +477,7 @@ class Cycle:
 
     def _place_by_evicting(self, run: Run, work: Work) -> bool:
         template, checkpoint = run.head.template, self._board.checkpoint()
-        if template.reservation or not self._scheduler.preemption.enabled:
+        if template.reservation or not self._evictor.may_make_room(template, run.priority):
             return False
         with self._board.without(self._ahead.kept_from_evictors(template)):
             fits = self._ahead.is_open and self._fits_but_for_plans(self._books.allowed(template, work))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,16 +79,21 @@ class Evictor:
     @property
     def victims(self) -> Victims:
         if self._victims is None:
-            self._victims = Victims(self._snapshot, self._board, self._priorities(), self._footprint)
+            self._victims = Victims(self._snapshot, self._board, self._priorities, self._footprint)
         return self._victims
 
     # -- for a job
 
+    def may_make_room(self, template: JobTemplate, priority: int) -> bool:
+        """Whether there is anybody at all who might have to go for it."""
+        if not self._scheduler.preemption.enabled or not len(self._snapshot.running):
+            return False
+        is_lower = may_preempt(template, priority) and int(self._priorities.min()) < priority
+        return is_lower or self._books.quotas.any
+
     def make_room(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted] | None:
         """Evicts what it takes to place the job, and places it, both on the board; or nothing.
         What was placed may be less than the work where a quota allows no more."""
-        if not self._scheduler.preemption.enabled or not len(self._snapshot.running):
-            return None
         self._taken_back.clear()
         checkpoint = self._board.checkpoint()
         allowed = self._books.allowed(job.template, work)
@@ -154,6 +159,7 @@ class Evictor:
             self._job_number = {job.id: number for number, job in numbered}
         return [self._job_number[job] for job in jobs if job in self._job_number]
 
+    @cached_property
     def _priorities(self) -> Int64s:
         """Of each running task the priority it had when it started: what it rose to under its own
         scheduler, it keeps."""

@@ -67,6 +67,8 @@ class Quotas:
                 self._pools.setdefault((path[:-1], resource), {})[path] = account
         # In a fixed order, so that of two quotas that stand in the way the same one is named.
         self._pools = dict(sorted(self._pools.items()))
+        self._divided = {parent for parent, _ in self._pools}
+        """Tenants below which there are quotas, too."""
         if self._pools:
             self._count_running(snapshot)
 
@@ -117,9 +119,8 @@ class Quotas:
 
     def are_one(self, one: JobTemplate, other: JobTemplate) -> bool:
         """Whether both hold from the same account in every pool that both are in."""
-        parents = {parent for parent, _ in self._pools}
-        paths = [(_member(one, parent), _member(other, parent)) for parent in parents]
-        return one.project == other.project and all(a == b for a, b in paths if a and b)
+        divides_users = (one.project,) in self._divided
+        return one.project == other.project and (one.user == other.user or not divides_users)
 
     def borrows(self, template: JobTemplate, amounts: Int64s) -> bool:
         """Whether its tenant holds more than its own of anything that the task holds."""

@@ -27,7 +27,7 @@ from rota.engine.calendar.entries import (
     promised_end_ms,
     promised_seats,
 )
-from rota.engine.calendar.fitting import any_seats, least_need, may_fit, minds_where
+from rota.engine.calendar.fitting import any_seats, least_need, likely, may_fit, minds_where
 from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline, room_in, starts
 from rota.engine.place import place
@@ -385,7 +385,9 @@ class Agenda:
             not_before_ms = max(not_before_ms, reservation.start_ms)
             latest_ms = min(latest_ms, reservation.end_ms - limit)
         tries, is_told = 0, is_fixed or minds_where(work)
-        for start_ms in starts(lines, least_need(work), length_ms, not_before_ms, latest_ms):
+        moments = starts(lines, least_need(work), length_ms, not_before_ms, latest_ms)
+        is_one_kind = len(work.signatures) == 1
+        for start_ms in likely(moments, length_ms, work, lines[0]) if is_one_kind else moments:
             room = room_in(lines, start_ms, start_ms + length_ms)
             if not is_told:
                 seats = any_seats(work, room.free)
@@ -395,7 +397,8 @@ class Agenda:
                 continue
             if seats is not None:
                 return Slot(start_ms, seats)
-            tries += is_told or may_fit(work, room.free)
+            # Of one kind, what fits by amounts finds seats by amounts.
+            tries += is_told or (not is_one_kind and may_fit(work, room.free))
             if tries >= _TRIES:
                 break
         return None

@@ -56,6 +56,9 @@ class Ends:
         """Those of more tasks as well, given one by one."""
         if not tasks:
             return self
+        devices: Sequence[Devices] = ()
+        if self.devices or any(held.devices for _, held in tasks):
+            devices = [*(self.devices or [()] * len(self.kind)), *(held.devices for _, held in tasks)]
         demands = list({id(held.demand): held.demand for _, held in tasks}.values())
         number = {id(demand): len(self.demands) + at for at, demand in enumerate(demands)}
         return Ends(
@@ -63,7 +66,7 @@ class Ends:
             np.append(self.position, [held.position for _, held in tasks]),
             np.append(self.kind, [number[id(held.demand)] for _, held in tasks]),
             [*self.demands, *demands],
-            [*(self.devices or [()] * len(self.kind)), *(held.devices for _, held in tasks)],
+            devices,
         )
 
 
@@ -87,8 +90,8 @@ class Timeline:
         one, and many can still be changed in one operation."""
         self._falls = np.zeros(space, dtype=np.bool_)
         """Whether something is taken at the beginning of the segment."""
-        self._free = np.zeros((space, *free.shape), dtype=np.int64)
-        self._gpu = np.zeros((space, *gpu_free.shape), dtype=np.int32)
+        self._free = np.empty((space, *free.shape), dtype=np.int64)
+        self._gpu = np.empty((space, *gpu_free.shape), dtype=np.int32)
         self._totals = np.zeros((space, len(free)), dtype=np.int64)
         self._free[0], self._gpu[0] = free, gpu_free
 
@@ -109,44 +112,43 @@ class Timeline:
         ending = np.flatnonzero(ends.at_ms < FOREVER_MS)
         if not len(ending):
             return
-        at_ms = ends.at_ms[ending]
-        moments = _rounded(np.unique(at_ms), self._free[0].size)
+        moments = _rounded(np.unique(ends.at_ms[ending]), self._free[0].size)
         times = np.union1d(self._times[:1], moments)
-        segment = times.searchsorted(moments[moments.searchsorted(at_ms)])
+        segment = times.searchsorted(moments[moments.searchsorted(ends.at_ms[ending])])
         self._allot(times, self._free[0], self._gpu[0])
-        self._give(segment, ends.position[ending], ends.kind[ending], ends.demands)
-        devices = self._give_devices(segment, ending, ends)
-        for at in range(1, self._count):
-            self._free[at] += self._free[at - 1]
-            if self._gpu.size:
-                self._gpu[at] += self._gpu[at - 1]
-                if at in devices:
-                    self._refresh_gpu_rows(np.array([at]), np.array(devices[at]))
+        in_order = np.argsort(segment, kind="stable")
+        tasks, ended = ending[in_order], segment[in_order].searchsorted(np.arange(1, len(times) + 1))
+        takes = np.stack([demand.take for demand in ends.demands])
+        taken = np.flatnonzero(takes.any(axis=0))
+        amounts = takes[ends.kind[tasks][:, None], taken]
+        cells = taken * self._free.shape[2] + ends.position[tasks][:, None]
+        first = 0
+        for at, last in enumerate(ended.tolist()):
+            if at:
+                self._free[at], self._gpu[at] = self._free[at - 1], self._gpu[at - 1]
+            np.add.at(self._free[at].reshape(-1), cells[first:last].ravel(), amounts[first:last].ravel())
+            if ends.devices:
+                self._give_devices(at, tasks[first:last].tolist(), ends)
+            first = last
+        self._count_totals(taken, np.vstack([np.zeros_like(taken), amounts.cumsum(axis=0)])[ended])
+
+    def _give_devices(self, at: int, tasks: list[int], ends: Ends) -> None:
+        on_devices = [task for task in tasks if ends.devices[task]]
+        for task in on_devices:
+            share_milli = ends.demands[ends.kind[task]].gpu.share_milli
+            self._gpu[at, ends.position[task], list(ends.devices[task])] += share_milli
+        positions = ends.position[on_devices]
+        for row, values in gpu_rows(self._gpu[at, positions]):
+            self._free[at, row, positions] = values
+
+    def _count_totals(self, taken: Int64s, given: Int64s) -> None:
+        """After ends: of each segment, given of the rows that were taken from [segment, row]."""
+        count = self._count
         if self._gpu.size or (self._free[0] < 0).any():
-            self._totals[: self._count] = np.maximum(self._free[: self._count], 0).sum(axis=2)
+            self._totals[:count] = np.maximum(self._free[:count], 0).sum(axis=2)
         else:
-            np.cumsum(self._totals[: self._count], axis=0, out=self._totals[: self._count])
-
-    def _give(self, segment: Int64s, position: Int64s, kind: Int64s, demands: Sequence[Demand]) -> None:
-        """Notes in each segment what is more than in the one before."""
-        self._totals[0] = np.maximum(self._free[0], 0).sum(axis=1)
-        takes = np.stack([demand.take for demand in demands])
-        row_count, node_count = self._free.shape[1:]
-        for row in np.flatnonzero(takes.any(axis=0)).tolist():
-            amounts, place = takes[kind, row], segment * row_count + row
-            np.add.at(self._free.reshape(-1), place * node_count + position, amounts)
-            np.add.at(self._totals.reshape(-1), place, amounts)
-
-    def _give_devices(self, segment: Int64s, ending: Int64s, ends: Ends) -> dict[int, list[int]]:
-        """The same for devices; and the nodes, by segment, on which there are any."""
-        found: dict[int, list[int]] = {}
-        for at, task in zip(segment.tolist(), ending.tolist() if ends.devices else (), strict=False):
-            if devices := ends.devices[task]:
-                position = int(ends.position[task])
-                share_milli = ends.demands[ends.kind[task]].gpu.share_milli
-                self._gpu[at, position, list(devices)] += share_milli
-                found.setdefault(at, []).append(position)
-        return found
+            self._totals[:count] = self._free[0].sum(axis=1)
+            self._totals[:count, taken] += given - given[0]
 
     def take(self, held: Iterable[Held], start_ms: int, end_ms: int) -> None:
         """Nobody else gets this from start to end."""
@@ -231,16 +233,27 @@ class Timeline:
 
     def room(self, start_ms: int, end_ms: int) -> Room:
         """What is free on each node all the time from start to end."""
-        slots = self._telling(start_ms, end_ms)
-        if len(slots) == 1:
-            return Room(self._free[slots[0]].copy(), self._gpu[slots[0]].copy())
-        free = self._free[slots].min(axis=0)
-        gpu = self._gpu[slots].min(axis=0)
-        if gpu.size:
+        first, *others = self._telling(start_ms, end_ms).tolist()
+        free, gpu = self._free[first].copy(), self._gpu[first].copy()
+        for slot in others:
+            np.minimum(free, self._free[slot], out=free)
+        if gpu.size and others:
+            for slot in others:
+                np.minimum(gpu, self._gpu[slot], out=gpu)
             # The least of each device at any time: the rows that are derived follow from that.
-            for row, values in gpu_rows(gpu):
-                free[row] = values
+            refresh_all_gpu_rows(free, gpu)
         return Room(free, gpu)
+
+    def least(self, row: int, start_ms: int, end_ms: int) -> Int64s:
+        """The same of one row."""
+        free: Int64s = self._free[self._telling(start_ms, end_ms), row].min(axis=0)
+        return free
+
+    def free_at(self, moments: Int64s, row: int) -> Int64s:
+        """[moment, node] what is free of one row just then; none of the moments is before now."""
+        at = self._times[: self._count].searchsorted(moments, side="right") - 1
+        free: Int64s = self._free[self._slots[at], row]
+        return free
 
     def _telling(self, start_ms: int, end_ms: int) -> Int64s:
         """Slots of the segments in which the least of a period is found."""
@@ -262,7 +275,7 @@ class Timeline:
         # When each segment, or the next after it that has too little, begins.
         short_ms = np.minimum.accumulate(short_ms[::-1])[::-1]
         begins = np.maximum(times, earliest_ms)
-        fits = enough & (begins <= latest_ms)
+        fits = enough & (begins <= latest_ms) & (begins < FOREVER_MS)
         fits &= (short_ms == FOREVER_MS) | (begins + length_ms <= short_ms)
         found: list[int] = begins[fits].tolist()
         return found
