@@ -37,6 +37,10 @@ def minds_where(work: Work) -> bool:
 def any_seats(work: Work, free: Int64s) -> list[Seat] | None:
     """Seats by amounts alone, the roomiest nodes first. Good enough for a start that nobody is told as
     a promise: it is planned anew in every cycle, and when its time comes the scores decide."""
+    if work.counts == (1,):
+        has_room = _has_room(work.signatures[0], free)
+        first = int(has_room.argmax())
+        return [Seat(0, first, ())] if has_room[first] else None
     if len(work.signatures) > 1:
         free = free.copy()
     seats: list[Seat] = []
