@@ -29,7 +29,7 @@ from rota.engine.evict import Evictor
 from rota.engine.idle import IdleCluster, without_jobs
 from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import place, place_equal, put_best
+from rota.engine.place import place, place_equal, put_best, would_place
 from rota.engine.plugin import Plugins
 from rota.engine.preempt import Preempted
 from rota.engine.signature import Signature
@@ -501,10 +501,7 @@ class Cycle:
         """Whether nobody has to go for it: it waits because somebody before it will need the room."""
         if work is None or not may_fit(work, self._board.free):
             return False
-        checkpoint = self._board.checkpoint()
-        seats = place(work, self._board)
-        self._board.rollback(checkpoint)
-        return seats is not None
+        return would_place(work, self._board) is not None
 
     def _would_delay(self, template: JobTemplate, work: Work, preempted: Preempted) -> bool:
         """Whether somebody before it waits for the end of those that would go for it now."""
@@ -594,11 +591,7 @@ class Cycle:
     def _in_the_way(self, job: Job, work: Work) -> Reason | None:
         """What of the calendar keeps the job from starting, if nothing else does."""
         allowed = self._books.allowed(job.template, work)
-        if allowed is None:
-            return None
-        checkpoint = self._board.checkpoint()
-        seats = place(allowed, self._board)
-        self._board.rollback(checkpoint)
+        seats = None if allowed is None else would_place(allowed, self._board)
         return None if seats is None else self._ahead.in_the_way(job.template, seats, self._queue)
 
     def _keep_promises(self, queues: list[tuple[SchedulerPolicy, QueuePolicy, list[Lane]]]) -> None:
@@ -673,10 +666,9 @@ class Cycle:
         return self._books.allowed(job.template, self._compiler.compiled(key, job))
 
     def _trial_now(self, job: Job, work: Work) -> Trial | None:
-        template, checkpoint = job.template, self._board.checkpoint()
+        template = job.template
         with self._board.without(self._ahead.kept_back(template, self._queue)):
-            seats = place(work, self._board)
-            self._board.rollback(checkpoint)
+            seats = would_place(work, self._board)
         if seats is not None:
             return self._tried(seats)
         may_evict = self._scheduler.preemption.enabled and not template.reservation
@@ -684,6 +676,7 @@ class Cycle:
             return None
         waited_ms = self._now_ms - job.submitted_ms
         priority = effective_priority(template, job.retries, waited_ms, self._scheduler.promotion)
+        checkpoint = self._board.checkpoint()
         with self._board.without(self._ahead.kept_from_evictors(template)):
             fits = self._ahead.is_open and self._fits_but_for_plans(work)
             done = None if fits else self._evictor.preempted(job, priority, work)

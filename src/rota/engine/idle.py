@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from rota.engine.board import Board
 from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import hardest_first, place, regions, rules_of
+from rota.engine.place import hardest_first, regions, rules_of, would_place
 from rota.engine.plugin import Concern, Plugins
 from rota.engine.search import search
 from rota.engine.topology import affinity_group
@@ -58,11 +58,9 @@ class IdleCluster:
         compiler.enter(plain, queue)
         work = compiler.compiled(replace_template(key, template), job)
         counts = tuple(group.count for group in template.groups)
-        checkpoint = self._board.checkpoint()
         # If what it needs fits nowhere, as many as fit somewhere are worth telling.
         for least in (min(template.min_count, sum(counts)), 1):
-            seats = place(Work(work.signatures, counts, least, work.topology), self._board)
-            self._board.rollback(checkpoint)
+            seats = would_place(Work(work.signatures, counts, least, work.topology), self._board)
             if seats is not None:
                 return len(seats)
             if least > 1 and not self._is_hopeless(work, counts, least):

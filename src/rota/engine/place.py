@@ -39,6 +39,14 @@ def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] |
     return None
 
 
+def would_place(work: Work, board: Board) -> list[Seat] | None:
+    """Where `place` would put it; the board stays as it is."""
+    checkpoint = board.checkpoint()
+    seats = place(work, board)
+    board.rollback(checkpoint)
+    return seats
+
+
 _ORDERS = 6
 
 

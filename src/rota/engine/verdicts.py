@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
-from rota.engine.place import place
+from rota.engine.place import would_place
 from rota.engine.plugin import NodeFilter
 from rota.engine.signature import Signature
 from rota.engine.topology import DomainRules, even_allowed, near_allowed
@@ -85,10 +85,8 @@ def _group_refusals(work: Work, group: int, board: Board, filters: Sequence[Node
 
 
 def _too_little_room(work: Work, board: Board) -> Reason:
-    checkpoint = board.checkpoint()
     least = Work(work.signatures, work.counts, 1, work.topology, work.placed_at)
-    seats = place(least, board)
-    board.rollback(checkpoint)
+    seats = would_place(least, board)
     code = Code.TOPOLOGY if work.topology else Code.GANG
     return Reason(code, _topology_key(work), work.needed, len(seats or ()), _topology_text(work))
 

@@ -30,7 +30,7 @@ from rota.engine.calendar.entries import (
 from rota.engine.calendar.fitting import any_seats, least_need, likely, may_fit, minds_where
 from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline, room_in, starts
-from rota.engine.place import place
+from rota.engine.place import would_place
 from rota.engine.topology import NO_FOOTPRINT, Footprint
 from rota.engine.work import Seat, Work
 from rota.model.ids import JobId
@@ -410,10 +410,8 @@ class Agenda:
         kept = Room(board.free - room.free, board.gpu_free - room.gpu_free)
         for footprint, position in gone:
             footprint.add(position, -1)
-        checkpoint = board.checkpoint()
         with board.without(kept):
-            seats = place(work, board)
-            board.rollback(checkpoint)
+            seats = would_place(work, board)
         for footprint, position in gone:
             footprint.add(position, 1)
         return seats
