@@ -16,8 +16,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from msgspec.structs import replace
-
 from rota.engine.board import Board, Room
 from rota.engine.books import Books
 from rota.engine.calendar.ahead import Ahead
@@ -26,16 +24,16 @@ from rota.engine.calendar.gates import Gates
 from rota.engine.calendar.timeline import Held
 from rota.engine.compile import NETWORK, Compiler
 from rota.engine.evict import Evictor
-from rota.engine.idle import IdleCluster, without_jobs
-from rota.engine.order import Cursor, Order, Run, effective_priority, order_of
+from rota.engine.idle import IdleCluster
+from rota.engine.order import Cursor, Order, Run, order_of
 from rota.engine.outside import OutsidePlugins
 from rota.engine.place import place, place_equal, put_best, would_place
 from rota.engine.plugin import Plugins
 from rota.engine.preempt import Preempted
+from rota.engine.scope import queue_named, scheduler_for
 from rota.engine.signature import Signature
 from rota.engine.verdicts import Judged, NodeRefusal, RoomWhenIdle, verdict_of
 from rota.engine.work import Seat, Work
-from rota.model.explanation import NOW
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting
@@ -43,10 +41,7 @@ from rota.model.policy import Policy, Promotion, QueuePolicy, QueueStrategy, Sch
 from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.nodes import ABSENT
 from rota.snapshot.state import Snapshot
-from rota.snapshot.waiting import Lane, replace_template
-
-_OPEN_IN_TIME = (Code.TOO_EARLY, Code.RESERVATION)
-"""What keeps a job from starting now, but doesn't keep it out of the calendar."""
+from rota.snapshot.waiting import Lane
 
 
 def decide(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins) -> Plan:
@@ -70,16 +65,6 @@ class Refused:
     @property
     def jobs(self) -> list[Job]:
         return self.cursor.jobs[self.first :]
-
-
-@dataclass(frozen=True)
-class Trial:
-    """Where a job would go, who would have to go for it, and when it would start."""
-
-    nodes: tuple[NodeName, ...]
-    evicts: tuple[JobId, ...] = ()
-    start_ms: int | None = NOW
-    """None: once there is room, and nobody can tell when that is."""
 
 
 class Watch(Protocol):
@@ -113,7 +98,6 @@ class Cycle:
         self._filters = plugins.filters
         self._plugins = plugins
         self._idle: IdleCluster | None = None
-        self._idle_cycle: Cycle | None = None
         self._watch = watch
         self._outside = OutsidePlugins(plugins, snapshot)
         self._board = Board(snapshot)
@@ -481,10 +465,9 @@ class Cycle:
             return False
         with self._board.without(self._ahead.kept_from_evictors(template)):
             fits = self._ahead.is_open and self._fits_but_for_plans(self._books.allowed(template, work))
-            done = None if fits else self._evictor.make_room(run.head, run.priority, work)
-        if done is None:
+            preempted = None if fits else self._evictor.make_room(run.head, run.priority, work)
+        if preempted is None:
             return False
-        _, preempted = done
         if self._would_delay(template, work, preempted):
             self._board.rollback(checkpoint)
             return False
@@ -623,83 +606,6 @@ class Cycle:
                 start_ms, _ = _promised_order(record)
                 self._refuse(self._cursor(lane), _verdict_of(Reason(Code.PROMISED, asked=start_ms)))
 
-    # -- what if
-
-    @property
-    def now_ms(self) -> int:
-        return self._now_ms
-
-    def make_way(self, job: Job) -> None:
-        """Takes a waiting job out of the calendar, before trials of it."""
-        self._ahead.make_way(job)
-
-    def trial(self, refused: Refused, job: Job, template: JobTemplate) -> Trial | None:
-        """When and where a waiting job would start if it were like this, as the plan leaves board and
-        calendar. Nothing is changed by asking."""
-        changed = replace(job, template=template)
-        work = self._work_to_try(refused, changed)
-        if work is None:
-            return None
-        closed = self._gates.closed_to(changed)
-        if closed is None and (found := self._trial_now(changed, work)):
-            return found
-        if closed is not None and closed.code not in _OPEN_IN_TIME:
-            return None
-        return self._trial_later(changed, work)
-
-    def trial_when_idle(self, refused: Refused, job: Job, template: JobTemplate) -> Trial | None:
-        """Where it could start if nothing ran and nothing was announced; nobody knows when."""
-        if self._idle_cycle is None:
-            idle = dataclasses.replace(without_jobs(self.snapshot), waiting=self.snapshot.waiting)
-            self._idle_cycle = Cycle(idle, self._policy, self._now_ms, self._plugins)
-        cycle, changed = self._idle_cycle, replace(job, template=template)
-        work = cycle._work_to_try(refused, changed)
-        found = None if work is None else cycle._trial_now(changed, work)
-        return None if found is None else dataclasses.replace(found, start_ms=None)
-
-    def _work_to_try(self, refused: Refused, job: Job) -> Work | None:
-        scheduler = scheduler_for(job.template, self._policy.schedulers)
-        if scheduler is None:
-            return None
-        self._enter(scheduler, queue_named(job.template.queue, scheduler))
-        key = replace_template(refused.cursor.lane.key, job.template)
-        return self._books.allowed(job.template, self._compiler.compiled(key, job))
-
-    def _trial_now(self, job: Job, work: Work) -> Trial | None:
-        template = job.template
-        with self._board.without(self._ahead.kept_back(template, self._queue)):
-            seats = would_place(work, self._board)
-        if seats is not None:
-            return self._tried(seats)
-        may_evict = self._scheduler.preemption.enabled and not template.reservation
-        if not may_evict or not len(self.snapshot.running):
-            return None
-        waited_ms = self._now_ms - job.submitted_ms
-        priority = effective_priority(template, job.retries, waited_ms, self._scheduler.promotion)
-        checkpoint = self._board.checkpoint()
-        with self._board.without(self._ahead.kept_from_evictors(template)):
-            fits = self._ahead.is_open and self._fits_but_for_plans(work)
-            done = None if fits else self._evictor.preempted(job, priority, work)
-        delays = done is not None and self._would_delay(template, work, done)
-        self._board.rollback(checkpoint)
-        if done is None or delays:
-            return None
-        running = self.snapshot.running.tasks
-        evicted = {running[task].job.id for unit in done.victims for task in unit.tasks}
-        return self._tried(done.seats, tuple(sorted(evicted)))
-
-    def _trial_later(self, job: Job, work: Work) -> Trial | None:
-        if not self._ahead.may_plan(self._queue):
-            return None
-        slot = self._ahead.find(job, work, self._queue, max(self._now_ms, job.start_after_ms))
-        return None if slot is None else self._tried(slot.seats, start_ms=slot.start_ms)
-
-    def _tried(
-        self, seats: Iterable[Seat], evicted: tuple[JobId, ...] = (), start_ms: int | None = NOW
-    ) -> Trial:
-        names = self.snapshot.nodes.names
-        return Trial(tuple(names[seat.position] for seat in seats), evicted, start_ms)
-
 
 def _held(work: Work, seats: Iterable[Seat]) -> list[Held]:
     return [Held(seat.position, work.signatures[seat.group].demand, seat.devices) for seat in seats]
@@ -712,23 +618,6 @@ def _promised_order(record: JobRecord) -> tuple[int, JobId]:
 
 def _minds_others(template: JobTemplate) -> bool:
     return any(group.spec.job_affinity or group.spec.spread for group in template.groups)
-
-
-def queue_named(name: str, scheduler: SchedulerPolicy) -> QueuePolicy:
-    """A queue that the policy doesn't name works like the default one."""
-    known = {queue.name: queue for queue in scheduler.queues}
-    return known.get(name) or replace(known.get("default", QueuePolicy()), name=name, pools=())
-
-
-def scheduler_for(template: JobTemplate, schedulers: tuple[SchedulerPolicy, ...]) -> SchedulerPolicy | None:
-    """The one that the job names, or the first whose scope it is in. Where there is only one,
-    names don't matter."""
-    for scheduler in schedulers:
-        in_scope = not scheduler.namespaces or template.namespace in scheduler.namespaces
-        named = len(schedulers) == 1 or template.scheduler in ("", scheduler.name)
-        if in_scope and named:
-            return scheduler
-    return None
 
 
 def _verdict_of(reason: Reason) -> Verdict:

@@ -91,7 +91,7 @@ class Evictor:
         is_lower = may_preempt(template, priority) and int(self._priorities.min()) < priority
         return is_lower or self._books.quotas.any
 
-    def make_room(self, job: Job, priority: int, work: Work) -> tuple[Work, Preempted] | None:
+    def make_room(self, job: Job, priority: int, work: Work) -> Preempted | None:
         """Evicts what it takes to place the job, and places it, both on the board; or nothing.
         What was placed may be less than the work where a quota allows no more."""
         self._taken_back.clear()
@@ -108,7 +108,7 @@ class Evictor:
             self._board.rollback(checkpoint)
             placed = partial(self._placed, job, work)
             done = spare_by_trial(done.victims, self.victims, self._board, placed, self._credit)
-        return None if done is None else (work, done)
+        return done
 
     def preempted(self, job: Job, priority: int, work: Work) -> Preempted | None:
         if not may_preempt(job.template, priority):

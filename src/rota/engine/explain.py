@@ -10,12 +10,12 @@ import numpy as np
 from msgspec.structs import replace
 
 from rota.engine.board import Board
-from rota.engine.decide import Cycle
 from rota.engine.plugin import Plugins
 from rota.engine.remedy import remedies_for
 from rota.engine.score import FULL
 from rota.engine.signature import Signature
 from rota.engine.verdicts import NodeRefusal, node_refusals
+from rota.engine.what_if import WhatIf
 from rota.engine.work import Work
 from rota.model.explanation import Explanation, NodeScores, Outcome, RefusedNodes
 from rota.model.ids import JobId, NodeName
@@ -69,14 +69,14 @@ def _scores_of(signature: Signature, board: Board, position: int) -> NodeScores:
 def explain(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins, job_id: JobId) -> Explanation:
     """The explanation of one job, which must be in the snapshot."""
     lookout = _Lookout(job_id, plugins)
-    cycle = Cycle(snapshot, policy, now_ms, plugins, lookout)
+    cycle = WhatIf(snapshot, policy, now_ms, plugins, lookout)
     cycle.run()
     plan = cycle.plan()
     explanation = _outcome(cycle, lookout, plan, job_id)
     return replace(explanation, faults=plan.faults)
 
 
-def _outcome(cycle: Cycle, lookout: _Lookout, plan: Plan, job_id: JobId) -> Explanation:
+def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId) -> Explanation:
     snapshot = cycle.snapshot
     bound = [one for one in plan.bindings if one.job == job_id]
     lost = {one.rank for one in plan.evictions if one.job == job_id}

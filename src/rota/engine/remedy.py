@@ -8,8 +8,9 @@ from functools import partial
 from msgspec.structs import replace
 
 from rota.engine.change import Limiter, loosenings, paying, resources_of, with_specs
-from rota.engine.decide import Cycle, Refused, Trial
+from rota.engine.decide import Refused
 from rota.engine.score import task_price_micro
+from rota.engine.what_if import Trial, WhatIf
 from rota.model.calendar import PlannedStart
 from rota.model.explanation import NOW, Change, Remedy
 from rota.model.ids import NodeName
@@ -57,7 +58,7 @@ _SOONER_PART = 20
 
 
 def remedies_for(
-    cycle: Cycle, refused: Refused, job: Job, planned: PlannedStart | None
+    cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None
 ) -> tuple[Remedy, ...]:
     """Every single change that helps, the smallest first; but first those with which it starts now."""
     if _NOT_THE_JOB.intersection(refusal.reason.code for refusal in refused.verdict.refusals):
@@ -83,7 +84,7 @@ def _remedy(change: Change, trial: Trial, subject: str = "", asked: int = 0, amo
 
 
 class _Search:
-    def __init__(self, cycle: Cycle, refused: Refused, job: Job, planned: PlannedStart | None) -> None:
+    def __init__(self, cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None) -> None:
         self._cycle = cycle
         self._refused = refused
         self._job = job

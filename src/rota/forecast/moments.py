@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rota.engine.decide import scheduler_for
+from rota.engine.scope import scheduler_for
 from rota.model.cluster import Calendar
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.node import Node

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rota.engine.decide import queue_named, scheduler_for
+from rota.engine.scope import queue_named, scheduler_for
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import JobTemplate
 from rota.model.plan import Binding
