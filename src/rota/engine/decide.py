@@ -12,6 +12,7 @@ No clock, no randomness, no I/O: the same arguments give the same plan in every 
 from __future__ import annotations
 
 import dataclasses
+from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -211,7 +212,7 @@ class Cycle:
 
     def _serve(self, lanes: Iterable[Lane]) -> None:
         order = order_of([self._cursor(lane) for lane in lanes], self._queue, self._books.shares)
-        while (run := self._next(order)) is not None:
+        while (run := order.next()) is not None:
             served = 0 if self._is_refused(run) else self._place_run(run)
             if served:
                 order.served(run, served)
@@ -227,18 +228,6 @@ class Cycle:
     def _never_starts(self, lane: Lane) -> bool:
         """Nobody waits behind who will never start, or a queue would be stuck for ever."""
         return self._refused[lane.number].verdict.kind is Kind.NEVER
-
-    def _next(self, order: Order) -> Run | None:
-        """Who is next, but for those that their queue has been closed to."""
-        while (run := order.next()) is not None and (reason := self._gates.shut_to(run.head)):
-            if run.cursor.lane.key.job:
-                break
-            # Whoever comes behind in the lane came later still.
-            shut = dataclasses.replace(run.cursor)
-            run.cursor.jobs = shut.jobs[: shut.at]
-            self._refused[~shut.lane.number] = self._refused_now(shut, shut.at, _verdict_of(reason))
-            order.drop(run)
-        return run
 
     def _is_refused(self, run: Run) -> bool:
         """Whether one just like it was refused before, and nobody has made room since."""
@@ -257,13 +246,27 @@ class Cycle:
             cursor = self._cursors[lane.number] = Cursor(
                 lane, jobs, start, self._now_ms, self._scheduler.promotion, by_priority, size
             )
+            self._shut_out(cursor)
         return cursor
+
+    def _shut_out(self, cursor: Cursor) -> None:
+        """Jobs that came after their queue was closed leave the lane, of which they are the last."""
+        since_ms, lane = self._gates.closed_since_ms(cursor.lane.key.template.queue), cursor.lane
+        if since_ms is None or lane.key.job:
+            return
+        first = bisect_left(cursor.jobs, since_ms, lo=cursor.at, key=lambda job: job.submitted_ms)
+        reason = self._gates.closed_to(cursor.jobs[first]) if first < len(cursor.jobs) else None
+        if reason is not None:
+            late = dataclasses.replace(cursor, at=first)
+            # Under a number that no lane has: the lane's own refusal is about those who came before.
+            self._refused[~lane.number] = self._refused_now(late, first, _verdict_of(reason))
+            cursor.jobs = cursor.jobs[:first]
 
     def _hold_behind(self, first: Job, order: Order) -> None:
         """Nobody overtakes in a strict queue: everyone behind the first that can't start waits."""
         verdict = _verdict_of(Reason(Code.STRICT_QUEUE, first.id))
         is_known = self._ahead.start_of(first.id) is not None
-        while (run := self._next(order)) is not None:
+        while (run := order.next()) is not None:
             if not self._is_refused(run):
                 self._refuse(run.cursor, verdict)
             # Nor is anybody told a start behind one of which nobody knows when it will.
@@ -309,8 +312,6 @@ class Cycle:
 
     def _place_run(self, run: Run) -> int:
         """Places jobs of the run, and says how many. None placed: the refusal is on record."""
-        if self._gates.takes_one_by_one(self._queue.name):
-            run = Run(run.cursor, 1)
         job, lane = run.head, run.cursor.lane
         self._outside.current = job.id
         reason = self._not_yet(job)

@@ -15,10 +15,10 @@ class Gates:
         self._queues: dict[str, QueueState] = {state.name: state for state in calendar.queues}
         self._reservations = {one.name: one for one in calendar.reservations}
 
-    def takes_one_by_one(self, queue: str) -> bool:
-        """Whether equal jobs may differ in whether they came before their queue was closed."""
+    def closed_since_ms(self, queue: str) -> int | None:
+        """Since when the queue takes no jobs; None: it does."""
         state = self._queues.get(queue)
-        return state is not None and state.mode is QueueMode.CLOSED
+        return state.since_ms if state is not None and state.mode is QueueMode.CLOSED else None
 
     def closed_to(self, job: Job) -> Reason | None:
         """Why the job can't start now."""
@@ -35,14 +35,11 @@ class Gates:
 
     def _queue(self, job: Job) -> Reason | None:
         state = self._queues.get(job.template.queue)
-        if state is not None and state.mode is QueueMode.PAUSED:
+        if state is None:
+            return None
+        if state.mode is QueueMode.PAUSED:
             return Reason(Code.QUEUE_PAUSED, state.name, detail=state.message)
-        return self.shut_to(job)
-
-    def shut_to(self, job: Job) -> Reason | None:
-        """Why the job, unlike some that are equal to it, doesn't start: its queue was closed before."""
-        state = self._queues.get(job.template.queue)
-        if state is not None and state.mode is QueueMode.CLOSED and job.submitted_ms >= state.since_ms:
+        if state.mode is QueueMode.CLOSED and job.submitted_ms >= state.since_ms:
             return Reason(Code.QUEUE_CLOSED, state.name, detail=state.message)
         return None
 
