@@ -62,7 +62,7 @@ def metrics_of(result: SimResult) -> Metrics:
     slowdowns = _slowdowns(started)
     promised = [job for job in result.jobs if job.promised_ms is not None]
     foretold = [job for job in started if job.estimates]
-    errors = [_error_ms(job) for job in foretold if _first_start_ms(job) - job.arrival_ms > _MINUTE_MS]
+    errors = [_error_ms(job) for job in foretold if first_start_ms(job) - job.arrival_ms > _MINUTE_MS]
     return Metrics(
         jobs=len(result.jobs),
         started=len(started),
@@ -78,9 +78,9 @@ def metrics_of(result: SimResult) -> Metrics:
         fairness=_fairness(slowdowns),
         preemptions=sum(job.preemptions for job in result.jobs),
         promises_given=len(promised),
-        promises_kept=sum(map(_is_kept, promised)) if promised else None,
+        promises_kept=sum(map(promise_kept, promised)) if promised else None,
         estimates=len(foretold),
-        bounds_held=_mean([_first_start_ms(job) <= job.estimates[0].bound_ms for job in foretold]),
+        bounds_held=_mean([first_start_ms(job) <= job.estimates[0].bound_ms for job in foretold]),
         within_1_min=_mean([error <= _MINUTE_MS for error in errors]),
         within_10_min=_mean([error <= 10 * _MINUTE_MS for error in errors]),
         median_error_ms=median(errors) if errors else None,
@@ -109,7 +109,7 @@ def _wait_ms(job: JobResult) -> int:
     return job.start_ms - job.arrival_ms
 
 
-def _first_start_ms(job: JobResult) -> int:
+def first_start_ms(job: JobResult) -> int:
     """Also of a run that was evicted later on: what estimates and promises are about."""
     assert job.start_ms is not None
     return min((stretch.start_ms for stretch in job.stretches), default=job.start_ms)
@@ -134,14 +134,12 @@ def _fairness(slowdowns: Sequence[tuple[JobResult, float]]) -> float | None:
     return sum(means) ** 2 / (len(means) * sum(mean * mean for mean in means))
 
 
-def _is_kept(job: JobResult) -> bool:
-    return (
-        job.promised_ms is not None and job.start_ms is not None and _first_start_ms(job) <= job.promised_ms
-    )
+def promise_kept(job: JobResult) -> bool:
+    return job.promised_ms is not None and job.start_ms is not None and first_start_ms(job) <= job.promised_ms
 
 
 def _error_ms(job: JobResult) -> int:
-    return abs(_first_start_ms(job) - job.estimates[0].expected_ms)
+    return abs(first_start_ms(job) - job.estimates[0].expected_ms)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -23,6 +23,7 @@ from rota.model.resources import HostPort
 from rota.model.verdict import RULES, Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.plugins import FILTERS, SCORES
 from tests.builders import Cluster, policy
+from tests.reference.waiting import NOT_ABOUT_NODES
 from tests.words import NOW_MS, apart, job, lie, near, spread, tasks
 
 pytestmark = pytest.mark.covers("why-1")
@@ -143,29 +144,6 @@ CASES: dict[Code, Callable[[], Case]] = {
     ),
     Code.NO_SCHEDULER: lambda: case(ONE, Policy((SchedulerPolicy(namespaces=("other",)),))),
     Code.NO_NODES: lambda: case(Cluster(), cpu=1),
-}
-
-
-NOT_ABOUT_NODES = {
-    Code.QUOTA,
-    Code.QUOTA_BEYOND,
-    Code.PARTNER,
-    Code.STRICT_QUEUE,
-    Code.QUEUE_PAUSED,
-    Code.QUEUE_CLOSED,
-    Code.CALENDAR,
-    Code.TOO_EARLY,
-    Code.PROMISED,
-    Code.PERIOD_MISSED,
-    Code.SLA_MISSED,
-    Code.RESERVATION,
-    Code.NOT_RESERVED_FOR,
-    Code.MAINTENANCE,
-    Code.EVICTED_FOR_MAINTENANCE,
-    Code.PREEMPTED,
-    Code.EVICTED_BY_TAINT,
-    Code.NO_SCHEDULER,
-    Code.NO_NODES,
 }
 
 

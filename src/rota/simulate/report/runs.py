@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rota.simulate.metrics import first_start_ms
 from rota.simulate.report.markup import NOTHING, Markup, element, short
 from rota.simulate.result import JobResult, SimResult
 
@@ -72,12 +73,7 @@ def started(result: SimResult) -> list[tuple[JobResult, int]]:
 
 def foretold(result: SimResult) -> list[tuple[JobResult, int]]:
     """Those whose users were told when they would start, each with its first start."""
-    return [(job, first_start_ms(job, start_ms)) for job, start_ms in started(result) if job.estimates]
-
-
-def first_start_ms(job: JobResult, start_ms: int) -> int:
-    """Also of a run that was evicted later on: what estimates and promises are about."""
-    return min((stretch.start_ms for stretch in job.stretches), default=start_ms)
+    return [(job, first_start_ms(job)) for job, _ in started(result) if job.estimates]
 
 
 def said_of_each(facts: Sequence[tuple[Run, str]]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rota.model.ids import NodeName
-from rota.simulate.report.gantt.promises import promise_kept, promised
+from rota.simulate.metrics import promise_kept
+from rota.simulate.report.gantt.promises import promised
 from rota.simulate.report.gantt.rows import Window, window_text
 from rota.simulate.report.gantt.tenants import Tenants, tenants_legend
 from rota.simulate.report.markup import Markup, element, joined

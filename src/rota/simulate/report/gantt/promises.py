@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rota.simulate.metrics import promise_kept
 from rota.simulate.report.axes import Axis
 from rota.simulate.report.chart import CANVAS_WIDTH, stretched
 from rota.simulate.report.markup import Markup, element, percent_of_width
-from rota.simulate.report.runs import first_start_ms
 from rota.simulate.result import JobResult, SimResult
 
 _STRIP_PX = 8
@@ -15,12 +15,6 @@ _STRIP_PX = 8
 
 def promised(jobs: Sequence[JobResult]) -> list[tuple[JobResult, int]]:
     return [(job, job.promised_ms) for job in jobs if job.promised_ms is not None]
-
-
-def promise_kept(job: JobResult) -> bool:
-    if job.promised_ms is None or job.start_ms is None:
-        return False
-    return first_start_ms(job, job.start_ms) <= job.promised_ms
 
 
 def promise_mark(job: JobResult, place: float, middle_px: float) -> Markup:
