@@ -22,7 +22,7 @@ from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Plan
 from rota.model.policy import Policy
-from rota.snapshot import rows
+from rota.snapshot.nodes import PPM
 from rota.snapshot.state import Snapshot
 
 SMALLEST_SIZE = 4
@@ -118,18 +118,7 @@ def _case(planned: PlannedStarts, snapshot: Snapshot, now_ms: int, job: Job) -> 
 def size_class(template: JobTemplate, snapshot: Snapshot) -> int:
     """0: more than a quarter of the cluster's CPUs, memory or GPUs; 1: more than a sixteenth; and so on,
     down to `SMALLEST_SIZE`."""
-    capacity = snapshot.nodes.capacity[:, snapshot.nodes.exists]
-    asked = (
-        (rows.CPU, sum(group.count * group.spec.requests.cpu_milli for group in template.groups)),
-        (rows.MEMORY, sum(group.count * group.spec.requests.memory_bytes for group in template.groups)),
-        (rows.GPU_MILLI, sum(group.count * group.spec.gpu.total_milli for group in template.groups)),
-    )
-    totals = ((int(capacity[row].sum()), amount) for row, amount in asked)
-    return min(_quarterings(total, amount) for total, amount in totals)
-
-
-def _quarterings(total: int, amount: int) -> int:
-    size = 0
-    while size < SMALLEST_SIZE and amount * 4 ** (size + 1) <= total:
+    share_ppm, size = snapshot.nodes.share_ppm(template), 0
+    while size < SMALLEST_SIZE and share_ppm * 4 ** (size + 1) <= PPM:
         size += 1
     return size

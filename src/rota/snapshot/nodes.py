@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.model.ids import NodeName
+from rota.model.job import JobTemplate
 from rota.model.node import Node, NodeSpec, Offer
 from rota.model.resources import DEFAULT_SLOTS, WHOLE_GPU_MILLI
 from rota.model.selectors import Requirement
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 
 T = TypeVar("T")
 
+PPM = 1_000_000
 _MOST_DERIVED = 4096
 ABSENT = -1
 """Code of a label that the node doesn't have."""
@@ -109,6 +111,25 @@ class NodeColumns:
         if demand is None:
             demand = self.keep(spec, demand_of(spec, self.index))
         return demand
+
+    def share_ppm(self, template: JobTemplate) -> int:
+        """The largest part of all CPUs, memory or GPUs that a job asks for, in millionths, at least one."""
+        asked = [0, 0, 0]
+        for group in template.groups:
+            requests = group.spec.requests
+            amounts = requests.cpu_milli, requests.memory_bytes, group.spec.gpu.total_milli
+            asked = [so_far + group.count * one for so_far, one in zip(asked, amounts, strict=True)]
+        pairs = zip(asked, self._totals, strict=True)
+        return max(1, *(amount * PPM // max(1, total) for amount, total in pairs))
+
+    @property
+    def _totals(self) -> tuple[int, ...]:
+        totals: tuple[int, ...] | None = self.derived.get("totals")
+        if totals is None:
+            capacity = self.capacity[:, self.exists] if self.exists.any() else self.capacity
+            found = (int(capacity[row].sum()) for row in (rows.CPU, rows.MEMORY, rows.GPU_MILLI))
+            totals = self.keep("totals", tuple(found))
+        return totals
 
     def keep(self, key: object, value: T) -> T:
         """Remembers what was derived, within bounds."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property
 
 from rota.engine.board import Board, Devices, Room
 from rota.engine.calendar.agenda import Agenda, Slot
@@ -23,12 +22,10 @@ from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement
 from rota.model.policy import Backfill, Durations, QueuePolicy
 from rota.model.verdict import Reason
-from rota.snapshot import rows
 from rota.snapshot.demand import Demand
+from rota.snapshot.nodes import PPM
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import LaneKey
-
-_PPM = 1_000_000
 
 
 class Ahead:
@@ -293,19 +290,4 @@ class Ahead:
         """Expected run time × share of the cluster, to let small jobs go first."""
         lengths = Lengths(queue.durations, self._snapshot.run_times)
         length_ms = min(lengths.expected_ms(template), limit_ms(template))
-        return length_ms * self._share_ppm(template) * _PPM
-
-    def _share_ppm(self, template: JobTemplate) -> int:
-        """The largest part of anything in the cluster that it asks for, in millionths, at least one."""
-        asked = [0, 0, 0]
-        for group in template.groups:
-            requests = group.spec.requests
-            amounts = requests.cpu_milli, requests.memory_bytes, group.spec.gpu.total_milli
-            asked = [sum_ + group.count * amount for sum_, amount in zip(asked, amounts, strict=True)]
-        pairs = zip(asked, self._totals, strict=True)
-        return max(1, *(amount * _PPM // max(1, total) for amount, total in pairs))
-
-    @cached_property
-    def _totals(self) -> tuple[int, ...]:
-        capacity = self._snapshot.nodes.capacity
-        return tuple(int(capacity[row].sum()) for row in (rows.CPU, rows.MEMORY, rows.GPU_MILLI))
+        return length_ms * self._snapshot.nodes.share_ppm(template) * PPM
