@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 from msgspec import UNSET
 
-from rota.cli.wording import reason_text, remedy_text
 from rota.model.calendar import PlannedStart
 from rota.model.cluster import ClusterRecords
 from rota.model.explanation import Change, Explanation, Remedy
@@ -29,6 +28,7 @@ from rota.model.quantities import (
     parse_price_micro,
 )
 from rota.model.verdict import Verdict
+from rota.views.wording import reason_text, remedy_text
 from tests.scenarios.form import (
     DevicesForm,
     EvictedForm,

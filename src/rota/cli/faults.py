@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 
 from rota.cli.output import talk
-from rota.cli.quoting import one_line
-from rota.cli.wording import count_text
 from rota.model.plan import PluginFault
+from rota.views.quoting import one_line
+from rota.views.wording import count_text
 
 
 @contextmanager

@@ -19,10 +19,11 @@ from rota.intake.files import read_policy, read_records
 from rota.loop.once import Moment, latest_time_ms
 from rota.loop.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
-from rota.model.ids import JobId, TaskName
+from rota.model.ids import TaskName
 from rota.model.job import Job
 from rota.model.policy import Policy
 from rota.model.quantities import QuantityError, parse_bytes, parse_timestamp_ms
+from rota.views.why.view import Subject
 
 R = TypeVar("R")
 
@@ -47,15 +48,6 @@ class Question:
     records: ClusterRecords
     moment: Moment
     now_ms: int
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What an explanation is asked of: a job, or one task of it."""
-
-    name: str
-    job: JobId
-    rank: int | None = None
 
 
 def read_question(files: Files) -> Question:

@@ -23,7 +23,7 @@ _CLASSES = sorted(int(priority) for priority in Priority)
 _PATIENCE_MS = 3_600_000
 """A job that has waited for this long is as urgent as one of half its size that just came."""
 
-Key = tuple[int, int, int, JobId]
+Key = tuple[int, int, int, int, JobId]
 
 
 def effective_priority(template: JobTemplate, retries: int, waited_ms: int, promotion: Promotion) -> int:
@@ -74,7 +74,7 @@ class Cursor:
     def key(self, at: int) -> Key:
         job = self.jobs[at]
         size = self.size // (max(0, self.now_ms - job.submitted_ms) + _PATIENCE_MS) if self.size else 0
-        return -self.priority(at) if self.by_priority else 0, size, job.submitted_ms, job.id
+        return -self.priority(at) if self.by_priority else 0, size, job.submitted_ms, job.number, job.id
 
     def priority(self, at: int) -> int:
         if self._settled is not None:

@@ -111,6 +111,8 @@ class Job(Struct, frozen=True, omit_defaults=True):
     """The period in which it is to start, as its user stated."""
     tasks_are_jobs: bool = False
     """A gang of pods: users know each task by its own name and ask for it as a job."""
+    number: int = 0
+    """Of jobs that came in at the same moment, the lower one was first."""
 
     @property
     def has_period(self) -> bool:

@@ -1,4 +1,4 @@
-"""Why something doesn't run: typed reasons. Text is made of them at the edge (`cli/wording.py`)."""
+"""Why something doesn't run: typed reasons. Text is made of them at the edge (`views/wording.py`)."""
 
 from __future__ import annotations
 

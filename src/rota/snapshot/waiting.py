@@ -58,8 +58,8 @@ def replace_template(key: LaneKey, template: JobTemplate) -> LaneKey:
     return replace(key, template=template)
 
 
-def _age(job: Job) -> tuple[int, str]:
-    return job.submitted_ms, job.id
+def _age(job: Job) -> tuple[int, int, str]:
+    return job.submitted_ms, job.number, job.id
 
 
 class Lane:

@@ -10,10 +10,10 @@ import pytest
 from rich.console import Console
 
 from rota.cli.extend.tables import extension_tables
-from rota.cli.extend.wording import answer_text, obstacle_text
-from rota.cli.times import Clock
 from rota.model.extension import Answer, Extension, InTheWay, MovedStart, Obstacle
 from rota.model.ids import JobId, NodeName
+from rota.views.extend.wording import answer_text, obstacle_text
+from rota.views.times import Clock
 from tests.unit.cli.calling import Result, rota, write
 
 pytestmark = pytest.mark.covers("time-8")

@@ -10,11 +10,8 @@ import pytest
 from msgspec import to_builtins
 from rich.console import Console
 
-from rota.cli.plan.document import plan_document
 from rota.cli.plan.tables import plan_tables
-from rota.cli.plan.view import PlanView
 from rota.cli.plan.waiting import waiting_table
-from rota.cli.times import Clock
 from rota.intake.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.model.calendar import PlannedStart
@@ -25,6 +22,9 @@ from rota.model.job import Placement
 from rota.model.plan import Eviction, EvictionCause, Plan, Waiting
 from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
 from rota.snapshot import snapshot_of
+from rota.views.plan.document import plan_document
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
 
 NOW_MS = round(datetime(2026, 3, 28, 11, tzinfo=UTC).timestamp() * 1000)
 MINUTE, HOUR = 60_000, 3_600_000

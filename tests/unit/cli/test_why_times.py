@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 import pytest
 from rich.console import Console
 
-from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, find_subject, read_question
-from rota.cli.times import Clock
 from rota.cli.why.tables import why_tables
-from rota.cli.why.view import WhyView
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
+from rota.views.why.view import why_view
 from tests.unit.cli.calling import rota, write
 
 pytestmark = pytest.mark.covers("why-2")
@@ -49,7 +49,7 @@ def lines(name: str, folder: Path) -> list[str]:
     question = read_question(asked)
     subject = find_subject(name, asked.jobs, question.records)
     moment = question.moment
-    view = WhyView(subject, moment.explain(subject.job), PlanView(moment.plan(), moment.snapshot))
+    view = why_view(subject, moment.explain(subject.job), PlanView(moment.plan(), moment.snapshot))
     out = io.StringIO()
     console = Console(file=out, width=100, highlight=False)
     for part in why_tables(view, Clock(question.now_ms, ZoneInfo("Europe/Berlin")), wide=False):

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import typer
 
-from rota.cli.extend.document import extension_document
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, write_document
 from rota.cli.question import Files, find_subject, read_question
-from rota.cli.times import Clock
 from rota.model.quantities import QuantityError, parse_duration_ms
+from rota.views.extend.document import extension_document
+from rota.views.times import Clock
 
 
 def extend(name: str, limit: str, files: Files, form: Form) -> bool:

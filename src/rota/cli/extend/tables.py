@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from rota.cli.extend.wording import answer_text, obstacle_text
-from rota.cli.folding import fold_names
 from rota.cli.tables import BAD, GOOD, QUIET, heading, new_table
-from rota.cli.times import Clock
 from rota.model.extension import Extension
 from rota.model.quantities import format_duration, format_price
+from rota.views.extend.wording import answer_text, obstacle_text
+from rota.views.folding import fold_names
+from rota.views.times import Clock
 
 
 def extension_tables(extension: Extension, clock: Clock) -> Iterator[RenderableType]:

@@ -5,11 +5,11 @@ from pathlib import Path
 
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, write_document
-from rota.cli.plan.document import plan_document
-from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, read_question
-from rota.cli.times import Clock
 from rota.loop.record import Recorder
+from rota.views.plan.document import plan_document
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
 
 
 def plan(files: Files, form: Form, record: str | None = None) -> bool:

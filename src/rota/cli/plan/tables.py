@@ -7,16 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from rota.cli.folding import fold_counted, fold_names, stem
-from rota.cli.plan.view import PlanView
 from rota.cli.plan.waiting import waiting_table
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
-from rota.cli.times import Clock
-from rota.cli.wording import cause_text, count_text, price_text, priority_text
 from rota.model.ids import JobId, NodeName
 from rota.model.job import JobTemplate
 from rota.model.plan import Binding
 from rota.model.quantities import format_duration, format_price
+from rota.views.folding import fold_counted, fold_names, stem
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
+from rota.views.wording import cause_text, count_text, price_text, priority_text
 
 _MANY_ALIKE = 10
 

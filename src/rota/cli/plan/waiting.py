@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from rota.cli.estimates import away_text, bound_text, expected_text, latest_text
-from rota.cli.folding import fold_counted, fold_names
-from rota.cli.plan.view import PlanView
 from rota.cli.tables import GOOD, KIND_STYLES, QUIET, new_table
-from rota.cli.times import Clock
-from rota.cli.wording import count_text, kind_text, reason_text
 from rota.model.calendar import PlannedStart
 from rota.model.estimate import Estimate
 from rota.model.plan import Waiting
 from rota.model.verdict import Refusal
+from rota.views.estimates import away_text, bound_text, expected_text, latest_text
+from rota.views.folding import fold_counted, fold_names
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
+from rota.views.wording import count_text, kind_text, reason_text
 
 _MAIN_REASONS = 3
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from rota.cli.reasons import ReasonEntry, reason_entries
 from rota.cli.replay.view import CycleView, ReplayView
-from rota.cli.times import utc_text
 from rota.loop.difference import Fate, JobDifference
 from rota.model.calendar import PlannedStart
 from rota.model.plan import PluginFault
+from rota.views.reasons import ReasonEntry, reason_entries
+from rota.views.times import utc_text
 
 
 class StartEntry(Struct, frozen=True):

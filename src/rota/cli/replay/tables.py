@@ -10,9 +10,9 @@ from rich.text import Text
 from rota.cli.replay.view import CycleView, ReplayView
 from rota.cli.replay.wording import EFFECTS, fate_texts, first_text
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
-from rota.cli.times import utc_text
-from rota.cli.wording import count_text
 from rota.loop.difference import Effect
+from rota.views.times import utc_text
+from rota.views.wording import count_text
 
 _MOST_ROWS = 40
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rota import __version__
-from rota.cli.folding import fold_counted
 from rota.cli.replay.view import CycleView
-from rota.cli.times import utc_text
-from rota.cli.wording import cause_text, count_text, reason_text
 from rota.loop.difference import Effect, Fate, JobDifference
 from rota.loop.plugin_origins import PluginOrigin
 from rota.loop.replay import OtherPlugin
 from rota.model.plan import Binding
+from rota.views.folding import fold_counted
+from rota.views.times import utc_text
+from rota.views.wording import cause_text, count_text, reason_text
 
 EFFECTS = {
     Effect.STARTS: "starts",

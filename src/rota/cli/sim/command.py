@@ -13,7 +13,6 @@ from rota.cli.output import Form, show, talk, write_document
 from rota.cli.sim.document import replay_document
 from rota.cli.sim.experiment import Experiment, Wishes, read_experiment
 from rota.cli.sim.progress import progress_bar
-from rota.cli.wording import count_text, reason_text
 from rota.engine.plugin import Plugins
 from rota.forecast.planned import Planner
 from rota.forecast.tell import Teller, TellerState
@@ -25,6 +24,7 @@ from rota.model.policy import Policy
 from rota.plugins import FILTERS, SCORES
 from rota.simulate.result import SimResult
 from rota.simulate.run import simulate
+from rota.views.wording import count_text, reason_text
 
 
 def run(

@@ -8,10 +8,10 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from rota.cli.tables import GOOD, QUIET, heading, new_table
-from rota.cli.wording import count_text
 from rota.simulate.measures import Measure, present
 from rota.simulate.metrics import Metrics, metrics_of
 from rota.simulate.result import SimResult
+from rota.views.wording import count_text
 
 _LABEL_WIDTH = 28
 _LEAST_WIDTH = 14

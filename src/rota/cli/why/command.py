@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, write_document
-from rota.cli.plan.view import PlanView
 from rota.cli.question import Files, find_subject, read_question
-from rota.cli.times import Clock
-from rota.cli.why.document import why_document
-from rota.cli.why.view import WhyView
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
+from rota.views.why.document import why_document
+from rota.views.why.view import why_view
 
 
 def why(name: str, files: Files, form: Form) -> None:
@@ -17,7 +17,7 @@ def why(name: str, files: Files, form: Form) -> None:
         plan = moment.plan()
         estimates = moment.estimates(plan, {subject.job}) if files.history is not None else None
     report(explanation.faults)
-    view = WhyView(subject, explanation, PlanView(plan, moment.snapshot, estimates))
+    view = why_view(subject, explanation, PlanView(plan, moment.snapshot, estimates))
     if form.is_table:
         from rota.cli.why.tables import why_tables
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from rich.console import RenderableType
 from rich.text import Text
 
-from rota.cli.estimates import away_text, bound_text, expected_text, latest_text
-from rota.cli.folding import fold_counted, fold_names
 from rota.cli.tables import BAD, GOOD, KIND_STYLES, PASSING, QUIET, heading, new_table
-from rota.cli.times import Clock
-from rota.cli.why.view import WhyView
-from rota.cli.wording import (
+from rota.model.explanation import NOW, Explanation, Outcome, Remedy
+from rota.model.verdict import Kind
+from rota.views.estimates import away_text, bound_text, expected_text, latest_text
+from rota.views.folding import fold_counted, fold_names
+from rota.views.times import Clock
+from rota.views.why.view import WhyView
+from rota.views.wording import (
     count_text,
     kind_text,
     outcome_text,
@@ -22,8 +24,6 @@ from rota.cli.wording import (
     remedy_text,
     request_text,
 )
-from rota.model.explanation import NOW, Explanation, Outcome, Remedy
-from rota.model.verdict import Kind
 
 _OUTCOME_STYLES = {
     Outcome.PLACED: GOOD,

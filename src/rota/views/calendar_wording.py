@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.cli.quoting import one_line
-from rota.cli.times import TimeText
 from rota.model.quantities import format_duration
 from rota.model.verdict import Code, Reason
+from rota.views.quoting import one_line
+from rota.views.times import TimeText
 
 
 def _stopped(state: str) -> Callable[[Reason, TimeText], str]:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.cli.folding import fold_counted, fold_names, stem
+from rota.views.folding import fold_counted, fold_names, stem
 
 
 @pytest.mark.parametrize(

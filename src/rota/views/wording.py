@@ -10,15 +10,15 @@ import re
 from collections.abc import Callable
 from math import ceil, floor
 
-from rota.cli.calendar_wording import CALENDAR_PASSING, CALENDAR_REASONS
-from rota.cli.quoting import one_line
-from rota.cli.times import TimeText, utc_text
 from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.job import Job, Priority
 from rota.model.plan import Eviction, EvictionCause
 from rota.model.quantities import format_bytes, format_cpu, format_duration, format_gpu, format_price
 from rota.model.task import TaskSpec
 from rota.model.verdict import Code, Kind, Reason, Unblock
+from rota.views.calendar_wording import CALENDAR_PASSING, CALENDAR_REASONS
+from rota.views.quoting import one_line
+from rota.views.times import TimeText, utc_text
 
 _READABLE_LENGTH = 7
 _BINARY_UNITS = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
-from rota.cli.times import utc_text
 from rota.model.extension import Extension
 from rota.model.quantities import format_duration
+from rota.views.times import utc_text
 
 
 class ObstacleEntry(Struct, frozen=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from rota.cli.wording import reason_text
 from rota.model.verdict import Verdict
+from rota.views.wording import reason_text
 
 
 class ReasonEntry(Struct, frozen=True):

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, UnsetType, field
 
-from rota.cli.estimates import start_estimate
-from rota.cli.plan.view import PlanView
-from rota.cli.reasons import ReasonEntry, reason_entries
-from rota.cli.times import utc_text
+from rota.views.estimates import start_estimate
+from rota.views.plan.view import PlanView
+from rota.views.reasons import ReasonEntry, reason_entries
+from rota.views.times import utc_text
 
 
 class BindingEntry(Struct, frozen=True):

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.cli.times import Clock, span_text, utc_text
+from rota.views.times import Clock, span_text, utc_text
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NEW_YORK = ZoneInfo("America/New_York")
@@ -127,7 +127,7 @@ def test_a_span_is_rounded_down_to_its_second_unit(span_ms: int) -> None:
 
 
 def test_the_zone_is_that_of_the_machine() -> None:
-    code = "from rota.cli.times import Clock; print(Clock(0).text(3_600_000))"
+    code = "from rota.views.times import Clock; print(Clock(0).text(3_600_000))"
     told = subprocess.run(
         [sys.executable, "-c", code],
         env={**os.environ, "TZ": "Asia/Kathmandu"},

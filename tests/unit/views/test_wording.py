@@ -6,8 +6,15 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from rota.cli.times import Clock
-from rota.cli.wording import (
+from rota.model.explanation import Change, Outcome, Remedy
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job, JobTemplate, TaskGroup
+from rota.model.plan import Eviction, EvictionCause
+from rota.model.resources import GpuRequest, Resources
+from rota.model.task import TaskSpec
+from rota.model.verdict import Code, Kind, Reason
+from rota.views.times import Clock
+from rota.views.wording import (
     cause_text,
     kind_text,
     outcome_text,
@@ -17,13 +24,6 @@ from rota.cli.wording import (
     remedy_text,
     request_text,
 )
-from rota.model.explanation import Change, Outcome, Remedy
-from rota.model.ids import JobId, NodeName
-from rota.model.job import Job, JobTemplate, TaskGroup
-from rota.model.plan import Eviction, EvictionCause
-from rota.model.resources import GpuRequest, Resources
-from rota.model.task import TaskSpec
-from rota.model.verdict import Code, Kind, Reason
 
 GIB = 1 << 30
 NOON_MS = 1_777_636_800_000

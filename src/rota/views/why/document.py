@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from rota.cli.estimates import StartEstimate, start_estimate
-from rota.cli.reasons import ReasonEntry, reason_entries
-from rota.cli.times import utc_text
-from rota.cli.why.view import WhyView
-from rota.cli.wording import reason_text, remedy_text
 from rota.model.explanation import NOW
+from rota.views.estimates import StartEstimate, start_estimate
+from rota.views.reasons import ReasonEntry, reason_entries
+from rota.views.times import utc_text
+from rota.views.why.view import WhyView
+from rota.views.wording import reason_text, remedy_text
 
 
 class RefusalEntry(Struct, frozen=True):

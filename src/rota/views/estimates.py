@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from rota.cli.times import Clock, utc_text
 from rota.model.estimate import Estimate
+from rota.views.times import Clock, utc_text
 
 _MINUTE_MS = 60_000
 

@@ -1,0 +1,238 @@
+"""What the REST interface says. Times are in UTC, durations in seconds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+from typing import Generic, TypeVar
+
+from msgspec import Struct
+
+from rota.lifecycle.state import Cause, EndReason, Phase, TaskPhase
+from rota.model.calendar import QueueMode
+
+T = TypeVar("T")
+
+
+class Document(Struct, frozen=True, kw_only=True, omit_defaults=False):
+    """The base of all; never used by itself."""
+
+
+class Page(Document, Generic[T], frozen=True, kw_only=True):
+    items: list[T]
+    next: str | None = None
+    """The `after` of the next page; null: this is the last."""
+
+
+class JobDocument(Document, frozen=True, kw_only=True):
+    """A job, as a list shows it."""
+
+    id: str
+    name: str
+    project: str
+    user: str
+    queue: str
+    phase: Phase
+    cause: Cause | None
+    message: str
+    priority: int
+    labels: dict[str, str]
+    array: str | None
+    """The number that all jobs of its array begin with."""
+    tasks: int
+    tasks_running: int
+    tasks_done: int
+    tasks_failed: int
+    nodes: list[str]
+    attempt: int
+    submitted: datetime
+    started: datetime | None
+    ended: datetime | None
+    time_limit_s: float | None
+    promised: datetime | None
+    exit_code: int | None
+    """Of the task that decided its fate, once it is over."""
+    command: str
+    """As one line, shortened."""
+
+
+class AttemptDocument(Document, frozen=True, kw_only=True):
+    """One start of one task."""
+
+    rank: int
+    fence: int
+    node: str
+    gpu_devices: list[int]
+    phase: TaskPhase | None
+    """None: it has ended."""
+    bound: datetime
+    started: datetime | None
+    ended: datetime | None
+    reason: EndReason | None
+    exit_code: int | None
+    signal: int | None
+    message: str
+    cpu_s: float | None
+    max_memory_bytes: int | None
+
+
+class JobDetail(Document, frozen=True, kw_only=True):
+    """A job, with all there is to know of it."""
+
+    job: JobDocument
+    spec: dict[str, object]
+    """As submitted, in the form of a job file."""
+    attempts: list[AttemptDocument]
+    """The latest thousand."""
+    depends_on: list[str]
+    """Those that haven't ended yet."""
+    estimate: EstimateDocument | None
+
+
+class EstimateDocument(Document, frozen=True, kw_only=True):
+    """When a waiting job will start, as its user is told."""
+
+    job: str
+    told: datetime
+    expected: datetime | None
+    bound: datetime | None
+    """Not later than this in nine of ten cases."""
+    latest: datetime | None
+    """By the time limits alone."""
+    promised: bool
+    position: int | None
+    """In its queue: how many wait before it."""
+    reason: str | None
+    """Why there is no estimate, or of what quality it is."""
+
+
+class EventDocument(Document, frozen=True, kw_only=True):
+    seq: int
+    at: datetime
+    kind: str
+    """As in "job.started": what it is about, and what happened."""
+    subject: str
+    """The job's id, or the node's, queue's, project's … name."""
+    project: str | None
+    by: str
+    data: dict[str, object]
+
+
+class NodeDocument(Document, frozen=True, kw_only=True):
+    name: str
+    backend: str
+    pool: str
+    ready: bool
+    cordoned: bool
+    draining: bool
+    labels: dict[str, str]
+    taints: list[str]
+    capacity: dict[str, float | int]
+    used: dict[str, float | int]
+    gpus: int
+    gpus_used: float
+    gpu_model: str
+    tasks: int
+    load: float
+    message: str
+    """What it can't do, or what is wrong with it."""
+
+
+class QueueDocument(Document, frozen=True, kw_only=True):
+    name: str
+    state: QueueMode
+    since: datetime | None
+    message: str
+    interactive: bool
+    waiting: int
+    running: int
+    longest_wait_s: float | None
+
+
+class MaintenanceDocument(Document, frozen=True, kw_only=True):
+    name: str
+    start: datetime
+    end: datetime
+    nodes: list[str]
+
+
+class ReservationDocument(Document, frozen=True, kw_only=True):
+    name: str
+    start: datetime
+    end: datetime
+    nodes: list[str]
+    tenants: list[str]
+    resources: dict[str, float | int] | None
+    gpus: int
+
+
+class Role(Enum):
+    """Each may do all that those before it may."""
+
+    VIEWER = "viewer"
+    SUBMITTER = "submitter"
+    PROJECT_ADMIN = "project-admin"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+class ProjectDocument(Document, frozen=True, kw_only=True):
+    name: str
+    description: str
+    members: dict[str, Role]
+    created: datetime
+
+
+class TokenDocument(Document, frozen=True, kw_only=True):
+    id: str
+    user: str
+    role: Role
+    projects: list[str] | None
+    """None: all of them."""
+    created: datetime
+    expires: datetime | None
+    last_used: datetime | None
+    secret: str | None = None
+    """Only in the answer that creates it."""
+
+
+class EfficiencyDocument(Document, frozen=True, kw_only=True):
+    """What a job used, against what it asked for."""
+
+    job: str
+    wall_s: float
+    cpu_asked_s: float
+    cpu_used_s: float
+    memory_asked_bytes: int
+    memory_used_bytes: int
+    time_limit_s: float | None
+
+
+class ChangeDocument(Document, frozen=True, kw_only=True):
+    """What a change did, or, in a dry run, would do."""
+
+    dry_run: bool
+    changed: list[str]
+    """Ids or names."""
+    message: str = ""
+
+
+class Submitted(Document, frozen=True, kw_only=True):
+    dry_run: bool
+    jobs: list[JobDocument]
+    warnings: list[str]
+
+
+class Problem(Document, frozen=True, kw_only=True):
+    """RFC 9457."""
+
+    type: str
+    """A path of the documentation, as in "/problems/bad-input"."""
+    title: str
+    status: int
+    detail: str
+    instance: str
+    field: str | None = None
+    """Where in the request, as in "jobs[3].resources.cpu"."""
+    help: str | None = None
+    """What to do."""

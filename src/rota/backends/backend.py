@@ -1,0 +1,137 @@
+"""What a backend is: somewhere that tasks run.
+
+    start, stop, change_limit ──► backend ──► reports: started, ended, returned
+                                   nodes       (in batches, at least once, until the fence is settled)
+
+All calls may come twice, and after a restart of either side: a backend knows its tasks by job, rank
+and fence, and starts none again that it has seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from enum import Enum
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+
+from rota.lifecycle.state import TaskEnd
+from rota.model.ids import JobId, Labels, NodeName
+from rota.model.node import Node
+from rota.model.resources import Resources
+from rota.model.run import Run
+
+
+class TaskRef(Struct, frozen=True, cache_hash=True, array_like=True):
+    job: JobId
+    rank: int
+    fence: int
+
+
+class TaskStart(Struct, frozen=True, omit_defaults=True):
+    ref: TaskRef
+    node: NodeName
+    run: Run
+    environment: Labels = ()
+    """On top of that of `run`: rank, peers, devices. Made by `dispatch`."""
+    hosts: tuple[NodeName, ...] = ()
+    """Of all tasks of the job, by rank: the host file."""
+    limits: Resources = Resources()
+    """What it may use at most, where the host can hold it to that; 0: no limit."""
+    time_limit_ms: int | None = None
+    """From its start."""
+    end_before_ms: int | None = None
+    """It is ended then at the latest, as by its time limit."""
+    lane: str = ""
+    """Tasks with the same lane are equal in what they take."""
+    standby: bool = False
+    """Starts as soon as a task of its lane has ended on this node."""
+
+
+class TaskStarted(Struct, frozen=True, tag="started", omit_defaults=True):
+    ref: TaskRef
+    at_ms: int
+
+
+class TaskEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
+    """Of a task that has run, or that couldn't be started."""
+
+    ref: TaskRef
+    at_ms: int
+    end: TaskEnd
+
+
+class TaskReturned(Struct, frozen=True, tag="returned", omit_defaults=True):
+    """A task on standby that was told to stop before it started."""
+
+    ref: TaskRef
+    at_ms: int
+
+
+TaskReport: TypeAlias = TaskStarted | TaskEnded | TaskReturned
+
+
+class Health(Struct, frozen=True, omit_defaults=True):
+    healthy: bool
+    message: str = ""
+    """What is wrong, or what the host can't do (limits without cgroups, say)."""
+
+
+class Stream(Enum):
+    OUT = "out"
+    ERR = "err"
+
+
+class LogChunk(Struct, frozen=True, array_like=True):
+    """Bytes as the task wrote them, with the time at which they were read."""
+
+    rank: int
+    stream: Stream
+    at_ms: int
+    data: bytes
+    fence: int = 0
+
+
+class LogQuery(Struct, frozen=True, omit_defaults=True):
+    job: JobId
+    ranks: tuple[int, ...] | None = None
+    """None: all of them."""
+    since_ms: int = 0
+    follow: bool = False
+    """Goes on until the job's tasks have ended."""
+    tail_bytes: int | None = None
+
+
+class Backend(Protocol):
+    name: str
+
+    async def open(self) -> None:
+        """Connects, and finds again what runs."""
+
+    async def close(self) -> None:
+        """What runs goes on."""
+
+    async def nodes(self) -> Sequence[Node]: ...
+
+    async def start(self, tasks: Sequence[TaskStart]) -> None: ...
+
+    async def stop(self, tasks: Sequence[TaskRef]) -> None:
+        """With the grace of its run between SIGTERM and SIGKILL; ends with a report."""
+
+    async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None: ...
+
+    async def running(self) -> Sequence[TaskRef]:
+        """All that it was told to start and hasn't reported as ended, or whose report wasn't settled."""
+
+    def reports(self) -> AsyncIterator[Sequence[TaskReport]]:
+        """Again after a reconnection: those that weren't settled."""
+
+    async def settle(self, tasks: Sequence[TaskRef]) -> None:
+        """Their ends are recorded: they may be forgotten."""
+
+    def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]: ...
+
+    async def forget(self, jobs: Sequence[JobId]) -> None:
+        """Removes logs and whatever else is left of them."""
+
+    async def health(self) -> Health: ...

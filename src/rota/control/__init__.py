@@ -1,0 +1,1 @@
+"""Commands and reports in; lifecycle asked; one transaction; instructions out."""

@@ -1,0 +1,1 @@
+"""Instructions → calls of backends; what comes back → reports for `control`."""

@@ -1,0 +1,196 @@
+"""A job as it stands: what all its events have led to."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job, JobRecord, Placement, Promise
+from rota.model.run import Dependency, JobSpec
+
+
+class Phase(Enum):
+    CREATED = "created"
+    """Accepted; held, or waiting for other jobs to end."""
+    PENDING = "pending"
+    """Waits for room."""
+    SCHEDULED = "scheduled"
+    """Has room; none of its tasks has started yet."""
+    RUNNING = "running"
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed-out"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in TERMINAL
+
+
+TERMINAL = frozenset((Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED, Phase.TIMED_OUT))
+
+
+class Cause(Enum):
+    """Why a job is in its phase, where the phase alone doesn't say. Text is made at the edge."""
+
+    HELD = "held"
+    DEPENDENCY = "dependency"
+    """Waits for another job to end."""
+    DEPENDENCY_FAILED = "dependency-failed"
+    """The other job ended in a way that it never can start after."""
+    TASK_FAILED = "task-failed"
+    RETRY = "retry"
+    PREEMPTED = "preempted"
+    NODE_LOST = "node-lost"
+    BY_USER = "by-user"
+    START_MISSED = "start-missed"
+    DEADLINE = "deadline"
+    TIME_LIMIT = "time-limit"
+    MAINTENANCE = "maintenance"
+    SET_ASIDE = "set-aside"
+    """Rota couldn't handle it; `message` says why."""
+
+
+class TaskPhase(Enum):
+    BOUND = "bound"
+    STANDBY = "standby"
+    """Handed to a node to start there as soon as an equal task of it ends: it holds no room yet."""
+    RUNNING = "running"
+    STOPPING = "stopping"
+    """Told to stop; it holds its room until it has."""
+
+
+class LiveTask(Struct, frozen=True, omit_defaults=True):
+    """A task that has a node. Reports of it count only with its fence."""
+
+    rank: int
+    fence: int
+    node: NodeName
+    phase: TaskPhase
+    bound_ms: int
+    started_ms: int | None = None
+    gpu_devices: tuple[int, ...] = ()
+
+    @property
+    def since_ms(self) -> int:
+        """When it took its room, or started."""
+        return self.bound_ms if self.started_ms is None else self.started_ms
+
+
+class EndReason(Enum):
+    EXITED = "exited"
+    SIGNALLED = "signalled"
+    TIME_LIMIT = "time-limit"
+    OUT_OF_MEMORY = "out-of-memory"
+    STAGING = "staging"
+    """Its input files couldn't be put in place; `message` says which and why."""
+    NOT_STARTED = "not-started"
+    """It couldn't be executed; `message` says why."""
+    STOPPED = "stopped"
+    """Since it was told to."""
+    LOST = "lost"
+    """Its node is gone, or nobody knows how it ended."""
+
+
+class Used(Struct, frozen=True, omit_defaults=True):
+    """By all processes of a task."""
+
+    cpu_ms: int = 0
+    max_memory_bytes: int = 0
+
+
+class TaskEnd(Struct, frozen=True, omit_defaults=True):
+    reason: EndReason
+    exit_code: int | None = None
+    signal: int | None = None
+    message: str = ""
+    used: Used = Used()
+
+    @property
+    def succeeded(self) -> bool:
+        return self.reason is EndReason.EXITED and self.exit_code == 0
+
+
+class JobState(Struct, frozen=True, omit_defaults=True):
+    id: JobId
+    number: int
+    """Which of all jobs it was to come in; a higher one came later."""
+    spec: JobSpec
+    submitted_ms: int
+    phase: Phase = Phase.CREATED
+    changed_ms: int = 0
+    """When it came into its phase."""
+    cause: Cause | None = None
+    message: str = ""
+    held: bool = False
+    depends_on: tuple[Dependency, ...] = ()
+    """Those that haven't ended yet."""
+    live: tuple[LiveTask, ...] = ()
+    """By rank."""
+    done: tuple[int, ...] = ()
+    """Ranks that have ended and are not to run again, in order."""
+    failed: tuple[int, ...] = ()
+    """Those of them that failed."""
+    fence: int = 0
+    """The highest that was given out."""
+    attempt: int = 1
+    retries: int = 0
+    not_before_ms: int = 0
+    """Of a retry, after its pause."""
+    preempted_by: tuple[JobId, ...] = ()
+    promise: Promise | None = None
+    time_limit_ms: int | None = None
+    """As extended; until then that of the template."""
+    started_ms: int | None = None
+    """When it first ran."""
+    ended_ms: int | None = None
+    ending: Phase | None = None
+    """It will end in this phase, once its tasks have stopped; None: it goes on."""
+    restarting: bool = False
+    """All its tasks stop, and then it is pending again."""
+    last_end: TaskEnd | None = None
+    """Of the task that decided its fate, or of the latest that failed."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase.is_terminal
+
+    def task(self, rank: int) -> LiveTask | None:
+        return next((task for task in self.live if task.rank == rank), None)
+
+    def record(self) -> JobRecord:
+        """As the engine sees it: what holds room, and what is done."""
+        spec = self.spec
+        template = spec.template
+        if self.time_limit_ms != template.time_limit_ms:
+            template = replace(template, time_limit_ms=self.time_limit_ms)
+        job = Job(
+            self.id,
+            template,
+            submitted_ms=self.submitted_ms,
+            number=self.number,
+            retries=self.retries,
+            preempted_by=self.preempted_by,
+            start_after_ms=max(spec.start_after_ms, self.not_before_ms),
+            start_before_ms=self._start_before_ms(),
+        )
+        placements = tuple(
+            Placement(
+                one.rank,
+                one.node,
+                one.bound_ms if one.started_ms is None else one.started_ms,
+                one.gpu_devices,
+            )
+            for one in self.live
+            if one.phase is not TaskPhase.STANDBY
+        )
+        return JobRecord(job, placements, self.done, self.promise)
+
+    def _start_before_ms(self) -> int | None:
+        bounds = [self.spec.start_before_ms]
+        if self.spec.deadline_ms is not None:
+            bounds.append(self.spec.deadline_ms - (self.time_limit_ms or 0))
+        return min((bound for bound in bounds if bound is not None), default=None)

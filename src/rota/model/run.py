@@ -1,0 +1,93 @@
+"""What a job's tasks execute, and what becomes of the job when they end."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct
+
+from rota.model.ids import JobId, Labels
+from rota.model.job import JobTemplate
+
+
+class InputFile(Struct, frozen=True, cache_hash=True, omit_defaults=True):
+    """Put into the task's folder before it starts: all of a job's files, or the task fails."""
+
+    path: str
+    """Where, relative to the task's folder."""
+    sha256: str
+    size_bytes: int
+    executable: bool = False
+    unpack: bool = False
+    """A tar archive: its members are put in place below `path` instead."""
+
+
+class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
+    """Either a command or a script. Every task executes it, and knows its rank from the environment."""
+
+    command: tuple[str, ...] = ()
+    script: str = ""
+    """With its `#!` line; without one, for /bin/sh. `command` holds its arguments then."""
+    directory: str = ""
+    """Where it runs; empty: in a folder of its own that is removed when the task has ended."""
+    environment: Labels = ()
+    files: tuple[InputFile, ...] = ()
+    warn_signal: str = "SIGTERM"
+    warn_before_ms: int = 0
+    """The signal is sent so long before the time limit; 0: not at all."""
+    grace_ms: int = 10_000
+    """Between SIGTERM and SIGKILL when the task is to stop."""
+
+
+class Retry(Struct, frozen=True, cache_hash=True, omit_defaults=True):
+    """How often a job that failed is tried again, and after which pause. Tasks that were evicted or lost
+    with their node are tried again without counting."""
+
+    limit: int = 0
+    backoff_ms: int = 10_000
+    """Before the first retry; doubled each time, with jitter of up to a half more."""
+    max_backoff_ms: int = 3_600_000
+    exit_codes: tuple[int, ...] = ()
+    """Only after these; empty: after any."""
+
+
+class OnTaskFailure(Enum):
+    """What becomes of a job of several tasks when one of them fails."""
+
+    FAIL_JOB = "fail-job"
+    RESTART_JOB = "restart-job"
+    RESTART_TASK = "restart-task"
+    CONTINUE = "continue"
+    """Goes on while as many tasks as `min_available` run or have succeeded."""
+
+
+class After(Enum):
+    SUCCESS = "success"
+    FAILURE = "failure"
+    ANY = "any"
+
+
+class Dependency(Struct, frozen=True, cache_hash=True, omit_defaults=True):
+    """It may start once that job has ended so."""
+
+    job: JobId
+    after: After = After.SUCCESS
+
+
+class JobSpec(Struct, frozen=True, omit_defaults=True):
+    """All that a user said of a job."""
+
+    template: JobTemplate
+    run: Run
+    name: str = ""
+    retry: Retry = Retry()
+    on_task_failure: OnTaskFailure = OnTaskFailure.FAIL_JOB
+    depends_on: tuple[Dependency, ...] = ()
+    held: bool = False
+    """Waits until somebody releases it."""
+    start_after_ms: int = 0
+    start_before_ms: int | None = None
+    deadline_ms: int | None = None
+    """It must have ended by then: it has to start a time limit earlier, and is ended then at the latest."""
+    array_index: int | None = None
+    """One of an array of equal jobs; its index is in the environment."""

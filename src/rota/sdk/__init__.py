@@ -1,0 +1,1 @@
+"""A server's Python clients, and an executor."""

@@ -1,0 +1,1 @@
+"""REST, server-sent events, metrics, authentication: what the outside world sees of `control`."""

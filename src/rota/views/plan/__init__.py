@@ -1,0 +1,1 @@
+"""`rota plan`: what would run where, what waits, and why."""
