@@ -131,6 +131,9 @@ class Backend(Protocol):
 
     def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]: ...
 
+    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+        """A file that a task left, as its run declared; raises FileNotFoundError."""
+
     async def forget(self, jobs: Sequence[JobId]) -> None:
         """Removes logs and whatever else is left of them."""
 

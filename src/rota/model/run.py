@@ -32,6 +32,8 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """Where it runs; empty: in a folder of its own that is removed when the task has ended."""
     environment: Labels = ()
     files: tuple[InputFile, ...] = ()
+    outputs: tuple[str, ...] = ()
+    """Files that are kept when a task has ended, relative to its folder; those that don't exist aren't."""
     warn_signal: str = "SIGTERM"
     warn_before_ms: int = 0
     """The signal is sent so long before the time limit; 0: not at all."""

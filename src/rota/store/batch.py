@@ -1,0 +1,125 @@
+"""What is written in one transaction: events, and what they changed."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from msgspec import Struct, field
+
+from rota.api.documents import Role
+from rota.lifecycle.state import JobState, TaskEnd
+from rota.model.calendar import Maintenance, QueueState, Reservation
+from rota.model.cluster import TenantUsage
+from rota.model.estimate import Estimate
+from rota.model.ids import JobId, NodeName
+from rota.model.taints import Taint
+
+
+class EventRow(Struct, frozen=True):
+    at_ms: int
+    kind: str
+    """What it is about, and what happened: "job.Started"."""
+    subject: str
+    project: str | None
+    by: str
+    data: bytes
+    """JSON."""
+
+
+class StoredEvent(Struct, frozen=True):
+    seq: int
+    row: EventRow
+
+
+class Attempt(Struct, frozen=True):
+    """One start of one task: what is charged for, from `started_ms` to `ended_ms`."""
+
+    job: JobId
+    rank: int
+    fence: int
+    node: NodeName
+    gpu_devices: tuple[int, ...]
+    bound_ms: int
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    end: TaskEnd | None = None
+
+
+class NodeSettings(Struct, frozen=True, omit_defaults=True):
+    """What operators have done to a node; all else is reported by its backend."""
+
+    name: NodeName
+    cordoned: bool = False
+    draining: bool = False
+    """What runs there may end; then nothing does."""
+    taints: tuple[Taint, ...] = ()
+    message: str = ""
+
+
+class Project(Struct, frozen=True):
+    name: str
+    description: str
+    created_ms: int
+    members: tuple[tuple[str, Role], ...] = ()
+
+
+class Token(Struct, frozen=True):
+    id: str
+    secret_sha256: str
+    user: str
+    role: Role
+    projects: tuple[str, ...] | None
+    created_ms: int
+    expires_ms: int | None = None
+
+
+class ToldEstimate(Struct, frozen=True):
+    job: JobId
+    estimate: Estimate
+    started_ms: int | None = None
+    """When it then did start: how far off it was."""
+
+
+class Answer(Struct, frozen=True):
+    """To a request with an idempotency key: the same key gets the same answer."""
+
+    scope: str
+    """The user it belongs to."""
+    key: str
+    request_sha256: str
+    status: int
+    body: bytes
+    at_ms: int
+
+
+class Removal(Enum):
+    MAINTENANCE = "maintenance"
+    RESERVATION = "reservation"
+    PROJECT = "project"
+    TOKEN = "token"
+    NODE_SETTINGS = "node settings"
+
+
+class Batch(Struct):
+    """All of it is kept, or nothing is."""
+
+    events: list[EventRow] = field(default_factory=list)
+    jobs: list[JobState] = field(default_factory=list)
+    """New ones, and new versions of those that are there."""
+    attempts: list[Attempt] = field(default_factory=list)
+    node_settings: list[NodeSettings] = field(default_factory=list)
+    queues: list[QueueState] = field(default_factory=list)
+    maintenance: list[Maintenance] = field(default_factory=list)
+    reservations: list[Reservation] = field(default_factory=list)
+    projects: list[Project] = field(default_factory=list)
+    tokens: list[Token] = field(default_factory=list)
+    usage: list[TenantUsage] = field(default_factory=list)
+    estimates: list[ToldEstimate] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    removed: list[tuple[Removal, str]] = field(default_factory=list)
+    learnt: bytes | None = None
+    """What was learnt of run times and starts."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(getattr(self, name) for name in self.__struct_fields__)
