@@ -85,6 +85,13 @@ class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     def task_count(self) -> int:
         return sum(group.count for group in self.groups)
 
+    def spec_of(self, rank: int) -> TaskSpec:
+        for group in self.groups:
+            if rank < group.count:
+                return group.spec
+            rank -= group.count
+        raise IndexError("no task has this rank")
+
     @property
     def min_count(self) -> int:
         """`min_available` as a number of tasks; percentages round up, as Kubernetes does."""

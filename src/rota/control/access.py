@@ -1,0 +1,20 @@
+"""Who asks, and what they may see."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from rota.api.documents import Role
+
+SYSTEM = "rota"
+"""Who did what nobody asked for."""
+
+
+class Who(Struct, frozen=True):
+    user: str
+    role: Role
+    projects: tuple[str, ...] | None = None
+    """None: all of them."""
+
+    def sees(self, project: str) -> bool:
+        return self.projects is None or project in self.projects

@@ -1,0 +1,174 @@
+"""One after the other: commands are tried on a draft, the draft is kept, and then it counts.
+
+    do(command) ─► queue ─► drafts on memory ─► one transaction ─► memory, followers, instructions
+                     ▲                              │ can't be kept
+                     └── all that came meanwhile    └─► nothing happened: everybody is told so
+
+What comes in while a transaction is written goes into the next: the busier, the larger they are.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+import structlog
+
+from rota.control.draft import Draft
+from rota.control.errors import ControlError, Unavailable
+from rota.control.feed import Feed
+from rota.control.memory import Memory
+from rota.lifecycle.advance import Refused
+from rota.lifecycle.events import SetAside
+from rota.lifecycle.instructions import Instruction
+from rota.model.ids import JobId
+from rota.store.batch import Batch, StoredEvent
+from rota.store.errors import StoreUnavailable
+from rota.store.store import Store
+
+R = TypeVar("R")
+
+MOST = 1000
+"""Commands in one transaction."""
+
+log = structlog.get_logger()
+
+
+class Follower(Protocol):
+    """Is told what was kept, and is to do what follows from it. Must not wait."""
+
+    def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None: ...
+
+
+@dataclass(eq=False)
+class _Asked(Generic[R]):
+    command: Callable[[Draft], R]
+    answer: asyncio.Future[R]
+    dry_run: bool
+    job: JobId | None
+    result: R | None = None
+
+
+class Controller:
+    def __init__(
+        self, store: Store, memory: Memory, feed: Feed, clock: Callable[[], int], chance: Callable[[], float]
+    ) -> None:
+        self.memory = memory
+        self.store = store
+        self.feed = feed
+        self.fault = ""
+        """Why nothing can be kept at the moment; empty: all is well."""
+        self._clock = clock
+        self._last_ms = 0
+        self._chance = chance
+        self._followers: list[Follower] = []
+        self._queue: deque[_Asked[object]] = deque()
+        self._wake = asyncio.Event()
+        self._writer = ThreadPoolExecutor(1, "rota-writer")
+        self._stopped = False
+
+    def follow(self, follower: Follower) -> None:
+        self._followers.append(follower)
+
+    def now_ms(self) -> int:
+        """Never goes back, whatever is done to the machine's clock."""
+        self._last_ms = max(self._last_ms, self._clock())
+        return self._last_ms
+
+    async def do(
+        self, command: Callable[[Draft], R], dry_run: bool = False, about: JobId | None = None
+    ) -> R:
+        """What the command answers, once its changes are kept; in a dry run they are dropped. `about`: the
+        job that is set aside if the command turns out to be more than Rota can handle."""
+        if self._stopped:
+            raise Unavailable("the server is stopping", "ask again once it is back")
+        asked = _Asked(command, asyncio.get_running_loop().create_future(), dry_run, about)
+        self._queue.append(asked)  # type: ignore[arg-type]
+        self._wake.set()
+        return await asked.answer
+
+    async def run(self) -> None:
+        while not self._stopped or self._queue:
+            if not self._queue:
+                self._wake.clear()
+                await self._wake.wait()
+                continue
+            taken = [self._queue.popleft() for _ in range(min(MOST, len(self._queue)))]
+            await self._turn(taken)
+
+    async def stop(self) -> None:
+        """After what was asked before."""
+        self._stopped = True
+        self._wake.set()
+
+    async def close(self) -> None:
+        self._writer.shutdown()
+
+    async def _turn(self, taken: list[_Asked[object]]) -> None:
+        draft = Draft(self.memory, self.now_ms(), self._chance)
+        done = [asked for asked in taken if self._try(asked, draft)]
+        batch = draft.sealed()
+        if not batch.is_empty:
+            batch.usage = self.memory.unsaved_usage()
+            try:
+                last_seq = await self._keep(batch)
+            except StoreUnavailable as error:
+                self._refuse(done, error)
+                return
+            self.fault = ""
+            self._publish(batch, draft.instructions, last_seq)
+        for asked in done:
+            if not asked.answer.done():
+                asked.answer.set_result(asked.result)
+
+    def _try(self, asked: _Asked[object], draft: Draft) -> bool:
+        if asked.answer.cancelled():
+            return False
+        own = draft.on_top()
+        try:
+            asked.result = asked.command(own)
+        except (ControlError, Refused) as error:
+            asked.answer.set_exception(error)
+            return False
+        except Exception as error:
+            log.exception("a command failed", job=asked.job)
+            asked.answer.set_exception(error)
+            if asked.job is not None:
+                self._set_aside(asked.job, error, draft)
+            return False
+        if not asked.dry_run:
+            draft.merge(own)
+        return True
+
+    def _set_aside(self, job: JobId, error: Exception, draft: Draft) -> None:
+        own = draft.on_top()
+        try:
+            own.change(job, SetAside(f"{type(error).__name__}: {error}"))
+        except Exception:
+            log.exception("a job can't even be set aside", job=job)
+            return
+        draft.merge(own)
+
+    async def _keep(self, batch: Batch) -> int:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, self.store.commit, batch)
+
+    def _refuse(self, done: list[_Asked[object]], error: StoreUnavailable) -> None:
+        if self.fault != str(error):
+            log.error("nothing can be kept", why=str(error))
+        self.fault = str(error)
+        for asked in done:
+            if not asked.answer.done():
+                asked.answer.set_exception(
+                    Unavailable(f"the server can keep nothing: {error}", "ask again in a while")
+                )
+
+    def _publish(self, batch: Batch, instructions: Sequence[Instruction], last_seq: int) -> None:
+        self.memory.absorb(batch)
+        first = last_seq - len(batch.events) + 1
+        self.feed.publish([StoredEvent(first + at, row) for at, row in enumerate(batch.events)])
+        for follower in self._followers:
+            follower.kept(batch, instructions)

@@ -1,0 +1,156 @@
+"""Changes that belong together, made on top of what is kept: they are kept as one, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from msgspec import json
+from msgspec.structs import replace
+
+from rota.backends.backend import TaskRef
+from rota.control.access import SYSTEM
+from rota.control.memory import Memory
+from rota.lifecycle.advance import advance, submitted
+from rota.lifecycle.events import Bound, DependencyEnded, Ended, JobEvent, Returned, Started, Submitted
+from rota.lifecycle.instructions import Instruction, TellDependents
+from rota.lifecycle.state import JobState
+from rota.model.ids import JobId
+from rota.model.run import JobSpec
+from rota.store.batch import Attempt, Batch, EventRow
+
+_encode = json.Encoder().encode
+
+
+class Draft:
+    def __init__(
+        self, memory: Memory, now_ms: int, chance: Callable[[], float], below: Draft | None = None
+    ) -> None:
+        """`below`: a draft whose changes this one is made on top of, to be merged into it or dropped."""
+        self.memory = memory
+        self.now_ms = now_ms
+        self.batch = Batch()
+        self.instructions: list[Instruction] = []
+        self._chance = chance
+        self._below = below
+        self._jobs: dict[JobId, JobState] = {}
+        self._attempts: dict[TaskRef, Attempt] = {}
+
+    def on_top(self) -> Draft:
+        return Draft(self.memory, self.now_ms, self._chance, self)
+
+    def merge(self, other: Draft) -> None:
+        for name in Batch.__struct_fields__:
+            mine, theirs = getattr(self.batch, name), getattr(other.batch, name)
+            if isinstance(mine, list):
+                mine.extend(theirs)
+            elif theirs is not None:
+                setattr(self.batch, name, theirs)
+        self.instructions += other.instructions
+        self._jobs |= other._jobs
+        self._attempts |= other._attempts
+
+    def sealed(self) -> Batch:
+        self.batch.jobs = list(self._jobs.values())
+        self.batch.attempts = list(self._attempts.values())
+        return self.batch
+
+    # -- jobs
+
+    def job(self, job_id: JobId) -> JobState | None:
+        """One that is unfinished, or has ended not long ago."""
+        draft: Draft | None = self
+        while draft is not None:
+            if (state := draft._jobs.get(job_id)) is not None:
+                return state
+            draft = draft._below
+        return self.memory.job(job_id)
+
+    def submit(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> JobState:
+        advanced = submitted(job_id, number, spec, self.now_ms)
+        self._note(advanced.state, Submitted(spec, number, by), by)
+        self._keep(advanced.state, advanced.instructions)
+        return advanced.state
+
+    def change(self, job_id: JobId, event: JobEvent, by: str = SYSTEM, at_ms: int | None = None) -> JobState:
+        """Raises Refused for what may not happen to it as it stands."""
+        before = self.job(job_id)
+        assert before is not None, job_id
+        at_ms = self.now_ms if at_ms is None else at_ms
+        advanced = advance(before, event, at_ms, self._chance())
+        after = advanced.state
+        self._note(after, event, by, at_ms)
+        self._note_attempts(before, after, event, at_ms)
+        self._keep(after, advanced.instructions)
+        return after
+
+    def note(self, kind: str, subject: str, by: str, data: object, project: str | None = None) -> None:
+        """An event that is about no job."""
+        self.batch.events.append(EventRow(self.now_ms, kind, subject, project, by, _encode(data)))
+
+    def _note(self, state: JobState, event: JobEvent, by: str, at_ms: int | None = None) -> None:
+        self.batch.events.append(
+            EventRow(
+                self.now_ms if at_ms is None else at_ms,
+                f"job.{type(event).__name__}",
+                state.id,
+                state.spec.template.project,
+                by,
+                _encode(event),
+            )
+        )
+
+    def _keep(self, state: JobState, instructions: Iterable[Instruction]) -> None:
+        self._jobs[state.id] = state
+        for instruction in instructions:
+            if isinstance(instruction, TellDependents):
+                for dependent in self._dependents_of(instruction.job):
+                    self.change(dependent, DependencyEnded(instruction.job, instruction.succeeded))
+            else:
+                self.instructions.append(instruction)
+
+    def _dependents_of(self, job_id: JobId) -> list[JobId]:
+        """Those in memory, and those that came in with these drafts."""
+        found = dict.fromkeys(self.memory.dependents(job_id))
+        draft: Draft | None = self
+        while draft is not None:
+            for state in draft._jobs.values():
+                if state.depends_on:
+                    found.setdefault(state.id)
+            draft = draft._below
+        states = (self.job(dependent) for dependent in found)
+        return [
+            state.id
+            for state in states
+            if state is not None
+            and not state.is_over
+            and any(dependency.job == job_id for dependency in state.depends_on)
+        ]
+
+    # -- attempts
+
+    def _note_attempts(self, before: JobState, after: JobState, event: JobEvent, at_ms: int) -> None:
+        match event:
+            case Bound(seats):
+                ranks = {seat.rank for seat in seats}
+                for task in after.live:
+                    if task.rank in ranks:
+                        self._attempts[TaskRef(after.id, task.rank, task.fence)] = Attempt(
+                            after.id, task.rank, task.fence, task.node, task.gpu_devices, task.bound_ms
+                        )
+            case Started(rank, fence):
+                attempt = self._attempt(before, rank, fence)
+                self._attempts[TaskRef(after.id, rank, fence)] = replace(attempt, started_ms=at_ms)
+            case Ended(rank, fence, end):
+                attempt = self._attempt(before, rank, fence)
+                ended = replace(attempt, ended_ms=at_ms, end=end)
+                self._attempts[TaskRef(after.id, rank, fence)] = ended
+            case Returned(rank, fence):
+                attempt = self._attempt(before, rank, fence)
+                self._attempts[TaskRef(after.id, rank, fence)] = replace(attempt, ended_ms=at_ms)
+
+    def _attempt(self, before: JobState, rank: int, fence: int) -> Attempt:
+        task = before.task(rank)
+        assert task is not None and task.fence == fence, (before.id, rank, fence)
+        return Attempt(
+            before.id, rank, fence, task.node, task.gpu_devices, task.bound_ms, started_ms=task.started_ms
+        )

@@ -1,0 +1,35 @@
+"""Why a request can't be carried out. Typed; whoever asked is told in the words of its interface."""
+
+from __future__ import annotations
+
+
+class ControlError(Exception):
+    """The base of all; never raised itself. `help`: what to do."""
+
+    def __init__(self, message: str, help: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.help = help
+
+
+class NotFound(ControlError):
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(f"there is no {kind} {name}")
+        self.kind = kind
+        self.name = name
+
+
+class Conflict(ControlError):
+    """It can't be done to things as they are."""
+
+
+class BadInput(ControlError):
+    """`field`: where in the request."""
+
+    def __init__(self, field: str, message: str, help: str = "") -> None:
+        super().__init__(message, help)
+        self.field = field
+
+
+class Unavailable(ControlError):
+    """Nothing can be kept at the moment, so nothing is accepted. Asking again later is fine."""

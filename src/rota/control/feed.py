@@ -1,0 +1,64 @@
+"""Events as they are kept, for whoever follows them: the latest from memory, those before from the store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Sequence
+
+from rota.store.batch import StoredEvent
+from rota.store.queries import EventFilter
+from rota.store.store import Store
+
+KEPT = 20_000
+PAGE = 1000
+
+
+class Feed:
+    def __init__(self, store: Store, last_seq: int) -> None:
+        self._store = store
+        self._recent: deque[StoredEvent] = deque(maxlen=KEPT)
+        self._last_seq = last_seq
+        self._arrived = asyncio.Event()
+
+    @property
+    def last_seq(self) -> int:
+        return self._last_seq
+
+    def publish(self, events: Sequence[StoredEvent]) -> None:
+        if not events:
+            return
+        self._recent.extend(events)
+        self._last_seq = events[-1].seq
+        arrived, self._arrived = self._arrived, asyncio.Event()
+        arrived.set()
+
+    async def follow(self, after_seq: int, wanted: EventFilter) -> AsyncIterator[Sequence[StoredEvent]]:
+        """Never ends by itself. Whoever is slow reads from the store what has left the memory."""
+        while True:
+            arrived = self._arrived
+            first = self._recent[0].seq if self._recent else self._last_seq + 1
+            if after_seq + 1 < first and after_seq < self._last_seq:
+                page = await asyncio.to_thread(self._store.events, after_seq, PAGE, wanted)
+                if page:
+                    yield page
+                    after_seq = page[-1].seq
+                    continue
+                after_seq = max(after_seq, first - 1)
+                continue
+            found = self._newer(after_seq, wanted)
+            after_seq = max(after_seq, self._last_seq)
+            if found:
+                yield found
+            else:
+                await arrived.wait()
+
+    def _newer(self, after_seq: int, wanted: EventFilter) -> list[StoredEvent]:
+        found = []
+        for event in reversed(self._recent):
+            if event.seq <= after_seq:
+                break
+            if wanted.admits(event.row):
+                found.append(event)
+        found.reverse()
+        return found

@@ -1,0 +1,270 @@
+"""All that is unfinished, in memory: what drafts are made on, and what the engine is shown.
+
+Changed only by `absorb`, after a transaction was kept: what is in memory is in the store.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
+
+from msgspec.structs import replace
+
+from rota.backends.backend import TaskRef
+from rota.forecast.usage import Ledger
+from rota.lifecycle.state import JobState, LiveTask, Phase
+from rota.model.calendar import Maintenance, QueueState, Reservation
+from rota.model.cluster import Calendar, TenantUsage
+from rota.model.ids import JobId, NodeName, QueueName
+from rota.model.node import Node
+from rota.model.policy import Policy
+from rota.snapshot.state import ClusterState
+from rota.store.store import Loaded
+from rota.store.batch import Attempt, Batch, NodeSettings, Project, Removal, Token
+
+REMEMBERED = 10_000
+"""Jobs that have ended and are still at hand, the latest."""
+
+
+class Memory:
+    def __init__(self, policy: Policy) -> None:
+        self.jobs: dict[JobId, JobState] = {}
+        self.ended: OrderedDict[JobId, JobState] = OrderedDict()
+        self.node_settings: dict[NodeName, NodeSettings] = {}
+        self.queues: dict[QueueName, QueueState] = {}
+        self.maintenance: dict[str, Maintenance] = {}
+        self.reservations: dict[str, Reservation] = {}
+        self.projects: dict[str, Project] = {}
+        self.tokens: dict[str, Token] = {}
+        self.cluster = ClusterState(policy.defaults)
+        self.vacating: dict[NodeName, set[TaskRef]] = {}
+        """Tasks that were evicted and haven't stopped yet."""
+        self.pending: dict[QueueName, int] = {}
+        """How many jobs wait in each queue."""
+        self.usage_changed = False
+        self.last_number = 0
+        """Of all jobs that ever came in, the highest."""
+        self._unsaved: set[str] = set()
+        self._policy = policy
+        self._ledger = Ledger(policy.fair_share, ())
+        self._reported: dict[NodeName, Node] = {}
+        self._shown: dict[NodeName, Node] = {}
+        self._in_cluster: set[JobId] = set()
+        self._dependents: dict[JobId, set[JobId]] = {}
+        self._elements: dict[str, set[JobId]] = {}
+
+    # -- looking
+
+    def job(self, job_id: JobId) -> JobState | None:
+        """Also one that has ended not long ago."""
+        return self.jobs.get(job_id) or self.ended.get(job_id)
+
+    def elements(self, array: str) -> list[JobId]:
+        """Of an array, those that are unfinished, in order."""
+        return sorted(self._elements.get(array, ()), key=_element_index)
+
+    def dependents(self, job_id: JobId) -> Iterable[JobId]:
+        return tuple(self._dependents.get(job_id, ()))
+
+    @property
+    def calendar(self) -> Calendar:
+        return Calendar(
+            tuple(self.maintenance.values()), tuple(self.reservations.values()), tuple(self.queues.values())
+        )
+
+    def nodes(self) -> Iterator[Node]:
+        """As the engine is shown them: what backends report, with what operators did."""
+        return iter(self._shown.values())
+
+    def node(self, name: NodeName) -> Node | None:
+        return self._shown.get(name)
+
+    def usage(self) -> tuple[TenantUsage, ...]:
+        return self._ledger.usage()
+
+    def next_numbers(self, count: int) -> int:
+        """What `give_numbers` would give."""
+        return self.last_number + 1
+
+    def give_numbers(self, count: int) -> int:
+        """The first of so many that nobody has, or ever will."""
+        first = self.last_number + 1
+        self.last_number += count
+        return first
+
+    # -- what the nodes are
+
+    def set_nodes(self, nodes: Iterable[Node]) -> bool:
+        """All nodes there are; tells whether that changed anything."""
+        self._reported = {node.name: node for node in nodes}
+        return self._show_nodes()
+
+    def _show_nodes(self) -> bool:
+        shown = {name: self._with_settings(node) for name, node in self._reported.items()}
+        if shown == self._shown:
+            return False
+        for name in self._shown.keys() - shown.keys():
+            self.cluster.remove_node(name)
+        for name, node in shown.items():
+            if self._shown.get(name) != node:
+                self.cluster.set_node(node)
+        self._shown = shown
+        return True
+
+    def _with_settings(self, node: Node) -> Node:
+        settings = self.node_settings.get(node.name)
+        if settings is None:
+            return node
+        spec = replace(node.spec, taints=tuple(dict.fromkeys((*node.spec.taints, *settings.taints))))
+        cordoned = node.cordoned or settings.cordoned or settings.draining
+        return replace(node, spec=spec, cordoned=cordoned)
+
+    # -- what was kept
+
+    def load(self, loaded: Loaded) -> None:
+        """All that was kept, at the start."""
+        self.last_number = loaded.last_number
+        self._ledger = Ledger(self._policy.fair_share, loaded.usage)
+        self.cluster.set_usage(self._ledger.usage())
+        for job in loaded.jobs:
+            self._put(job)
+        self._absorb_settings(
+            Batch(
+                node_settings=list(loaded.node_settings),
+                queues=list(loaded.queues),
+                maintenance=list(loaded.maintenance),
+                reservations=list(loaded.reservations),
+                projects=list(loaded.projects),
+                tokens=list(loaded.tokens),
+            )
+        )
+
+    def absorb(self, batch: Batch) -> None:
+        self._unsaved.difference_update(usage.path for usage in batch.usage)
+        for job in batch.jobs:
+            self._put(job)
+        for attempt in batch.attempts:
+            if attempt.ended_ms is not None:
+                self._charge(attempt)
+        self._absorb_settings(batch)
+
+    def _absorb_settings(self, batch: Batch) -> None:
+        for settings in batch.node_settings:
+            self.node_settings[settings.name] = settings
+        for queue in batch.queues:
+            self.queues[queue.name] = queue
+        self.maintenance.update((one.name, one) for one in batch.maintenance)
+        self.reservations.update((one.name, one) for one in batch.reservations)
+        self.projects.update((one.name, one) for one in batch.projects)
+        self.tokens.update((one.secret_sha256, one) for one in batch.tokens)
+        for kind, name in batch.removed:
+            self._remove(kind, name)
+        if batch.queues or batch.maintenance or batch.reservations or batch.removed:
+            self.cluster.set_calendar(self.calendar)
+        if batch.node_settings or batch.removed:
+            self._show_nodes()
+
+    def _remove(self, kind: Removal, name: str) -> None:
+        match kind:
+            case Removal.MAINTENANCE:
+                self.maintenance.pop(name, None)
+            case Removal.RESERVATION:
+                self.reservations.pop(name, None)
+            case Removal.PROJECT:
+                self.projects.pop(name, None)
+            case Removal.TOKEN:
+                self.tokens = {key: one for key, one in self.tokens.items() if one.id != name}
+            case Removal.NODE_SETTINGS:
+                self.node_settings.pop(NodeName(name), None)
+
+    def _charge(self, attempt: Attempt) -> None:
+        state = self.job(attempt.job)
+        if state is None or attempt.started_ms is None or attempt.ended_ms is None:
+            return
+        template = state.spec.template
+        held_ms = max(0, attempt.ended_ms - attempt.started_ms)
+        self._ledger.stopped(template, template.spec_of(attempt.rank), held_ms, attempt.ended_ms)
+        self._unsaved.add(f"{template.project}/{template.user}")
+        self.usage_changed = True
+
+    def unsaved_usage(self) -> list[TenantUsage]:
+        """What was charged since usage was last kept; the next transaction is to keep it."""
+        if not self._unsaved:
+            return []
+        return [usage for usage in self._ledger.usage() if usage.path in self._unsaved]
+
+    def settle_usage(self) -> None:
+        """Shows the engine what was charged since the last time."""
+        if self.usage_changed:
+            self.cluster.set_usage(self._ledger.usage())
+            self.usage_changed = False
+
+    def _put(self, state: JobState) -> None:
+        before = self.jobs.get(state.id)
+        self._count(before, -1)
+        self._note_vacating(before, state)
+        if state.is_over:
+            self._let_go(state)
+        else:
+            self.jobs[state.id] = state
+            self._count(state, 1)
+            for dependency in state.depends_on:
+                self._dependents.setdefault(dependency.job, set()).add(state.id)
+            array = array_of(state.id)
+            if array:
+                self._elements.setdefault(array, set()).add(state.id)
+        self._show_job(state)
+
+    def _count(self, state: JobState | None, sign: int) -> None:
+        if state is not None and state.phase is Phase.PENDING:
+            queue = state.spec.template.queue
+            self.pending[queue] = self.pending.get(queue, 0) + sign
+
+    def _note_vacating(self, before: JobState | None, after: JobState) -> None:
+        if before is not None:
+            for task in before.live:
+                if task.evicted:
+                    self.vacating.get(task.node, set()).discard(_ref(after.id, task))
+        for task in after.live:
+            if task.evicted:
+                self.vacating.setdefault(task.node, set()).add(_ref(after.id, task))
+
+    def _let_go(self, state: JobState) -> None:
+        before = self.jobs.pop(state.id, None)
+        if before is not None:
+            for dependency in before.depends_on:
+                self._dependents.get(dependency.job, set()).discard(state.id)
+        self._dependents.pop(state.id, None)
+        array = array_of(state.id)
+        if array and array in self._elements:
+            self._elements[array].discard(state.id)
+            if not self._elements[array]:
+                del self._elements[array]
+        self.ended[state.id] = state
+        if len(self.ended) > REMEMBERED:
+            self.ended.popitem(last=False)
+
+    def _show_job(self, state: JobState) -> None:
+        """Jobs that are held or wait for others are none of the engine's business."""
+        is_shown = not state.is_over and state.phase is not Phase.CREATED
+        if is_shown:
+            self.cluster.set_job(state.record())
+            self._in_cluster.add(state.id)
+        elif state.id in self._in_cluster:
+            self.cluster.remove_job(state.id)
+            self._in_cluster.discard(state.id)
+
+
+def array_of(job_id: JobId) -> str:
+    """The number that an element's id begins with; empty: it is a job by itself."""
+    number, dot, _ = job_id.partition(".")
+    return number if dot else ""
+
+
+def _element_index(job_id: JobId) -> int:
+    return int(job_id.partition(".")[2])
+
+
+def _ref(job_id: JobId, task: LiveTask) -> TaskRef:
+    return TaskRef(job_id, task.rank, task.fence)
+

@@ -1,0 +1,177 @@
+"""Carries instructions out on the backends that own the nodes, and brings back what came of them.
+
+    instructions ─► held back while the node is being vacated ─► start, stop, change_limit ─► backend
+    control ◄── reports, retried until they are kept ◄── settled only then ◄────────────────────┘
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from typing import Protocol
+
+import structlog
+
+from rota.backends.backend import Backend, TaskEnded, TaskRef, TaskReport, TaskStart
+from rota.dispatch.environment import environment_of, hosts_of
+from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, StopTask
+from rota.lifecycle.state import JobState, LiveTask, TaskPhase
+from rota.model.ids import JobId, NodeName
+from rota.model.node import Node
+
+log = structlog.get_logger()
+
+RETRY_S = 1.0
+
+
+class Jobs(Protocol):
+    """What the dispatcher has to know of jobs and nodes."""
+
+    jobs: dict[JobId, JobState]
+    vacating: dict[NodeName, set[TaskRef]]
+
+    def node(self, name: NodeName) -> Node | None: ...
+
+
+Keep = Callable[[Sequence[TaskReport]], Awaitable[None]]
+"""Records reports; returns when they are kept, or refused for good."""
+
+
+class Dispatcher:
+    def __init__(self, backends: Iterable[Backend], jobs: Jobs, keep: Keep) -> None:
+        self.backends = {backend.name: backend for backend in backends}
+        self._jobs = jobs
+        self._keep = keep
+        self._held: dict[NodeName, list[StartTask]] = {}
+        self._to_do: dict[str, list[Instruction]] = {}
+        self._wake = asyncio.Event()
+
+    def carry_out(self, instructions: Iterable[Instruction]) -> None:
+        """In order; must not wait, so it only notes them."""
+        for instruction in instructions:
+            if isinstance(instruction, StartTask) and self._jobs.vacating.get(instruction.node):
+                self._held.setdefault(instruction.node, []).append(instruction)
+            else:
+                self._note(instruction)
+        for node in [node for node in self._held if not self._jobs.vacating.get(node)]:
+            for start in self._held.pop(node):
+                self._note(start)
+
+    def _note(self, instruction: Instruction) -> None:
+        assert isinstance(instruction, StartTask | StopTask | ChangeLimit)
+        node = self._jobs.node(instruction.node)
+        name = node.spec.backend if node is not None else ""
+        if name not in self.backends:
+            # Its node is gone, and its backend reports what becomes of its tasks.
+            log.warning("no backend for a task", node=instruction.node, job=instruction.job)
+            return
+        self._to_do.setdefault(name, []).append(instruction)
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._send_all())
+            for backend in self.backends.values():
+                group.create_task(self._receive(backend))
+
+    async def _send_all(self) -> None:
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            to_do, self._to_do = self._to_do, {}
+            for name, instructions in to_do.items():
+                await self._send(self.backends[name], instructions)
+
+    async def _send(self, backend: Backend, instructions: Sequence[Instruction]) -> None:
+        starts = [start for start in map(self._start_of, instructions) if start is not None]
+        stops = [TaskRef(one.job, one.rank, one.fence) for one in instructions if isinstance(one, StopTask)]
+        try:
+            if starts:
+                await backend.start(starts)
+            if stops:
+                await backend.stop(stops)
+            for one in instructions:
+                if isinstance(one, ChangeLimit):
+                    await backend.change_limit(TaskRef(one.job, one.rank, one.fence), one.time_limit_ms)
+        except OSError as error:
+            # They are sent anew when the backend is back: all calls may come twice.
+            log.warning("a backend can't be reached", backend=backend.name, why=str(error))
+            await asyncio.sleep(RETRY_S)
+            self._to_do.setdefault(backend.name, []).extend(instructions)
+            self._wake.set()
+
+    def _start_of(self, instruction: Instruction) -> TaskStart | None:
+        """None: it is no start, or of a task that is to stop meanwhile or has ended."""
+        if not isinstance(instruction, StartTask):
+            return None
+        state = self._jobs.jobs.get(instruction.job)
+        task = None if state is None else state.task(instruction.rank)
+        if state is None or task is None or task.fence != instruction.fence:
+            return None
+        return start_of(state, task)
+
+    async def _receive(self, backend: Backend) -> None:
+        while True:
+            try:
+                async for reports in backend.reports():
+                    await self._keep(reports)
+                    ended = [one.ref for one in reports if isinstance(one, TaskEnded)]
+                    if ended:
+                        await backend.settle(ended)
+            except OSError as error:
+                log.warning("a backend can't be reached", backend=backend.name, why=str(error))
+            await asyncio.sleep(RETRY_S)
+
+    # -- after a restart
+
+    async def reconcile(self) -> list[TaskRef]:
+        """Starts what was to start and stops what nobody wants; tells which tasks should run and are gone."""
+        known: set[TaskRef] = set()
+        for backend in self.backends.values():
+            running = await backend.running()
+            known.update(running)
+            unwanted = [ref for ref in running if self._live(ref) is None]
+            if unwanted:
+                await backend.stop(unwanted)
+        lost: list[TaskRef] = []
+        for state in self._jobs.jobs.values():
+            for task in state.live:
+                ref = TaskRef(state.id, task.rank, task.fence)
+                if ref in known:
+                    if task.phase is TaskPhase.STOPPING:
+                        self.carry_out([StopTask(state.id, task.rank, task.fence, task.node)])
+                elif task.phase in (TaskPhase.BOUND, TaskPhase.STANDBY):
+                    standby = task.phase is TaskPhase.STANDBY
+                    self.carry_out(
+                        [StartTask(state.id, task.rank, task.fence, task.node, task.gpu_devices, standby)]
+                    )
+                else:
+                    lost.append(ref)
+        return lost
+
+    def _live(self, ref: TaskRef) -> LiveTask | None:
+        state = self._jobs.jobs.get(ref.job)
+        task = None if state is None else state.task(ref.rank)
+        return task if task is not None and task.fence == ref.fence else None
+
+
+def start_of(state: JobState, task: LiveTask) -> TaskStart:
+    template = state.spec.template
+    return TaskStart(
+        ref=TaskRef(state.id, task.rank, task.fence),
+        node=task.node,
+        run=state.spec.run,
+        environment=environment_of(state, task),
+        hosts=hosts_of(state),
+        limits=template.spec_of(task.rank).limits,
+        time_limit_ms=state.time_limit_ms,
+        end_before_ms=state.spec.deadline_ms,
+        lane=lane_of(state, task),
+        standby=task.phase is TaskPhase.STANDBY,
+    )
+
+
+def lane_of(state: JobState, task: LiveTask) -> str:
+    """Tasks of one array, on one kind of seat."""
+    return state.id.partition(".")[0] if state.spec.array_index is not None else ""

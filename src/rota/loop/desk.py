@@ -1,0 +1,411 @@
+"""Where a live cluster is asked and told things: what the server's routes call.
+
+Changes go through the controller; questions are answered from memory, from the latest plan, or by deciding
+once more with the same function; what is over is read from the store.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from typing import TypeVar
+
+from rota import __version__
+from rota.api.documents import (
+    EstimateDocument,
+    NodeDocument,
+    PlanAnswer,
+    QueueDocument,
+    SchedulingDocument,
+    StatsDocument,
+)
+from rota.backends.backend import Backend, Health, LogChunk, LogQuery
+from rota.control.access import Who
+from rota.control.bookings import check_room
+from rota.control.controller import Controller
+from rota.control.draft import Draft
+from rota.control.errors import Conflict, NotFound
+from rota.control.submission import submit
+from rota.engine.calendar.extension import extend
+from rota.lifecycle.advance import Refused
+from rota.lifecycle.events import CancelAsked, Held, JobEvent, LimitChanged, Released
+from rota.lifecycle.state import JobState, Phase
+from rota.loop.forecaster import Forecaster, time_of
+from rota.loop.live import LiveLoop
+from rota.loop.nodes import node_documents
+from rota.loop.questions import plan_answer, why_of
+from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
+from rota.model.extension import Extension
+from rota.model.ids import JobId, NodeName, QueueName
+from rota.model.run import JobSpec
+from rota.store.batch import Answer, Attempt, NodeSettings, Project, Removal, StoredEvent, Token
+from rota.store.queries import EventFilter, JobFilter
+from rota.views.why.view import WhyView
+
+R = TypeVar("R")
+ATTEMPTS_SHOWN = 1000
+
+
+class LiveDesk:
+    def __init__(
+        self,
+        controller: Controller,
+        live: LiveLoop,
+        forecaster: Forecaster,
+        backends: Sequence[Backend],
+        put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
+    ) -> None:
+        self.is_ready = False
+        self._controller = controller
+        self._memory = controller.memory
+        self._store = controller.store
+        self._live = live
+        self._forecaster = forecaster
+        self._backends = {backend.name: backend for backend in backends}
+        self._put_file = put_file
+
+    # -- jobs come in
+
+    async def submit(
+        self,
+        specs: Sequence[JobSpec],
+        who: Who,
+        arrays: Sequence[int | None],
+        dry_run: bool = False,
+        answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
+    ) -> Sequence[JobState]:
+        ended = await self._ended_partners(specs)
+
+        def command(draft: Draft) -> list[JobState]:
+            numbers = self._memory.next_numbers if dry_run else self._memory.give_numbers
+            states = submit(draft, specs, arrays, ended, who, numbers)
+            _answer(draft, answer_of, states)
+            return states
+
+        return await self._controller.do(command, dry_run)
+
+    async def _ended_partners(self, specs: Iterable[JobSpec]) -> dict[JobId, JobState]:
+        """What these jobs depend on, as far as it is only in the store."""
+        ids = {one.job for spec in specs for one in spec.depends_on}
+        missing = [job_id for job_id in ids if self._memory.job(job_id) is None]
+        found: dict[JobId, JobState] = {}
+        for job_id in missing:
+            for state in await asyncio.to_thread(self._store.jobs_of, job_id):
+                found[state.id] = state
+        return found
+
+    # -- changes to jobs
+
+    async def cancel(
+        self,
+        job_id: JobId,
+        who: Who,
+        message: str,
+        dry_run: bool = False,
+        answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
+    ) -> Sequence[JobState]:
+        return await self._change_all(job_id, CancelAsked(who.user, message), who, dry_run, answer_of)
+
+    async def hold(
+        self,
+        job_id: JobId,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
+    ) -> Sequence[JobState]:
+        return await self._change_all(job_id, Held(who.user), who, dry_run, answer_of)
+
+    async def release(
+        self,
+        job_id: JobId,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
+    ) -> Sequence[JobState]:
+        return await self._change_all(job_id, Released(who.user), who, dry_run, answer_of)
+
+    async def _change_all(
+        self,
+        job_id: JobId,
+        event: JobEvent,
+        who: Who,
+        dry_run: bool,
+        answer_of: Callable[[Sequence[JobState]], Answer] | None,
+    ) -> Sequence[JobState]:
+        """Of an array, whichever elements it may still happen to."""
+        elements = self._memory.elements(job_id)
+        if not elements and self._memory.job(job_id) is None and await self.job(job_id) is not None:
+            raise Conflict(f"job {job_id} is over", "")
+
+        def command(draft: Draft) -> list[JobState]:
+            states = []
+            for one in elements or [job_id]:
+                state = draft.job(one)
+                if state is None or not who.sees(state.spec.template.project):
+                    raise NotFound("job", one)
+                try:
+                    states.append(draft.change(one, event, who.user))
+                except Refused as refused:
+                    if not elements:
+                        raise Conflict(str(refused), "") from None
+            _answer(draft, answer_of, states)
+            return states
+
+        return await self._controller.do(command, dry_run)
+
+    async def extend(
+        self,
+        job_id: JobId,
+        time_limit_ms: int,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: Callable[[Extension], Answer] | None = None,
+    ) -> Extension:
+        def command(draft: Draft) -> Extension:
+            with self._live.plugins() as plugins:
+                extension = extend(
+                    self._live.snapshot(), self._live.policy, draft.now_ms, plugins, job_id, time_limit_ms
+                )
+            if extension.is_granted:
+                draft.change(job_id, LimitChanged(time_limit_ms, who.user), who.user)
+                _answer(draft, answer_of, extension)
+            return extension
+
+        return await self._controller.do(command, dry_run)
+
+    # -- questions about jobs
+
+    async def job(self, job_id: JobId) -> JobState | None:
+        known = self._memory.job(job_id)
+        return known if known is not None else await asyncio.to_thread(self._store.job, job_id)
+
+    async def jobs(
+        self, job_filter: JobFilter, after: str | None, limit: int
+    ) -> tuple[Sequence[JobState], str | None]:
+        return await asyncio.to_thread(self._store.jobs, job_filter, after, limit)
+
+    async def attempts(self, job_id: JobId) -> Sequence[Attempt]:
+        return await asyncio.to_thread(self._store.attempts, job_id, ATTEMPTS_SHOWN)
+
+    async def why(self, job_id: JobId, rank: int | None) -> WhyView:
+        state = self._memory.jobs.get(job_id)
+        if state is None:
+            raise Conflict(f"job {job_id} is over: nothing keeps it waiting", f"ask for job {job_id} itself")
+        if state.phase is Phase.CREATED:
+            raise Conflict(f"job {job_id} isn't waiting for room yet", f"ask for job {job_id} itself")
+        return why_of(self._live, self._controller.now_ms(), job_id, rank, self._forecaster.estimate(job_id))
+
+    async def eta(self, job_id: JobId) -> EstimateDocument:
+        state = self._memory.job(job_id)
+        if state is None:
+            raise NotFound("job", job_id)
+        return self._forecaster.document(state)
+
+    async def plan(self, specs: Sequence[JobSpec], who: Who) -> PlanAnswer:
+        return plan_answer(self._live, self._memory, self._controller.now_ms(), specs)
+
+    # -- files
+
+    def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
+        return self._backend_of(query.job).logs(query)
+
+    def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+        return self._backend_of(job_id).output(job_id, rank, path)
+
+    def _backend_of(self, job_id: JobId) -> Backend:
+        return next(iter(self._backends.values()))
+
+    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+        return await self._put_file(sha256, chunks)
+
+    # -- events
+
+    async def events(self, after_seq: int, limit: int, event_filter: EventFilter) -> Sequence[StoredEvent]:
+        return await asyncio.to_thread(self._store.events, after_seq, limit, event_filter)
+
+    async def follow(self, after_seq: int, event_filter: EventFilter) -> AsyncIterator[StoredEvent]:
+        async for page in self._controller.feed.follow(after_seq, event_filter):
+            for event in page:
+                yield event
+
+    # -- nodes, queues, calendar
+
+    async def nodes(self) -> Sequence[NodeDocument]:
+        healths = dict(await self.health())
+        return node_documents(self._memory, healths)
+
+    async def node_settings(self, name: NodeName) -> NodeSettings | None:
+        if self._memory.node(name) is None:
+            raise NotFound("node", name)
+        return self._memory.node_settings.get(name)
+
+    async def set_node(self, settings: NodeSettings, who: Who, dry_run: bool = False) -> None:
+        if self._memory.node(settings.name) is None:
+            raise NotFound("node", settings.name)
+
+        def command(draft: Draft) -> None:
+            draft.batch.node_settings.append(settings)
+            draft.note("node.Changed", settings.name, who.user, settings)
+
+        await self._controller.do(command, dry_run)
+
+    async def queues(self) -> Sequence[QueueDocument]:
+        running: dict[QueueName, int] = {}
+        oldest: dict[QueueName, int] = {}
+        for state in self._memory.jobs.values():
+            queue = state.spec.template.queue
+            if state.phase is Phase.PENDING:
+                oldest[queue] = min(oldest.get(queue, state.submitted_ms), state.submitted_ms)
+            elif state.live:
+                running[queue] = running.get(queue, 0) + 1
+        policies = {queue.name: queue for one in self._live.policy.schedulers for queue in one.queues}
+        names = dict.fromkeys((*policies, *self._memory.queues, *self._memory.pending, *running))
+        now_ms = self._controller.now_ms()
+        return [
+            QueueDocument(
+                name=name,
+                state=known.mode if (known := self._memory.queues.get(QueueName(name))) else QueueMode.OPEN,
+                since=time_of(known.since_ms) if known else None,
+                message=known.message if known else "",
+                interactive=name in policies and policies[name].interactive,
+                waiting=self._memory.pending.get(QueueName(name), 0),
+                running=running.get(QueueName(name), 0),
+                longest_wait_s=(now_ms - oldest[QueueName(name)]) / 1000 if name in oldest else None,
+            )
+            for name in names
+        ]
+
+    async def set_queue(self, state: QueueState, who: Who, dry_run: bool = False) -> None:
+        def command(draft: Draft) -> None:
+            draft.batch.queues.append(state)
+            draft.note("queue.Changed", state.name, who.user, state)
+
+        await self._controller.do(command, dry_run)
+
+    async def maintenance(self) -> Sequence[Maintenance]:
+        return tuple(self._memory.maintenance.values())
+
+    async def set_maintenance(self, window: Maintenance, who: Who, dry_run: bool = False) -> None:
+        self._check_nodes(window.nodes)
+
+        def command(draft: Draft) -> None:
+            if window.name in self._memory.reservations:
+                raise Conflict(f'a reservation is named "{window.name}" already', "choose another name")
+            draft.batch.maintenance.append(window)
+            draft.note("maintenance.Announced", window.name, who.user, window)
+
+        await self._controller.do(command, dry_run)
+
+    async def remove_maintenance(self, name: str, who: Who, dry_run: bool = False) -> None:
+        if name not in self._memory.maintenance:
+            raise NotFound("maintenance", name)
+        await self._remove(Removal.MAINTENANCE, "maintenance.Withdrawn", name, who, dry_run)
+
+    async def reservations(self) -> Sequence[Reservation]:
+        return tuple(self._memory.reservations.values())
+
+    async def set_reservation(self, reservation: Reservation, who: Who, dry_run: bool = False) -> None:
+        self._check_nodes(reservation.nodes)
+
+        def command(draft: Draft) -> None:
+            if reservation.name in self._memory.maintenance:
+                raise Conflict(f'maintenance is named "{reservation.name}" already', "choose another name")
+            check_room(reservation, self._memory.reservations.values(), self._memory.nodes())
+            draft.batch.reservations.append(reservation)
+            draft.note("reservation.Made", reservation.name, who.user, reservation)
+
+        await self._controller.do(command, dry_run)
+
+    async def remove_reservation(self, name: str, who: Who, dry_run: bool = False) -> None:
+        if name not in self._memory.reservations:
+            raise NotFound("reservation", name)
+        await self._remove(Removal.RESERVATION, "reservation.Withdrawn", name, who, dry_run)
+
+    def _check_nodes(self, names: Iterable[NodeName]) -> None:
+        for name in names:
+            if self._memory.node(name) is None:
+                raise NotFound("node", name)
+
+    # -- who may what
+
+    async def projects(self) -> Sequence[Project]:
+        return tuple(self._memory.projects.values())
+
+    async def set_project(self, project: Project, who: Who, dry_run: bool = False) -> None:
+        def command(draft: Draft) -> None:
+            draft.batch.projects.append(project)
+            draft.note("project.Changed", project.name, who.user, project, project.name)
+
+        await self._controller.do(command, dry_run)
+
+    async def remove_project(self, name: str, who: Who, dry_run: bool = False) -> None:
+        if name not in self._memory.projects:
+            raise NotFound("project", name)
+        await self._remove(Removal.PROJECT, "project.Removed", name, who, dry_run)
+
+    async def tokens(self) -> Sequence[Token]:
+        return tuple(self._memory.tokens.values())
+
+    async def token_named(self, secret_sha256: str) -> Token | None:
+        return self._memory.tokens.get(secret_sha256)
+
+    async def add_token(
+        self,
+        token: Token,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: Callable[[Token], Answer] | None = None,
+    ) -> None:
+        def command(draft: Draft) -> None:
+            draft.batch.tokens.append(token)
+            about = {"id": token.id, "user": token.user, "role": token.role.value}
+            draft.note("token.Made", token.id, who.user, about)
+            _answer(draft, answer_of, token)
+
+        await self._controller.do(command, dry_run)
+
+    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> None:
+        if all(token.id != token_id for token in self._memory.tokens.values()):
+            raise NotFound("token", token_id)
+        await self._remove(Removal.TOKEN, "token.Revoked", token_id, who, dry_run)
+
+    async def _remove(self, kind: Removal, event: str, name: str, who: Who, dry_run: bool) -> None:
+        def command(draft: Draft) -> None:
+            draft.batch.removed.append((kind, name))
+            draft.note(event, name, who.user, {})
+
+        await self._controller.do(command, dry_run)
+
+    async def answer(self, scope: str, key: str) -> Answer | None:
+        return await asyncio.to_thread(self._store.answer, scope, key)
+
+    # -- the whole
+
+    async def health(self) -> Sequence[tuple[str, Health]]:
+        fault = self._controller.fault
+        found = [("store", Health(not fault, fault))]
+        for name, backend in self._backends.items():
+            found.append((name, await backend.health()))
+        return found
+
+    async def stats(self) -> StatsDocument:
+        counts = await asyncio.to_thread(self._store.counts)
+        jobs = self._memory.jobs.values()
+        return StatsDocument(
+            pending=sum(self._memory.pending.values()),
+            running=sum(1 for state in jobs if state.live),
+            finished=sum(count for phase, count in counts.items() if phase.is_terminal),
+            nodes=sum(1 for _ in self._memory.nodes()),
+            scheduling=SchedulingDocument(
+                cycles=self._live.cycles,
+                last_cycle=time_of(self._live.last_cycle_ms) if self._live.last_cycle_ms else None,
+                last_cycle_s=self._live.last_cycle_s,
+            ),
+            version=__version__,
+        )
+
+
+def _answer(draft: Draft, answer_of: Callable[[R], Answer] | None, result: R) -> None:
+    if answer_of is not None:
+        draft.batch.answers.append(answer_of(result))
+

@@ -1,0 +1,258 @@
+"""Keeps an estimate of its start for every job that waits, and learns from what came of those before.
+
+    first of each queue ──► ahead.py, elsewhere ──► planned starts ──► Teller ──► told, and kept
+    those behind them   ──► as fast as those before them will have started
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from datetime import UTC, datetime
+from multiprocessing import get_context
+
+import structlog
+from msgspec import msgpack
+
+from rota.api.documents import EstimateDocument
+from rota.control.controller import Controller
+from rota.control.draft import Draft
+from rota.control.errors import Unavailable
+from rota.forecast.tell import PlannedStarts, Teller, TellerState
+from rota.lifecycle.instructions import Instruction
+from rota.lifecycle.state import JobState, Phase
+from rota.loop import ahead
+from rota.model.cluster import ClusterRecords
+from rota.model.estimate import Estimate
+from rota.model.ids import JobId, QueueName
+from rota.model.job import Job
+from rota.model.plan import Plan
+from rota.model.policy import Policy
+from rota.snapshot.state import Snapshot
+from rota.store.batch import Batch, ToldEstimate
+
+log = structlog.get_logger()
+
+LOOKED_AT = 200
+"""Waiting jobs of each queue, the first in its order."""
+PAUSE_S = 1.0
+SHARE = 4
+"""It rests this many times as long as it has worked."""
+SAVE_MS = 30_000
+
+
+class Forecaster:
+    """Follows the controller."""
+
+    def __init__(self, controller: Controller, policy: Policy, learnt: bytes | None) -> None:
+        state = msgpack.decode(learnt, type=TellerState) if learnt else TellerState()
+        self.teller = Teller(self._planned_start, state)
+        self.never: frozenset[JobId] = frozenset()
+        self._controller = controller
+        self._memory = controller.memory
+        self._policy = policy
+        self._planned: dict[JobId, PlannedStarts] = {}
+        self._told: dict[JobId, Estimate] = {}
+        """To jobs that still wait: the first, which is learnt from."""
+        self._latest: dict[JobId, Estimate] = {}
+        self._started: list[ToldEstimate] = []
+        self._is_changed = asyncio.Event()
+        self._pool: ProcessPoolExecutor | None = None
+        self._saved_ms = 0
+        self._learnt = False
+
+    def _planned_start(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> PlannedStarts:
+        return self._planned.get(job.id, PlannedStarts())
+
+    # -- what comes of it
+
+    def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        self._is_changed.set()
+        now_ms = self._controller.now_ms()
+        for state in batch.jobs:
+            if state.started_ms is not None:
+                self._note_start(state)
+            if state.is_over:
+                self._note_end(state, now_ms)
+
+    def _note_start(self, state: JobState) -> None:
+        told = self._told.pop(state.id, None)
+        self._latest.pop(state.id, None)
+        if told is not None and state.started_ms is not None:
+            self.teller.started(_job(state), state.started_ms)
+            self._started.append(ToldEstimate(state.id, told, state.started_ms))
+            self._learnt = True
+
+    def _note_end(self, state: JobState, now_ms: int) -> None:
+        self._latest.pop(state.id, None)
+        if state.started_ms is None:
+            if self._told.pop(state.id, None) is not None:
+                self.teller.withdrawn(state.id)
+        elif state.ended_ms is not None and state.phase in (Phase.SUCCEEDED, Phase.FAILED, Phase.TIMED_OUT):
+            run_ms = max(0, state.ended_ms - state.started_ms)
+            self.teller.ended(_job(state), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
+            self._learnt = True
+
+    # -- looking ahead
+
+    def estimate(self, job_id: JobId) -> Estimate | None:
+        """The latest; None: nobody knows yet, or ever."""
+        return self._latest.get(job_id)
+
+    def document(self, state: JobState) -> EstimateDocument:
+        now_ms = self._controller.now_ms()
+        estimate, position, reason = None, None, None
+        if state.phase is Phase.PENDING:
+            queued = self._queued(state.spec.template.queue)
+            mine = in_order(state)
+            position = sum(1 for other in queued if in_order(other) < mine)
+            estimate = self._latest.get(state.id) or self._beyond(state, queued, position)
+            if state.id in self.never:
+                reason = "it can't start on this cluster as it is"
+            elif estimate is None:
+                reason = "not worked out yet"
+        elif state.phase is Phase.CREATED:
+            reason = "it is held" if state.held else "it waits for other jobs to end"
+        else:
+            reason = "it has started" if state.started_ms is not None else "it is over"
+        promise = state.promise
+        if promise is not None and state.phase is Phase.PENDING:
+            estimate = Estimate(now_ms, promise.start_ms, promise.start_ms, promise.start_ms)
+        return EstimateDocument(
+            job=state.id,
+            told=time_of(estimate.told_ms if estimate else now_ms),
+            expected=time_of(estimate.expected_ms) if estimate else None,
+            bound=time_of(estimate.bound_ms) if estimate else None,
+            latest=time_of(estimate.latest_ms) if estimate and estimate.latest_ms is not None else None,
+            promised=promise is not None,
+            position=position,
+            reason=reason,
+        )
+
+    def _queued(self, queue: QueueName) -> list[JobState]:
+        return [
+            state
+            for state in self._memory.jobs.values()
+            if state.phase is Phase.PENDING and state.spec.template.queue == queue
+        ]
+
+    def _beyond(self, state: JobState, queued: Sequence[JobState], position: int) -> Estimate | None:
+        """Of a job behind those that were looked at: it waits as long per place as they do."""
+        known = sorted(
+            (one.expected_ms, one.bound_ms)
+            for one in (self._latest.get(other.id) for other in queued)
+            if one is not None
+        )
+        if not known:
+            return None
+        now_ms = self._controller.now_ms()
+        places = (position + 1) / len(known)
+        expected_ms, bound_ms = (now_ms + round(places * max(0, last - now_ms)) for last in known[-1])
+        return Estimate(now_ms, expected_ms, max(expected_ms, bound_ms))
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        clock = asyncio.get_running_loop().time
+        try:
+            while True:
+                await self._is_changed.wait()
+                self._is_changed.clear()
+                began = clock()
+                try:
+                    await self._look_ahead()
+                    await self._keep()
+                except Unavailable:
+                    self._is_changed.set()
+                except Exception:
+                    log.exception("looking ahead failed")
+                await asyncio.sleep(max(PAUSE_S, SHARE * (clock() - began)))
+        finally:
+            if self._pool is not None:
+                self._pool.shutdown(wait=False, cancel_futures=True)
+
+    async def _look_ahead(self) -> None:
+        waiting = self._first_waiting()
+        if not waiting:
+            self._planned, self.never = {}, frozenset()
+            return
+        now_ms = self._controller.now_ms()
+        running = [state for state in self._memory.jobs.values() if state.live]
+        records = ClusterRecords(
+            tuple(self._memory.nodes()),
+            jobs=tuple(state.record() for state in {one.id: one for one in (*running, *waiting)}.values()),
+            usage=self._memory.usage(),
+            calendar=self._memory.calendar,
+        )
+        question = ahead.Question(records, self._policy, self.teller.state.run_times, now_ms)
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+        loop = asyncio.get_running_loop()
+        answered = await loop.run_in_executor(self._pool, ahead.answer, msgpack.encode(question))
+        forecast = msgpack.decode(answered, type=ahead.Forecast)
+        self._planned, self.never = forecast.starts, frozenset(forecast.never)
+        self._tell([state for state in waiting if state.id in forecast.starts])
+
+    def _first_waiting(self) -> list[JobState]:
+        by_queue: dict[QueueName, list[JobState]] = {}
+        for state in self._memory.jobs.values():
+            if state.phase is Phase.PENDING:
+                by_queue.setdefault(state.spec.template.queue, []).append(state)
+        return [
+            state for queued in by_queue.values() for state in sorted(queued, key=in_order)[:LOOKED_AT]
+        ]
+
+    def _tell(self, waiting: Sequence[JobState]) -> None:
+        snapshot = self._memory.cluster.snapshot()
+        now_ms = self._controller.now_ms()
+        for state in waiting:
+            now = self._memory.jobs.get(state.id)
+            if now is None or now.phase is not Phase.PENDING:
+                continue
+            tell = self.teller.look if state.id in self._told else self.teller.waits
+            estimate = tell(snapshot, self._policy, now_ms, _job(state), _NO_PLAN)
+            if estimate is not None:
+                self._latest[state.id] = estimate
+                self._told.setdefault(state.id, estimate)
+
+    async def _keep(self) -> None:
+        now_ms = self._controller.now_ms()
+        started, self._started = self._started, []
+        is_due = self._learnt and now_ms - self._saved_ms > SAVE_MS
+        if started or is_due:
+            try:
+                await self._controller.do(self._keeping(started, is_due))
+            except Unavailable:
+                self._started = started + self._started
+                raise
+            if is_due:
+                self._saved_ms, self._learnt = now_ms, False
+
+    async def save(self) -> None:
+        """Before the server stops."""
+        if self._learnt:
+            await self._controller.do(self._keeping(self._started, True))
+
+    def _keeping(self, started: Sequence[ToldEstimate], learnt: bool) -> Callable[[Draft], None]:
+        def command(draft: Draft) -> None:
+            draft.batch.estimates += started
+            if learnt:
+                draft.batch.learnt = msgpack.encode(self.teller.state)
+
+        return command
+
+
+_NO_PLAN = Plan()
+
+
+def in_order(state: JobState) -> tuple[int, int, int]:
+    """Who is before whom in a queue, as its user would expect."""
+    return -state.spec.template.priority, state.submitted_ms, state.number
+
+
+def time_of(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+def _job(state: JobState) -> Job:
+    return state.record().job

@@ -1,0 +1,222 @@
+"""The loop of a live cluster: something changed → snapshot → decide → what is to be done is asked of control.
+
+It looks again when anything happened that could matter, and at the moments at which time alone matters: when
+a promise falls due, a pause is over, maintenance begins.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from heapq import heapify, heappop, heappush
+
+import structlog
+
+from rota.control.controller import Controller
+from rota.control.draft import Draft
+from rota.engine.decide import decide
+from rota.engine.plugin import Plugins
+from rota.forecast import moments
+from rota.forecast.tell import Teller
+from rota.lifecycle.advance import Refused
+from rota.lifecycle.events import Bound, DeadlinePassed, Evicted, JobEvent, Promised, Seat, StartMissed
+from rota.lifecycle.instructions import Instruction
+from rota.lifecycle.state import Phase
+from rota.loop.metrics import Metrics
+from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
+from rota.loop.standby import Standby
+from rota.loop.time_limit import TimeLimit
+from rota.model.ids import JobId
+from rota.model.job import JobRecord, Promise
+from rota.model.plan import Binding, Eviction, Plan
+from rota.model.policy import Policy
+from rota.model.verdict import Code
+from rota.model.workload import ENDLESS_MS
+from rota.plugins import FILTERS, SCORES
+from rota.snapshot.state import Snapshot
+from rota.store.batch import Batch
+
+log = structlog.get_logger()
+
+_TOO_LATE = frozenset((Code.SLA_MISSED, Code.PERIOD_MISSED))
+REST = 1.0
+"""A cycle is followed by a rest as long as itself, times this: whoever else needs the loop gets its turn."""
+LONGEST_SLEEP_S = 60.0
+
+
+class LiveLoop:
+    """Follows the controller. Deciding takes the event loop's thread: what it looks at must not change."""
+
+    def __init__(
+        self,
+        controller: Controller,
+        policy: Policy,
+        teller: Teller,
+        metrics: Metrics,
+        host: PluginHost | None = None,
+    ) -> None:
+        self.policy = policy
+        self.plan = Plan()
+        """The latest."""
+        self.cycles = 0
+        self.last_cycle_ms = 0
+        self.last_cycle_s: float | None = None
+        self._controller = controller
+        self._memory = controller.memory
+        self._metrics = metrics
+        self._host = host or PluginHost()
+        self._standby = Standby()
+        self._wake = asyncio.Event()
+        self._looks: list[tuple[int, JobId]] = []
+        """A heap: when it is worth looking again, for that job ("": for anybody)."""
+        self._deadlines: list[tuple[int, JobId]] = []
+        self._memory.cluster.set_run_times(teller.run_times)
+
+    # -- when to look
+
+    def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        for state in batch.jobs:
+            if state.phase is Phase.PENDING:
+                self._look_for(state.record())
+            if state.spec.deadline_ms is not None and not state.is_over:
+                heappush(self._deadlines, (state.spec.deadline_ms, state.id))
+        self._standby.kept(batch)
+        if batch.jobs or batch.node_settings or batch.queues or batch.removed:
+            self._wake.set()
+        if batch.maintenance or batch.reservations:
+            for moment_ms in moments.of_calendar(self._memory.calendar):
+                self._look_at(moment_ms, JobId(""))
+            self._wake.set()
+
+    def look_again(self) -> None:
+        """Something changed that no batch tells of: nodes, say."""
+        self._wake.set()
+
+    def remember(self) -> None:
+        """After a start: all that is known already."""
+        for state in self._memory.jobs.values():
+            if state.phase is Phase.PENDING:
+                self._look_for(state.record())
+            if state.spec.deadline_ms is not None:
+                self._deadlines.append((state.spec.deadline_ms, state.id))
+        heapify(self._deadlines)
+        for moment_ms in moments.of_calendar(self._memory.calendar):
+            self._look_at(moment_ms, JobId(""))
+        self._wake.set()
+
+    def _look_for(self, record: JobRecord) -> None:
+        for moment_ms in moments.of_waiting(record.job, self.policy):
+            self._look_at(moment_ms, record.job.id)
+
+    def _look_at(self, moment_ms: int, job_id: JobId) -> None:
+        if self._controller.now_ms() < moment_ms < ENDLESS_MS:
+            heappush(self._looks, (moment_ms, job_id))
+
+    def _sleep_s(self) -> float:
+        now_ms = self._controller.now_ms()
+        while self._looks and self._looks[0][1] and self._looks[0][1] not in self._memory.jobs:
+            heappop(self._looks)
+        times = [heap[0][0] for heap in (self._looks, self._deadlines) if heap]
+        times += [start.start_ms for start in self.plan.starts[:1]]
+        if not times:
+            return LONGEST_SLEEP_S
+        # A plan whose first start has come and didn't happen is looked at again, but not all the time.
+        return min(LONGEST_SLEEP_S, max(0.25, (min(times) - now_ms) / 1000))
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            try:
+                async with asyncio.timeout(self._sleep_s()):
+                    await self._wake.wait()
+            except TimeoutError:
+                pass
+            self._wake.clear()
+            began = clock()
+            try:
+                await self._cycle()
+            except Exception:
+                log.exception("a cycle failed")
+                self._metrics.cycle_failed()
+                await asyncio.sleep(1)
+            await asyncio.sleep(REST * min(1.0, clock() - began))
+
+    # -- a cycle
+
+    async def _cycle(self) -> None:
+        now_ms = self._controller.now_ms()
+        while self._looks and self._looks[0][0] <= now_ms:
+            heappop(self._looks)
+        await self._end_late(now_ms)
+        self._memory.settle_usage()
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        snapshot = self.snapshot()
+        with self.plugins() as plugins:
+            plan = decide(snapshot, self.policy, now_ms, plugins)
+        self.plan = plan
+        self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, clock() - began
+        self._metrics.cycle(self.last_cycle_s, plan)
+        commands = [*self._commands(plan, now_ms), *self._standby.commands(plan, self._memory, now_ms)]
+        if commands:
+            await asyncio.gather(
+                *(self._controller.do(command, about=job) for job, command in commands), return_exceptions=True
+            )
+
+    def snapshot(self) -> Snapshot:
+        return self._memory.cluster.snapshot()
+
+    @contextmanager
+    def plugins(self) -> Iterator[Plugins]:
+        with TimeLimit(CALL_LIMIT_S) as guard:
+            yield Plugins(FILTERS, SCORES, self._host.makers(self.policy), guard)
+
+    async def _end_late(self, now_ms: int) -> None:
+        while self._deadlines and self._deadlines[0][0] <= now_ms:
+            _, job_id = heappop(self._deadlines)
+            state = self._memory.jobs.get(job_id)
+            if state is not None and state.ending is None:
+                try:
+                    await self._controller.do(_changing(job_id, DeadlinePassed()), about=job_id)
+                except Refused:
+                    log.info("a deadline passed that nothing was to be done about", job=job_id)
+
+    def _commands(self, plan: Plan, now_ms: int) -> Iterator[tuple[JobId, Callable[[Draft], object]]]:
+        by_victim: dict[JobId, list[Eviction]] = {}
+        for eviction in plan.evictions:
+            by_victim.setdefault(eviction.job, []).append(eviction)
+        for job_id, evictions in by_victim.items():
+            yield job_id, _evicting(job_id, evictions)
+        by_job: dict[JobId, list[Binding]] = {}
+        for binding in plan.bindings:
+            by_job.setdefault(binding.job, []).append(binding)
+        for job_id, bindings in by_job.items():
+            seats = tuple(Seat(one.rank, one.node, one.gpu_devices) for one in bindings)
+            yield job_id, _changing(job_id, Bound(seats))
+        for start in plan.starts:
+            state = self._memory.jobs.get(start.job)
+            if start.promised and state is not None:
+                promise = Promise(start.start_ms, start.placements)
+                if state.promise != promise:
+                    yield start.job, _changing(start.job, Promised(promise))
+        for entry in plan.waiting:
+            if any(refusal.reason.code in _TOO_LATE for refusal in entry.verdict.refusals):
+                for job_id in entry.jobs:
+                    yield job_id, _changing(job_id, StartMissed())
+
+
+def _changing(job_id: JobId, event: JobEvent) -> Callable[[Draft], object]:
+    def command(draft: Draft) -> object:
+        return draft.change(job_id, event)
+
+    return command
+
+
+def _evicting(job_id: JobId, evictions: Sequence[Eviction]) -> Callable[[Draft], object]:
+    first = evictions[0]
+    ranks = tuple(sorted(eviction.rank for eviction in evictions))
+    ends = any(eviction.ends_job for eviction in evictions)
+    return _changing(job_id, Evicted(ranks, first.cause, first.preemptor, ends))
+

@@ -1,0 +1,76 @@
+"""Nodes as people see them: what they have, and what of it is taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from rota.api.documents import NodeDocument
+from rota.backends.backend import Health
+from rota.control.memory import Memory
+from rota.model.ids import NodeName
+from rota.model.node import Node
+from rota.model.resources import WHOLE_GPU_MILLI, Resources
+from rota.model.taints import Taint
+
+
+def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDocument]:
+    used: dict[NodeName, Resources] = {}
+    gpu_milli: dict[NodeName, int] = {}
+    tasks: dict[NodeName, int] = {}
+    for state in memory.jobs.values():
+        for task in state.live:
+            if task.holds_room:
+                spec = state.spec.template.spec_of(task.rank)
+                used[task.node] = used.get(task.node, Resources()).plus(spec.requests)
+                gpu_milli[task.node] = gpu_milli.get(task.node, 0) + spec.gpu.total_milli
+                tasks[task.node] = tasks.get(task.node, 0) + 1
+    return [
+        _document(
+            node,
+            memory,
+            used.get(node.name, Resources()),
+            gpu_milli.get(node.name, 0),
+            tasks.get(node.name, 0),
+            healths.get(node.spec.backend),
+        )
+        for node in sorted(memory.nodes(), key=lambda node: node.name)
+    ]
+
+
+def _document(
+    node: Node, memory: Memory, used: Resources, gpu_milli: int, tasks: int, health: Health | None
+) -> NodeDocument:
+    settings = memory.node_settings.get(node.name)
+    messages = [settings.message if settings else "", health.message if health else ""]
+    return NodeDocument(
+        name=node.name,
+        backend=node.spec.backend,
+        pool=node.spec.pool,
+        ready=node.ready,
+        cordoned=node.cordoned,
+        draining=settings.draining if settings else False,
+        labels=dict(node.spec.labels),
+        taints=[_taint_text(taint) for taint in node.spec.taints],
+        capacity=_amounts(node.spec.capacity),
+        used=_amounts(used),
+        gpus=node.spec.gpus.count,
+        gpus_used=gpu_milli / WHOLE_GPU_MILLI,
+        gpu_model=node.spec.gpus.model,
+        tasks=tasks,
+        load=node.load_milli / 1000,
+        message="; ".join(filter(None, messages)),
+    )
+
+
+def _amounts(resources: Resources) -> dict[str, float | int]:
+    return {
+        "cpu": resources.cpu_milli / 1000,
+        "memory": resources.memory_bytes,
+        "storage": resources.storage_bytes,
+        **dict(resources.extended),
+    }
+
+
+def _taint_text(taint: Taint) -> str:
+    value = f"={taint.value}" if taint.value else ""
+    return f"{taint.key}{value}:{taint.effect.value}"

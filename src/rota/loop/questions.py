@@ -1,0 +1,88 @@
+"""Questions about a live cluster that are answered by deciding: why does it wait, what if this came in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from rota.api.documents import PlanAnswer, PlannedChange, PlannedJob
+from rota.control.memory import Memory
+from rota.engine.decide import decide
+from rota.engine.explain import explain
+from rota.lifecycle.advance import submitted
+from rota.loop.live import LiveLoop
+from rota.model.estimate import Estimate
+from rota.model.ids import JobId
+from rota.model.plan import Plan
+from rota.model.run import JobSpec
+from rota.views.plan.view import PlanView
+from rota.views.why.view import Subject, WhyView, why_view
+from rota.views.wording import reason_text
+
+
+def why_of(
+    live: LiveLoop, now_ms: int, job_id: JobId, rank: int | None, estimate: Estimate | None
+) -> WhyView:
+    snapshot = live.snapshot()
+    with live.plugins() as plugins:
+        explanation = explain(snapshot, live.policy, now_ms, plugins, job_id)
+    name = job_id if rank is None else f"{job_id}/{rank}"
+    estimates = {} if estimate is None else {job_id: estimate}
+    return why_view(Subject(name, job_id, rank), explanation, PlanView(live.plan, snapshot, estimates))
+
+
+def plan_answer(live: LiveLoop, memory: Memory, now_ms: int, specs: Sequence[JobSpec]) -> PlanAnswer:
+    """As if they came in now. They are put into the cluster, looked at, and taken out again."""
+    before = _starts(_decided(live, now_ms), now_ms)
+    ids = [JobId(f"?{index}") for index in range(len(specs))]
+    first = memory.last_number + 1
+    for index, (job_id, spec) in enumerate(zip(ids, specs, strict=True)):
+        memory.cluster.set_job(submitted(job_id, first + index, spec, now_ms).state.record())
+    try:
+        plan = _decided(live, now_ms)
+    finally:
+        for job_id in ids:
+            memory.cluster.remove_job(job_id)
+    after = _starts(plan, now_ms)
+    nodes: dict[JobId, list[str]] = {}
+    for one in plan.bindings:
+        nodes.setdefault(one.job, []).append(one.node)
+    promised = {start.job for start in plan.starts if start.promised}
+    for start in plan.starts:
+        nodes.setdefault(start.job, [placement.node for placement in start.placements])
+    reasons = {
+        job_id: [reason_text(refusal.reason) for refusal in entry.verdict.refusals]
+        for entry in plan.waiting
+        for job_id in entry.jobs
+    }
+    moved = [
+        PlannedChange(job=job_id, before=_time(was_ms), after=_time(after.get(job_id)))
+        for job_id, was_ms in before.items()
+        if after.get(job_id) != was_ms
+    ]
+    return PlanAnswer(
+        jobs=[
+            PlannedJob(
+                index=index,
+                starts=_time(after.get(job_id)),
+                promised=job_id in promised,
+                nodes=sorted(set(nodes.get(job_id, ()))),
+                reasons=reasons.get(job_id, []),
+            )
+            for index, job_id in enumerate(ids)
+        ],
+        changes=moved,
+    )
+
+
+def _decided(live: LiveLoop, now_ms: int) -> Plan:
+    with live.plugins() as plugins:
+        return decide(live.snapshot(), live.policy, now_ms, plugins)
+
+
+def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:
+    return {start.job: start.start_ms for start in plan.starts} | {one.job: now_ms for one in plan.bindings}
+
+
+def _time(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)

@@ -1,0 +1,119 @@
+"""A live cluster put together: store, control, loop, dispatch and backends, started and stopped in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+
+import structlog
+
+from rota.backends.backend import Backend
+from rota.control.controller import Controller
+from rota.control.errors import Unavailable
+from rota.control.feed import Feed
+from rota.control.memory import Memory
+from rota.control.reports import Reports
+from rota.dispatch.dispatcher import Dispatcher
+from rota.loop.desk import LiveDesk
+from rota.loop.forecaster import Forecaster
+from rota.loop.history import History, HistoryKeeper
+from rota.loop.live import LiveLoop
+from rota.loop.metrics import Metrics
+from rota.lifecycle.instructions import Instruction
+from rota.model.policy import Policy
+from rota.store.batch import Batch
+from rota.store.store import Store
+
+log = structlog.get_logger()
+
+NODES_EVERY_S = 5.0
+
+
+class Runtime:
+    def __init__(
+        self,
+        store: Store,
+        policy: Policy,
+        backends: Sequence[Backend],
+        clock: Callable[[], int],
+        chance: Callable[[], float],
+        put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
+        metrics: Metrics | None = None,
+        history: History | None = None,
+    ) -> None:
+        loaded = store.load()
+        self.memory = Memory(policy)
+        self.memory.load(loaded)
+        self.metrics = metrics or Metrics()
+        self.controller = Controller(store, self.memory, Feed(store, loaded.last_seq), clock, chance)
+        self.forecaster = Forecaster(self.controller, policy, loaded.learnt)
+        self.live = LiveLoop(self.controller, policy, self.forecaster.teller, self.metrics)
+        self._reports = Reports(self.controller)
+        self.dispatcher = Dispatcher(backends, self.memory, self._reports.keep)
+        self.desk = LiveDesk(self.controller, self.live, self.forecaster, backends, put_file)
+        self._history = HistoryKeeper(self.controller, backends, history or History())
+        self._backends = backends
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        for backend in self._backends:
+            await backend.open()
+        await self._look_at_nodes()
+        for follower in (self, self.forecaster, self.live, self.metrics_follower):
+            self.controller.follow(follower)
+        self._spawn(self.controller.run())
+        lost = await self.dispatcher.reconcile()
+        self._spawn(self.dispatcher.run())
+        if lost:
+            await self._reports.lose(lost, "it was gone when the server came back")
+        self.live.remember()
+        for coroutine in (self.live.run(), self.forecaster.run(), self._watch_nodes(), self._history.run()):
+            self._spawn(coroutine)
+        self.desk.is_ready = True
+
+    @property
+    def metrics_follower(self) -> Metrics:
+        return self.metrics
+
+    async def stop(self) -> None:
+        """What runs goes on, and is found again."""
+        self.desk.is_ready = False
+        try:
+            async with asyncio.timeout(5):
+                await self.forecaster.save()
+        except (Unavailable, TimeoutError):
+            log.warning("what was learnt last isn't kept")
+        await self.controller.stop()
+        await self._tasks[0]
+        for task in self._tasks[1:]:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for backend in self._backends:
+            await backend.close()
+        await self.controller.close()
+
+    def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        self.dispatcher.carry_out(instructions)
+
+    def _spawn(self, coroutine: object) -> None:
+        task: asyncio.Task[None] = asyncio.create_task(coroutine)  # type: ignore[arg-type]
+        task.add_done_callback(_tell_failure)
+        self._tasks.append(task)
+
+    async def _watch_nodes(self) -> None:
+        while True:
+            await asyncio.sleep(NODES_EVERY_S)
+            try:
+                await self._look_at_nodes()
+            except OSError as error:
+                log.warning("nodes can't be looked at", why=str(error))
+
+    async def _look_at_nodes(self) -> None:
+        nodes = [node for backend in self._backends for node in await backend.nodes()]
+        if self.memory.set_nodes(nodes):
+            self.live.look_again()
+
+
+def _tell_failure(task: asyncio.Task[None]) -> None:
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("a part of the server ended", why=repr(error), exc_info=error)
