@@ -17,7 +17,9 @@ def check_room(reservation: Reservation, others: Iterable[Reservation], nodes: I
     """Raises Conflict where it would take more of a node than there is at any time."""
     by_name = {node.name: node for node in nodes}
     at = Field(document_of({}))
-    known = [one for one in others if one.name != reservation.name and all(name in by_name for name in one.nodes)]
+    known = [
+        one for one in others if one.name != reservation.name and all(name in by_name for name in one.nodes)
+    ]
     bookings = [Booking(number, one, at) for number, one in enumerate((*known, reservation))]
     try:
         check_bookings(bookings, by_name)

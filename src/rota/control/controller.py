@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
@@ -66,7 +66,7 @@ class Controller:
         self._last_ms = 0
         self._chance = chance
         self._followers: list[Follower] = []
-        self._queue: deque[_Asked[object]] = deque()
+        self._queue: deque[_Asked[Any]] = deque()
         self._wake = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, "rota-writer")
         self._stopped = False
@@ -79,17 +79,22 @@ class Controller:
         self._last_ms = max(self._last_ms, self._clock())
         return self._last_ms
 
-    async def do(
-        self, command: Callable[[Draft], R], dry_run: bool = False, about: JobId | None = None
-    ) -> R:
+    async def do(self, command: Callable[[Draft], R], dry_run: bool = False, about: JobId | None = None) -> R:
         """What the command answers, once its changes are kept; in a dry run they are dropped. `about`: the
         job that is set aside if the command turns out to be more than Rota can handle."""
         if self._stopped:
             raise Unavailable("the server is stopping", "ask again once it is back")
-        asked = _Asked(command, asyncio.get_running_loop().create_future(), dry_run, about)
-        self._queue.append(asked)  # type: ignore[arg-type]
+        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+        self._queue.append(_Asked(command, answer, dry_run, about))
         self._wake.set()
-        return await asked.answer
+        return await answer
+
+    async def numbers(self, count: int) -> int:
+        """The first of so many fresh numbers for jobs."""
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._writer, self.store.allocate, count)
+        except StoreUnavailable as error:
+            raise _unavailable(error) from None
 
     async def run(self) -> None:
         while not self._stopped or self._queue:
@@ -108,7 +113,7 @@ class Controller:
     async def close(self) -> None:
         self._writer.shutdown()
 
-    async def _turn(self, taken: list[_Asked[object]]) -> None:
+    async def _turn(self, taken: list[_Asked[Any]]) -> None:
         draft = Draft(self.memory, self.now_ms(), self._chance)
         done = [asked for asked in taken if self._try(asked, draft)]
         batch = draft.sealed()
@@ -125,7 +130,7 @@ class Controller:
             if not asked.answer.done():
                 asked.answer.set_result(asked.result)
 
-    def _try(self, asked: _Asked[object], draft: Draft) -> bool:
+    def _try(self, asked: _Asked[Any], draft: Draft) -> bool:
         if asked.answer.cancelled():
             return False
         own = draft.on_top()
@@ -156,15 +161,13 @@ class Controller:
     async def _keep(self, batch: Batch) -> int:
         return await asyncio.get_running_loop().run_in_executor(self._writer, self.store.commit, batch)
 
-    def _refuse(self, done: list[_Asked[object]], error: StoreUnavailable) -> None:
+    def _refuse(self, done: list[_Asked[Any]], error: StoreUnavailable) -> None:
         if self.fault != str(error):
             log.error("nothing can be kept", why=str(error))
         self.fault = str(error)
         for asked in done:
             if not asked.answer.done():
-                asked.answer.set_exception(
-                    Unavailable(f"the server can keep nothing: {error}", "ask again in a while")
-                )
+                asked.answer.set_exception(_unavailable(error))
 
     def _publish(self, batch: Batch, instructions: Sequence[Instruction], last_seq: int) -> None:
         self.memory.absorb(batch)
@@ -172,3 +175,7 @@ class Controller:
         self.feed.publish([StoredEvent(first + at, row) for at, row in enumerate(batch.events)])
         for follower in self._followers:
             follower.kept(batch, instructions)
+
+
+def _unavailable(error: StoreUnavailable) -> Unavailable:
+    return Unavailable(f"the server can keep nothing: {error}", "ask again in a while")

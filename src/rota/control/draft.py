@@ -78,6 +78,9 @@ class Draft:
         at_ms = self.now_ms if at_ms is None else at_ms
         advanced = advance(before, event, at_ms, self._chance())
         after = advanced.state
+        if after is before:
+            self.instructions += advanced.instructions
+            return after
         self._note(after, event, by, at_ms)
         self._note_attempts(before, after, event, at_ms)
         self._keep(after, advanced.instructions)
@@ -150,7 +153,8 @@ class Draft:
 
     def _attempt(self, before: JobState, rank: int, fence: int) -> Attempt:
         task = before.task(rank)
-        assert task is not None and task.fence == fence, (before.id, rank, fence)
+        assert task is not None, (before.id, rank)
+        assert task.fence == fence, (before.id, rank, fence)
         return Attempt(
             before.id, rank, fence, task.node, task.gpu_devices, task.bound_ms, started_ms=task.started_ms
         )

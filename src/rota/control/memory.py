@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef
 from rota.forecast.usage import Ledger
+from rota.lifecycle.charging import charge_for
 from rota.lifecycle.state import JobState, LiveTask, Phase
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import Calendar, TenantUsage
@@ -19,8 +20,8 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.node import Node
 from rota.model.policy import Policy
 from rota.snapshot.state import ClusterState
-from rota.store.store import Loaded
 from rota.store.batch import Attempt, Batch, NodeSettings, Project, Removal, Token
+from rota.store.load import Loaded
 
 REMEMBERED = 10_000
 """Jobs that have ended and are still at hand, the latest."""
@@ -43,7 +44,7 @@ class Memory:
         """How many jobs wait in each queue."""
         self.usage_changed = False
         self.last_number = 0
-        """Of all jobs that ever came in, the highest."""
+        """Of all jobs in memory so far, the highest."""
         self._unsaved: set[str] = set()
         self._policy = policy
         self._ledger = Ledger(policy.fair_share, ())
@@ -82,16 +83,6 @@ class Memory:
     def usage(self) -> tuple[TenantUsage, ...]:
         return self._ledger.usage()
 
-    def next_numbers(self, count: int) -> int:
-        """What `give_numbers` would give."""
-        return self.last_number + 1
-
-    def give_numbers(self, count: int) -> int:
-        """The first of so many that nobody has, or ever will."""
-        first = self.last_number + 1
-        self.last_number += count
-        return first
-
     # -- what the nodes are
 
     def set_nodes(self, nodes: Iterable[Node]) -> bool:
@@ -123,7 +114,6 @@ class Memory:
 
     def load(self, loaded: Loaded) -> None:
         """All that was kept, at the start."""
-        self.last_number = loaded.last_number
         self._ledger = Ledger(self._policy.fair_share, loaded.usage)
         self.cluster.set_usage(self._ledger.usage())
         for job in loaded.jobs:
@@ -179,12 +169,14 @@ class Memory:
 
     def _charge(self, attempt: Attempt) -> None:
         state = self.job(attempt.job)
-        if state is None or attempt.started_ms is None or attempt.ended_ms is None:
+        if state is None:
             return
         template = state.spec.template
-        held_ms = max(0, attempt.ended_ms - attempt.started_ms)
-        self._ledger.stopped(template, template.spec_of(attempt.rank), held_ms, attempt.ended_ms)
-        self._unsaved.add(f"{template.project}/{template.user}")
+        charge = charge_for(template, attempt.rank, attempt.started_ms, attempt.ended_ms)
+        if charge is None:
+            return
+        self._ledger.stopped(template, charge.task, charge.held_ms, charge.end_ms)
+        self._unsaved.add(f"{charge.project}/{charge.user}")
         self.usage_changed = True
 
     def unsaved_usage(self) -> list[TenantUsage]:
@@ -201,6 +193,7 @@ class Memory:
 
     def _put(self, state: JobState) -> None:
         before = self.jobs.get(state.id)
+        self.last_number = max(self.last_number, state.number)
         self._count(before, -1)
         self._note_vacating(before, state)
         if state.is_over:
@@ -267,4 +260,3 @@ def _element_index(job_id: JobId) -> int:
 
 def _ref(job_id: JobId, task: LiveTask) -> TaskRef:
     return TaskRef(job_id, task.rank, task.fence)
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -15,9 +15,6 @@ from rota.model.calendar import QueueMode
 from rota.model.ids import JobId
 from rota.model.run import Dependency, JobSpec
 
-Numbers = Callable[[int], int]
-"""Gives out so many fresh numbers; answers the first."""
-
 
 def submit(
     draft: Draft,
@@ -25,11 +22,10 @@ def submit(
     arrays: Sequence[int | None],
     ended: Mapping[JobId, JobState],
     who: Who,
-    numbers: Numbers,
+    first: int,
 ) -> list[JobState]:
-    """`arrays`: which specs are elements of one array. `ended`: jobs that these depend on and that are only
-    in the store any more."""
-    first = numbers(len(specs))
+    """`first`: the first of as many numbers as there are specs, given out for them. `arrays`: which specs
+    are elements of one array. `ended`: jobs that these depend on and that are only in the store any more."""
     array_ids: dict[int, str] = {}
     states = []
     for at, (spec, array) in enumerate(zip(specs, arrays, strict=True)):
@@ -49,7 +45,8 @@ def _check_queue(draft: Draft, spec: JobSpec, at: int) -> None:
     if state is not None and state.mode is QueueMode.CLOSED:
         why = f": {state.message}" if state.message else ""
         raise Conflict(
-            f'the queue "{state.name}" takes no jobs{why}', f"choose another queue for jobs[{at}], or wait until it opens"
+            f'the queue "{state.name}" takes no jobs{why}',
+            f"choose another queue for jobs[{at}], or wait until it opens",
         )
 
 

@@ -1,7 +1,7 @@
 """Carries instructions out on the backends that own the nodes, and brings back what came of them.
 
-    instructions ─► held back while the node is being vacated ─► start, stop, change_limit ─► backend
-    control ◄── reports, retried until they are kept ◄── settled only then ◄────────────────────┘
+instructions ─► held back while the node is being vacated ─► start, stop, change_limit ─► backend
+control ◄── reports, retried until they are kept ◄── settled only then ◄────────────────────┘
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from typing import Protocol
 
 import structlog
 
-from rota.backends.backend import Backend, TaskEnded, TaskRef, TaskReport, TaskStart
+from rota.backends.backend import Backend, TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart
 from rota.dispatch.environment import environment_of, hosts_of
 from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, StopTask
-from rota.lifecycle.state import JobState, LiveTask, TaskPhase
+from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 
 log = structlog.get_logger()
 
 RETRY_S = 1.0
+FAR_FUTURE_MS = 2**62
+"""A report isn't believed to be later than the moment it comes in, so this stands for that moment."""
 
 
 class Jobs(Protocol):
@@ -44,6 +46,8 @@ class Dispatcher:
         self._keep = keep
         self._held: dict[NodeName, list[StartTask]] = {}
         self._to_do: dict[str, list[Instruction]] = {}
+        self._unsent: list[TaskEnded] = []
+        """Ends of tasks that were told to stop before any backend heard of them."""
         self._wake = asyncio.Event()
 
     def carry_out(self, instructions: Iterable[Instruction]) -> None:
@@ -51,11 +55,22 @@ class Dispatcher:
         for instruction in instructions:
             if isinstance(instruction, StartTask) and self._jobs.vacating.get(instruction.node):
                 self._held.setdefault(instruction.node, []).append(instruction)
-            else:
+            elif not (isinstance(instruction, StopTask) and self._never_sent(instruction)):
                 self._note(instruction)
         for node in [node for node in self._held if not self._jobs.vacating.get(node)]:
             for start in self._held.pop(node):
                 self._note(start)
+
+    def _never_sent(self, stop: StopTask) -> bool:
+        """Whether it is held back: then its backend knows nothing of it, and it has stopped already."""
+        held = self._held.get(stop.node, [])
+        starts = [start for start in held if (start.job, start.fence) == (stop.job, stop.fence)]
+        for start in starts:
+            held.remove(start)
+            ref = TaskRef(stop.job, stop.rank, stop.fence)
+            self._unsent.append(TaskEnded(ref, FAR_FUTURE_MS, TaskEnd(EndReason.STOPPED)))
+            self._wake.set()
+        return bool(starts)
 
     def _note(self, instruction: Instruction) -> None:
         assert isinstance(instruction, StartTask | StopTask | ChangeLimit)
@@ -79,6 +94,9 @@ class Dispatcher:
         while True:
             await self._wake.wait()
             self._wake.clear()
+            unsent, self._unsent = self._unsent, []
+            if unsent:
+                await self._keep(unsent)
             to_do, self._to_do = self._to_do, {}
             for name, instructions in to_do.items():
                 await self._send(self.backends[name], instructions)
@@ -116,9 +134,13 @@ class Dispatcher:
             try:
                 async for reports in backend.reports():
                     await self._keep(reports)
-                    ended = [one.ref for one in reports if isinstance(one, TaskEnded)]
-                    if ended:
-                        await backend.settle(ended)
+                    settled = [one.ref for one in reports if isinstance(one, TaskEnded | TaskReturned)]
+                    if settled:
+                        await backend.settle(settled)
+                    unwanted = [one.ref for one in reports if self._live(one.ref) is None]
+                    unwanted = [ref for ref in unwanted if ref not in settled]
+                    if unwanted:
+                        await backend.stop(unwanted)
             except OSError as error:
                 log.warning("a backend can't be reached", backend=backend.name, why=str(error))
             await asyncio.sleep(RETRY_S)

@@ -49,7 +49,9 @@ def _slurm(state: JobState, task: LiveTask, hosts: tuple[NodeName, ...]) -> dict
         "SLURM_JOB_ACCOUNT": spec.template.project,
         "SLURM_NTASKS": str(spec.template.task_count),
         "SLURM_PROCID": str(task.rank),
-        "SLURM_LOCALID": str(sum(1 for other in state.live if other.node == task.node and other.rank < task.rank)),
+        "SLURM_LOCALID": str(
+            sum(1 for other in state.live if other.node == task.node and other.rank < task.rank)
+        ),
         "SLURM_NNODES": str(len(nodes)),
         "SLURM_JOB_NUM_NODES": str(len(nodes)),
         "SLURM_JOB_NODELIST": ",".join(nodes),

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rota.model.ids import JobId, NodeName
-from rota.model.job import Job, JobRecord, Placement, Promise
+from rota.model.job import Job, JobRecord, JobTemplate, Placement, Promise
 from rota.model.run import Dependency, JobSpec
 
 
@@ -44,6 +44,8 @@ class Cause(Enum):
     TASK_FAILED = "task-failed"
     RETRY = "retry"
     PREEMPTED = "preempted"
+    TAINT = "taint"
+    """Its node no longer bears it."""
     NODE_LOST = "node-lost"
     BY_USER = "by-user"
     START_MISSED = "start-missed"
@@ -60,7 +62,7 @@ class TaskPhase(Enum):
     """Handed to a node to start there as soon as an equal task of it ends: it holds no room yet."""
     RUNNING = "running"
     STOPPING = "stopping"
-    """Told to stop; it holds its room until it has."""
+    """Told to stop. It holds its room until it has, unless it was evicted."""
 
 
 class LiveTask(Struct, frozen=True, omit_defaults=True):
@@ -73,6 +75,12 @@ class LiveTask(Struct, frozen=True, omit_defaults=True):
     bound_ms: int
     started_ms: int | None = None
     gpu_devices: tuple[int, ...] = ()
+    evicted: bool = False
+    """Stopping since it was evicted: its room is somebody else's already, who starts once it has stopped."""
+
+    @property
+    def holds_room(self) -> bool:
+        return self.phase is not TaskPhase.STANDBY and not self.evicted
 
     @property
     def since_ms(self) -> int:
@@ -156,20 +164,22 @@ class JobState(Struct, frozen=True, omit_defaults=True):
 
     @property
     def is_over(self) -> bool:
-        return self.phase.is_terminal
+        return self.ended_ms is not None
+
+    @property
+    def is_stopping(self) -> bool:
+        """All its tasks are told to stop: nothing of it starts before they have."""
+        return self.restarting or self.ending is not None
 
     def task(self, rank: int) -> LiveTask | None:
         return next((task for task in self.live if task.rank == rank), None)
 
     def record(self) -> JobRecord:
-        """As the engine sees it: what holds room, and what is done."""
+        """As the engine sees it: what holds room, and what waits for some."""
         spec = self.spec
-        template = spec.template
-        if self.time_limit_ms != template.time_limit_ms:
-            template = replace(template, time_limit_ms=self.time_limit_ms)
         job = Job(
             self.id,
-            template,
+            self._template(),
             submitted_ms=self.submitted_ms,
             number=self.number,
             retries=self.retries,
@@ -178,19 +188,35 @@ class JobState(Struct, frozen=True, omit_defaults=True):
             start_before_ms=self._start_before_ms(),
         )
         placements = tuple(
-            Placement(
-                one.rank,
-                one.node,
-                one.bound_ms if one.started_ms is None else one.started_ms,
-                one.gpu_devices,
-            )
-            for one in self.live
-            if one.phase is not TaskPhase.STANDBY
+            Placement(task.rank, task.node, task.since_ms, task.gpu_devices)
+            for task in self.live
+            if task.holds_room
         )
-        return JobRecord(job, placements, self.done, self.promise)
+        return JobRecord(job, placements, self._ranks_not_to_start(), self.promise)
+
+    def _template(self) -> JobTemplate:
+        template = self.spec.template
+        if self.time_limit_ms != template.time_limit_ms:
+            template = replace(template, time_limit_ms=self.time_limit_ms)
+        if self.started_ms is not None and template.start_within_ms is not None:
+            # It did start in time, whatever came after.
+            template = replace(template, start_within_ms=None)
+        return template
+
+    def _ranks_not_to_start(self) -> tuple[int, ...]:
+        """What neither holds room nor waits for some: ranks that are done, those on standby, those that
+        were evicted and haven't stopped yet; and while the whole job stops, all that have."""
+        if self.is_stopping:
+            holding = {task.rank for task in self.live if task.holds_room}
+            return tuple(rank for rank in range(self.spec.template.task_count) if rank not in holding)
+        roomless = [task.rank for task in self.live if not task.holds_room]
+        return tuple(sorted((*self.done, *roomless))) if roomless else self.done
 
     def _start_before_ms(self) -> int | None:
-        bounds = [self.spec.start_before_ms]
-        if self.spec.deadline_ms is not None:
-            bounds.append(self.spec.deadline_ms - (self.time_limit_ms or 0))
-        return min((bound for bound in bounds if bound is not None), default=None)
+        if self.started_ms is not None:
+            return None
+        before, deadline = self.spec.start_before_ms, self.spec.deadline_ms
+        if deadline is None:
+            return before
+        latest = deadline - (self.time_limit_ms or 0)
+        return latest if before is None else min(before, latest)

@@ -1,4 +1,4 @@
-"""When waiting jobs start, worked out in a process of its own: that takes seconds, which the loop hasn't got."""
+"""When waiting jobs start, worked out in a process of its own: it takes seconds that the loop hasn't got."""
 
 from __future__ import annotations
 

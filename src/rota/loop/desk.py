@@ -75,10 +75,12 @@ class LiveDesk:
         answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
     ) -> Sequence[JobState]:
         ended = await self._ended_partners(specs)
+        first = self._memory.last_number + 1
+        if not dry_run:
+            first = await self._controller.numbers(len(specs))
 
         def command(draft: Draft) -> list[JobState]:
-            numbers = self._memory.next_numbers if dry_run else self._memory.give_numbers
-            states = submit(draft, specs, arrays, ended, who, numbers)
+            states = submit(draft, specs, arrays, ended, who, first)
             _answer(draft, answer_of, states)
             return states
 
@@ -90,9 +92,16 @@ class LiveDesk:
         missing = [job_id for job_id in ids if self._memory.job(job_id) is None]
         found: dict[JobId, JobState] = {}
         for job_id in missing:
-            for state in await asyncio.to_thread(self._store.jobs_of, job_id):
+            for state in await asyncio.to_thread(self._stored, job_id):
                 found[state.id] = state
         return found
+
+    def _stored(self, job_id: JobId) -> list[JobState]:
+        """The job, or the elements of the array."""
+        state = self._store.job(job_id)
+        if state is not None:
+            return [state]
+        return self._store.jobs_of_array(int(job_id)) if job_id.isdecimal() else []
 
     # -- changes to jobs
 
@@ -408,4 +417,3 @@ class LiveDesk:
 def _answer(draft: Draft, answer_of: Callable[[R], Answer] | None, result: R) -> None:
     if answer_of is not None:
         draft.batch.answers.append(answer_of(result))
-

@@ -1,7 +1,7 @@
 """Keeps an estimate of its start for every job that waits, and learns from what came of those before.
 
-    first of each queue ──► ahead.py, elsewhere ──► planned starts ──► Teller ──► told, and kept
-    those behind them   ──► as fast as those before them will have started
+first of each queue ──► ahead.py, elsewhere ──► planned starts ──► Teller ──► told, and kept
+those behind them   ──► as fast as those before them will have started
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ class Forecaster:
         self._saved_ms = 0
         self._learnt = False
 
-    def _planned_start(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> PlannedStarts:
+    def _planned_start(
+        self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan
+    ) -> PlannedStarts:
         return self._planned.get(job.id, PlannedStarts())
 
     # -- what comes of it
@@ -198,9 +200,7 @@ class Forecaster:
         for state in self._memory.jobs.values():
             if state.phase is Phase.PENDING:
                 by_queue.setdefault(state.spec.template.queue, []).append(state)
-        return [
-            state for queued in by_queue.values() for state in sorted(queued, key=in_order)[:LOOKED_AT]
-        ]
+        return [state for queued in by_queue.values() for state in sorted(queued, key=in_order)[:LOOKED_AT]]
 
     def _tell(self, waiting: Sequence[JobState]) -> None:
         snapshot = self._memory.cluster.snapshot()

@@ -10,9 +10,7 @@ import structlog
 from rota.backends.backend import Backend
 from rota.control.controller import Controller
 from rota.store.errors import StoreUnavailable
-from rota.store.queries import History
-
-__all__ = ["History", "HistoryKeeper"]
+from rota.store.prune import History
 
 log = structlog.get_logger()
 

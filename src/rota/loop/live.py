@@ -23,7 +23,8 @@ from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import Bound, DeadlinePassed, Evicted, JobEvent, Promised, Seat, StartMissed
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import Phase
-from rota.loop.metrics import Metrics
+from rota.loop.measuring import measure_cycle
+from rota.loop.metrics import CycleResult, Metrics
 from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
 from rota.loop.standby import Standby
 from rota.loop.time_limit import TimeLimit
@@ -139,7 +140,7 @@ class LiveLoop:
                 await self._cycle()
             except Exception:
                 log.exception("a cycle failed")
-                self._metrics.cycle_failed()
+                self._metrics.observe_cycle(clock() - began, CycleResult.ERROR)
                 await asyncio.sleep(1)
             await asyncio.sleep(REST * min(1.0, clock() - began))
 
@@ -158,11 +159,12 @@ class LiveLoop:
             plan = decide(snapshot, self.policy, now_ms, plugins)
         self.plan = plan
         self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, clock() - began
-        self._metrics.cycle(self.last_cycle_s, plan)
+        measure_cycle(self._metrics, self.last_cycle_s, plan)
         commands = [*self._commands(plan, now_ms), *self._standby.commands(plan, self._memory, now_ms)]
         if commands:
             await asyncio.gather(
-                *(self._controller.do(command, about=job) for job, command in commands), return_exceptions=True
+                *(self._controller.do(command, about=job) for job, command in commands),
+                return_exceptions=True,
             )
 
     def snapshot(self) -> Snapshot:
@@ -219,4 +221,3 @@ def _evicting(job_id: JobId, evictions: Sequence[Eviction]) -> Callable[[Draft],
     ranks = tuple(sorted(eviction.rank for eviction in evictions))
     ends = any(eviction.ends_job for eviction in evictions)
     return _changing(job_id, Evicted(ranks, first.cause, first.preemptor, ends))
-

@@ -14,14 +14,16 @@ from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.reports import Reports
 from rota.dispatch.dispatcher import Dispatcher
+from rota.lifecycle.instructions import Instruction
 from rota.loop.desk import LiveDesk
 from rota.loop.forecaster import Forecaster
-from rota.loop.history import History, HistoryKeeper
+from rota.loop.history import HistoryKeeper
 from rota.loop.live import LiveLoop
+from rota.loop.measuring import Measuring
 from rota.loop.metrics import Metrics
-from rota.lifecycle.instructions import Instruction
 from rota.model.policy import Policy
 from rota.store.batch import Batch
+from rota.store.prune import History
 from rota.store.store import Store
 
 log = structlog.get_logger()
@@ -59,7 +61,7 @@ class Runtime:
         for backend in self._backends:
             await backend.open()
         await self._look_at_nodes()
-        for follower in (self, self.forecaster, self.live, self.metrics_follower):
+        for follower in (self, self.forecaster, self.live, Measuring(self.metrics, self.memory)):
             self.controller.follow(follower)
         self._spawn(self.controller.run())
         lost = await self.dispatcher.reconcile()
@@ -70,10 +72,6 @@ class Runtime:
         for coroutine in (self.live.run(), self.forecaster.run(), self._watch_nodes(), self._history.run()):
             self._spawn(coroutine)
         self.desk.is_ready = True
-
-    @property
-    def metrics_follower(self) -> Metrics:
-        return self.metrics
 
     async def stop(self) -> None:
         """What runs goes on, and is found again."""

@@ -1,4 +1,4 @@
-"""Arrays of short tasks: the next ones are handed to the node ahead, to start as soon as one before them ends.
+"""Arrays of short tasks: the next ones are handed to the node ahead, to start as soon as one ends.
 
 A task of a few milliseconds would otherwise wait longer for its turn (report, decision, transaction) than it
 runs. Only where nobody else waits for the room, and only for work of `WINDOW_MS`: whoever comes in is served

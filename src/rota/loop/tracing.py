@@ -1,4 +1,4 @@
-"""Spans of work for OpenTelemetry. Without an SDK that somebody configured, they are nothing and cost as much."""
+"""Spans of work for OpenTelemetry. Without a configured SDK they are nothing, and cost as much."""
 
 from __future__ import annotations
 

@@ -39,6 +39,8 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """The signal is sent so long before the time limit; 0: not at all."""
     grace_ms: int = 10_000
     """Between SIGTERM and SIGKILL when the task is to stop."""
+    slurm_names: bool = False
+    """Its environment also has the names that scripts written for Slurm read: SLURM_JOB_ID and so on."""
 
 
 class Retry(Struct, frozen=True, cache_hash=True, omit_defaults=True):

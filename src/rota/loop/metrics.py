@@ -1,0 +1,154 @@
+"""What Prometheus is told, named as kube-scheduler's metrics are where they mean the same.
+
+The loop, control and the server call the plain methods; nothing else knows how metrics are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+
+_CYCLE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+_REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
+_WAIT_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600)
+_OFF_SECONDS = (1, 10, 60, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600)
+_VICTIMS = (1, 2, 4, 8, 16, 32, 64)
+
+
+class CycleResult(Enum):
+    """Of an attempt to schedule a job."""
+
+    SCHEDULED = "scheduled"
+    UNSCHEDULABLE = "unschedulable"
+    ERROR = "error"
+
+
+class Metrics:
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        registry = self.registry
+        self._attempts = Counter(
+            "rota_schedule_attempts", "Attempts to schedule a job.", ["result"], registry=registry
+        )
+        self._cycle_seconds = Histogram(
+            "rota_scheduling_attempt_duration_seconds",
+            "How long a scheduling cycle took.",
+            ["result"],
+            buckets=_CYCLE_SECONDS,
+            registry=registry,
+        )
+        self._pending = Gauge("rota_pending_jobs", "Jobs that wait.", ["queue"], registry=registry)
+        self._sli_seconds = Histogram(
+            "rota_job_scheduling_sli_duration_seconds",
+            "From when a job could start until it was given room: time held doesn't count.",
+            buckets=_WAIT_SECONDS,
+            registry=registry,
+        )
+        self._preemptions = Counter(
+            "rota_preemption_attempts", "Decisions to evict tasks for another job.", registry=registry
+        )
+        self._victims = Histogram(
+            "rota_preemption_victims", "Jobs evicted by one decision.", buckets=_VICTIMS, registry=registry
+        )
+        self._queue_wait = Histogram(
+            "rota_queue_wait_seconds",
+            "From a job's submission until its first start.",
+            ["queue"],
+            buckets=_WAIT_SECONDS,
+            registry=registry,
+        )
+        self._utilisation = Gauge(
+            "rota_worker_utilisation",
+            "Share of a node that is taken.",
+            ["node", "resource"],
+            registry=registry,
+        )
+        self._requests = Counter(
+            "rota_http_requests", "Requests answered.", ["route", "method", "status"], registry=registry
+        )
+        self._request_seconds = Histogram(
+            "rota_http_request_duration_seconds",
+            "How long requests took, streams until their end.",
+            ["route"],
+            buckets=_REQUEST_SECONDS,
+            registry=registry,
+        )
+        self._events = Counter("rota_events", "Events recorded.", ["kind"], registry=registry)
+        self._commit_seconds = Histogram(
+            "rota_store_commit_seconds",
+            "How long a transaction took.",
+            buckets=_CYCLE_SECONDS,
+            registry=registry,
+        )
+        self._estimate_off = Histogram(
+            "rota_estimate_error_seconds",
+            "How far a job's start was from the expected one that its user was told.",
+            ["direction"],
+            buckets=_OFF_SECONDS,
+            registry=registry,
+        )
+        self._bounds = Counter(
+            "rota_estimate_bounds",
+            "Starts that came within the bound that was told, and that did not.",
+            ["kept"],
+            registry=registry,
+        )
+
+    def observe_cycle(self, seconds: float, result: CycleResult) -> None:
+        self._cycle_seconds.labels(result.value).observe(seconds)
+
+    def count_attempts(self, result: CycleResult, count: int = 1) -> None:
+        """Jobs that a cycle bound, or refused."""
+        self._attempts.labels(result.value).inc(count)
+
+    def set_pending(self, by_queue: Mapping[str, int]) -> None:
+        """All queues; one that isn't named any more is forgotten."""
+        self._pending.clear()
+        for queue, count in by_queue.items():
+            self._pending.labels(queue).set(count)
+
+    def observe_scheduled(self, seconds: float) -> None:
+        self._sli_seconds.observe(seconds)
+
+    def observe_preemption(self, victims: int) -> None:
+        self._preemptions.inc()
+        self._victims.observe(victims)
+
+    def observe_queue_wait(self, queue: str, seconds: float) -> None:
+        self._queue_wait.labels(queue).observe(seconds)
+
+    def set_utilisation(self, by_node: Mapping[str, Mapping[str, float]]) -> None:
+        """All nodes, of each the share of every resource, 0 to 1; a node that isn't named is forgotten."""
+        self._utilisation.clear()
+        for node, shares in by_node.items():
+            for resource, share in shares.items():
+                self._utilisation.labels(node, resource).set(share)
+
+    def observe_request(self, route: str, method: str, status: int, seconds: float) -> None:
+        self._requests.labels(route, method, str(status)).inc()
+        self._request_seconds.labels(route).observe(seconds)
+
+    def count_event(self, kind: str, count: int = 1) -> None:
+        self._events.labels(kind).inc(count)
+
+    def observe_commit(self, seconds: float) -> None:
+        self._commit_seconds.observe(seconds)
+
+    def observe_estimate(self, late_seconds: float, within_bound: bool) -> None:
+        """How much later than expected a job started; negative: earlier."""
+        self._estimate_off.labels("late" if late_seconds > 0 else "early").observe(abs(late_seconds))
+        self._bounds.labels("yes" if within_bound else "no").inc()
+
+    def exposition(self) -> bytes:
+        return generate_latest(self.registry)

@@ -1,0 +1,143 @@
+"""Connections to SQLite or PostgreSQL: one that writes, and some that read beside it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError
+
+from rota.store.errors import StoreRefused, StoreUnavailable
+
+_EXAMPLES = "give sqlite:///PATH or postgresql://USER@HOST/DATABASE"
+_BUSY_TIMEOUT_MS = 5_000
+_CACHE_KIB = 65_536
+_CONNECT_TIMEOUT_S = 5
+_SILENCE_MS = 30_000
+"""How long a PostgreSQL that doesn't answer is waited for, before the connection counts as lost."""
+
+
+class Database:
+    def __init__(self, writer: Engine, readers: Engine, still_there: Callable[[], bool]) -> None:
+        self.writer = writer
+        self.readers = readers
+        self._still_there = still_there
+
+    @property
+    def is_sqlite(self) -> bool:
+        return self.writer.dialect.name == "sqlite"
+
+    def ensure_still_there(self) -> None:
+        """A connection to an SQLite file that was removed would go on writing to nowhere."""
+        if not self._still_there():
+            self.disconnect()
+            raise StoreUnavailable("the database's file is gone or was replaced: put it back, or restart")
+
+    def disconnect(self) -> None:
+        """The next call connects anew."""
+        self.writer.dispose()
+        self.readers.dispose()
+
+
+def connect(url: str, read_threads: int) -> Database:
+    """Nothing is sent to a server yet; the file of an SQLite database is there afterwards."""
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise StoreRefused(f"this is no URL of a database; {_EXAMPLES}") from None
+    match parsed.get_backend_name():
+        case "sqlite":
+            return _connect_sqlite(parsed, read_threads)
+        case "postgresql":
+            return _connect_postgres(parsed, read_threads)
+        case other:
+            raise StoreRefused(f"Rota can't use a database of {other}; {_EXAMPLES}")
+
+
+def _connect_sqlite(url: URL, read_threads: int) -> Database:
+    if not url.database or url.database == ":memory:":
+        raise StoreRefused(f"a database in memory would keep nothing; {_EXAMPLES}")
+    path = Path(url.database).absolute()
+    _create_file(path)
+    opened = path.stat()
+
+    def still_there() -> bool:
+        try:
+            now = path.stat()
+        except OSError:
+            return False
+        return (now.st_dev, now.st_ino) == (opened.st_dev, opened.st_ino)
+
+    # mode=rw: a file that was removed in between is an error, and not an empty database.
+    at = URL.create("sqlite+pysqlite", database=f"file:{_escaped(path)}", query={"mode": "rw", "uri": "true"})
+    threads: dict[str, Any] = {"check_same_thread": False}
+    writer = create_engine(at, connect_args=threads, pool_size=1, max_overflow=0)
+    readers = create_engine(at, connect_args=threads, pool_size=read_threads, max_overflow=0)
+    _prepare_sqlite(writer, "BEGIN IMMEDIATE")
+    _prepare_sqlite(readers, "BEGIN", "PRAGMA query_only = ON")
+    return Database(writer, readers, still_there)
+
+
+def _create_file(path: Path) -> None:
+    """For its owner alone: environments can hold secrets. SQLite gives its other files the same mode."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise PermissionError(13, "Permission denied", str(path.parent))
+    except OSError as error:
+        raise StoreUnavailable(
+            f"the database {path} can't be written: {error.strerror}; give a file in a folder that can be"
+        ) from error
+
+
+def _escaped(path: Path) -> str:
+    return str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+
+
+def _prepare_sqlite(engine: Engine, begin: str, *more: str) -> None:
+    pragmas = (
+        f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}",
+        "PRAGMA journal_mode = WAL",
+        "PRAGMA synchronous = FULL",
+        "PRAGMA foreign_keys = ON",
+        f"PRAGMA cache_size = -{_CACHE_KIB}",
+        *more,
+    )
+
+    @event.listens_for(engine, "connect")
+    def set_up(connection: Any, _: object) -> None:
+        # Python would begin transactions when it sees fit; `begin` below does it.
+        connection.isolation_level = None
+        for pragma in pragmas:
+            connection.execute(pragma)
+
+    @event.listens_for(engine, "begin")
+    def begin_transaction(connection: Any) -> None:
+        connection.exec_driver_sql(begin)
+
+
+def _connect_postgres(url: URL, read_threads: int) -> Database:
+    at = url.set(drivername="postgresql+psycopg")
+    arguments: dict[str, Any] = {
+        "connect_timeout": _CONNECT_TIMEOUT_S,
+        "tcp_user_timeout": _SILENCE_MS,
+        "application_name": "rota",
+    }
+    for name in arguments.keys() & at.query.keys():
+        del arguments[name]
+    writer = create_engine(at, connect_args=arguments, pool_size=1, max_overflow=0, pool_pre_ping=True)
+    readers = create_engine(
+        at,
+        connect_args=arguments,
+        pool_size=read_threads,
+        max_overflow=0,
+        pool_pre_ping=True,
+        # All statements of one reading see the same state, as they do in SQLite.
+        isolation_level="REPEATABLE READ",
+        execution_options={"postgresql_readonly": True},
+    )
+    return Database(writer, readers, lambda: True)

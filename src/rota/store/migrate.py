@@ -1,0 +1,50 @@
+"""Brings a database to the schema that this Rota knows; refuses one that isn't Rota's, or is newer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, inspect
+
+from rota.store.errors import StoreRefused
+
+VERSION_TABLE = "rota_schema"
+
+
+def migrate(connection: Connection, target: str = "head") -> None:
+    """Within the connection's transaction: a migration that fails has changed nothing."""
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes.update(connection=connection, version_table=VERSION_TABLE)
+    scripts = ScriptDirectory.from_config(config)
+    schema = schema_of(connection)
+    newest = scripts.get_current_head()
+    if schema == newest:
+        return
+    if schema is None:
+        _refuse_foreign(connection)
+    elif schema not in {script.revision for script in scripts.walk_revisions()}:
+        raise StoreRefused(
+            f"the database is of a newer Rota (its schema is {schema}, this one knows up to {newest}): "
+            "start the newer Rota, or give another database"
+        )
+    command.upgrade(config, target)
+
+
+def schema_of(connection: Connection) -> str | None:
+    """None: there is none yet."""
+    context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
+    return context.get_current_revision()
+
+
+def _refuse_foreign(connection: Connection) -> None:
+    tables = inspect(connection).get_table_names()
+    if tables:
+        raise StoreRefused(
+            f"the database holds tables that aren't Rota's ({', '.join(sorted(tables)[:3])}): "
+            "give Rota a database of its own"
+        )

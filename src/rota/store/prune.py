@@ -1,0 +1,134 @@
+"""Finished jobs that needn't be kept any longer: found beside the writer, removed in short transactions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+from sqlalchemy import Connection, delete, exists, select, tuple_
+
+from rota.lifecycle.state import Phase
+from rota.model.ids import JobId
+from rota.store.keys import first_key, id_of, number_of
+from rota.store.tables import Outcome, answers, events, jobs, specs
+from rota.store.write import BatchWriter, in_chunks, jobs_in
+
+GROUPS_PER_STEP = 500
+
+
+class History(Struct, frozen=True, omit_defaults=True):
+    """What is kept of jobs that have ended; None: all of it."""
+
+    keep_succeeded: int | None = None
+    """So many runs of the same project and name, the latest. An array is one run; a job without a name is
+    no run of anything, and only its age counts."""
+    keep_failed: int | None = None
+    """Or cancelled, or timed out."""
+    ttl_ms: int | None = None
+    """After its end."""
+
+    def keep(self, outcome: Outcome) -> int | None:
+        return {Outcome.SUCCEEDED: self.keep_succeeded, Outcome.FAILED: self.keep_failed}.get(outcome)
+
+
+_Group = tuple[str, str, int]
+"""Name, project and outcome: runs of the same job."""
+_GROUP = (jobs.c.name, jobs.c.project, jobs.c.outcome)
+
+
+class Pruner:
+    """Goes round all groups of runs, some at each step."""
+
+    def __init__(self) -> None:
+        self._at: _Group | None = None
+        """The last group it went past; None: the round begins."""
+
+    def find(self, connection: Connection, history: History, now_ms: int, at_most: int) -> list[int]:
+        """Keys of jobs to be removed; empty: nothing was found in this step."""
+        found: list[int] = []
+        if history.ttl_ms is not None:
+            aged = select(jobs.c.key).where(jobs.c.ended_ms < now_ms - history.ttl_ms)
+            aged = aged.order_by(jobs.c.ended_ms, jobs.c.key).limit(at_most)
+            found.extend(connection.execute(aged).scalars())
+        if history.keep_succeeded is not None or history.keep_failed is not None:
+            self._go_round(connection, history, at_most, found)
+        return list(dict.fromkeys(found))
+
+    def _go_round(self, connection: Connection, history: History, at_most: int, found: list[int]) -> None:
+        for _ in range(GROUPS_PER_STEP):
+            if len(found) >= at_most:
+                return
+            group = _next_group(connection, self._at)
+            if group is None:
+                self._at = None
+                return
+            keep = history.keep(Outcome(group[2]))
+            if keep is not None:
+                surplus = _surplus(connection, group, keep, at_most - len(found))
+                found.extend(surplus)
+                if len(found) >= at_most:
+                    return
+            self._at = group
+
+
+def _next_group(connection: Connection, after: _Group | None) -> _Group | None:
+    beyond = jobs.c.name > "" if after is None else tuple_(*_GROUP) > tuple_(*after)
+    row = connection.execute(select(*_GROUP).where(beyond).order_by(*_GROUP).limit(1)).one_or_none()
+    return None if row is None else (row.name, row.project, row.outcome)
+
+
+def _surplus(connection: Connection, group: _Group, keep: int, at_most: int) -> Sequence[int]:
+    """The oldest first."""
+    keys = select(jobs.c.key).where(*(column == value for column, value in zip(_GROUP, group, strict=True)))
+    kept_from = None
+    newest = keys.order_by(jobs.c.key.desc())
+    if keep and connection.execute(newest.offset(keep).limit(1)).scalar() is None:
+        return ()
+    for _ in range(keep):
+        older = newest if kept_from is None else newest.where(jobs.c.key < kept_from)
+        key = connection.execute(older.limit(1)).scalar()
+        if key is None:
+            return ()
+        kept_from = first_key(number_of(key))
+    surplus = keys if kept_from is None else keys.where(jobs.c.key < kept_from)
+    return connection.execute(surplus.order_by(jobs.c.key).limit(at_most)).scalars().all()
+
+
+def remove_jobs(
+    connection: Connection, writer: BatchWriter, keys: Iterable[int], with_events: bool
+) -> list[JobId]:
+    """Those of them that have ended, with their attempts and estimates; answers which these were."""
+    removed: list[int] = []
+    phases: Counter[str] = Counter()
+    spec_ids: set[int] = set()
+    for some in in_chunks(list(keys)):
+        ended = select(jobs.c.key, jobs.c.phase, jobs.c.spec).where(
+            jobs.c.key.in_(some), jobs.c.outcome != int(Outcome.OPEN)
+        )
+        for key, phase, spec_id in connection.execute(ended.order_by(jobs.c.key)):
+            removed.append(key)
+            phases[phase] += 1
+            spec_ids.add(spec_id)
+    for gone in in_chunks(removed):
+        connection.execute(delete(jobs).where(jobs.c.key.in_(gone)))
+        if with_events:
+            subjects = [id_of(key) for key in gone]
+            connection.execute(
+                delete(events).where(events.c.subject.in_(subjects), events.c.kind.startswith("job."))
+            )
+    for phase, count in sorted(phases.items()):
+        writer.add(connection, jobs_in(Phase(phase)), -count)
+    for unused in in_chunks(sorted(spec_ids)):
+        used = exists().where(jobs.c.spec == specs.c.id)
+        connection.execute(delete(specs).where(specs.c.id.in_(unused), ~used))
+    writer.forget_specs()
+    return [id_of(key) for key in removed]
+
+
+def remove_answers(connection: Connection, before_ms: int, at_most: int) -> int:
+    old = select(answers.c.scope, answers.c.key).where(answers.c.at_ms < before_ms)
+    rows = connection.execute(old.order_by(answers.c.at_ms).limit(at_most)).all()
+    for some in in_chunks(rows):
+        connection.execute(delete(answers).where(tuple_(answers.c.scope, answers.c.key).in_(some)))
+    return len(rows)

@@ -1,0 +1,114 @@
+"""Pages of a large table, each read with bounded effort.
+
+A listing has several conditions, and an index for each by itself but not for all of them together. It
+reads along one index, a *path*, and checks the other conditions row by row. The best path is the one that
+gets furthest with a given effort; no page takes more than that. A page can therefore be short, or even
+empty, and yet not be the last: it says where the next begins.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from sqlalchemy import Column, ColumnElement, Connection, Select, select
+
+EFFORT = 2_000
+"""Rows looked at for one page. About 10 ms."""
+MAX_STRETCHES = 48
+"""Stretches of an index that are read side by side; a path with more isn't taken."""
+
+Check = Callable[[Any], ColumnElement[bool]]
+"""A condition, given the columns it is to be checked on."""
+Stretch = tuple[ColumnElement[bool], ...]
+"""Equalities that select one stretch of an index, which is then in the order of the key."""
+
+
+class Path(NamedTuple):
+    stretches: Sequence[Stretch]
+    checks: Sequence[Check]
+    """What the stretches don't guarantee."""
+
+
+class Span(NamedTuple):
+    """Keys strictly between."""
+
+    above: int
+    below: int
+
+
+class Keys(NamedTuple):
+    found: list[int]
+    next: int | None
+    """The key after which to go on; None: there is nothing more."""
+
+
+class Scan:
+    def __init__(self, key: Column[int], checked: Sequence[Column[Any]], newest_first: bool) -> None:
+        """`checked`: the columns that checks look at."""
+        self._key = key
+        self._columns = (key, *checked)
+        self._newest_first = newest_first
+
+    def page(self, connection: Connection, paths: Sequence[Path], span: Span, limit: int) -> Keys:
+        path, horizon = self._furthest(connection, paths, span)
+        if horizon is not None:
+            span = self._up_to(span, horizon)
+        found = self._read(connection, path, span, limit + 1)
+        if len(found) > limit:
+            return Keys(found[:limit], found[limit - 1])
+        return Keys(found, horizon)
+
+    def _furthest(self, connection: Connection, paths: Sequence[Path], span: Span) -> tuple[Path, int | None]:
+        """The path, and the last key that it reaches; None: it reaches the end."""
+        best: tuple[Path, int] | None = None
+        for path in sorted(paths, key=lambda path: len(path.checks)):
+            if not path.checks:
+                return path, None
+            horizon = self._horizon(connection, path, span)
+            if horizon is None:
+                return path, None
+            if best is None or (horizon < best[1]) == self._newest_first:
+                best = path, horizon
+        assert best is not None, "there is always a path: the whole table"
+        return best
+
+    def _horizon(self, connection: Connection, path: Path, span: Span) -> int | None:
+        share = EFFORT // len(path.stretches)
+        reached: list[int] = []
+        for stretch in path.stretches:
+            beyond = self._ordered(self._within(select(self._key), stretch, span)).offset(share - 1).limit(1)
+            key = connection.execute(beyond).scalar()
+            if key is not None:
+                reached.append(key)
+        if not reached:
+            return None
+        return max(reached) if self._newest_first else min(reached)
+
+    def _up_to(self, span: Span, horizon: int) -> Span:
+        return Span(horizon - 1, span.below) if self._newest_first else Span(span.above, horizon + 1)
+
+    def _read(self, connection: Connection, path: Path, span: Span, limit: int) -> list[int]:
+        found: list[Sequence[int]] = []
+        for stretch in path.stretches:
+            if path.checks:
+                statement = self._checked(stretch, path.checks, span)
+            else:
+                statement = self._ordered(self._within(select(self._key), stretch, span))
+            found.append(connection.execute(statement.limit(limit)).scalars().all())
+        merged = heapq.merge(*found, reverse=self._newest_first)
+        return [key for key, _ in zip(merged, range(limit), strict=False)]
+
+    def _checked(self, stretch: Stretch, checks: Sequence[Check], span: Span) -> Select[Any]:
+        # Materialized: else the database might take another index, for a check, and read all of that.
+        rows = self._within(select(*self._columns), stretch, span).cte("rows").prefix_with("MATERIALIZED")
+        key = rows.c[self._key.name]
+        return self._ordered(select(key).where(*(check(rows.c) for check in checks)), key)
+
+    def _within(self, statement: Select[Any], stretch: Stretch, span: Span) -> Select[Any]:
+        return statement.where(*stretch, self._key > span.above, self._key < span.below)
+
+    def _ordered(self, statement: Select[Any], key: ColumnElement[int] | None = None) -> Select[Any]:
+        key = self._key if key is None else key
+        return statement.order_by(key.desc() if self._newest_first else key)

@@ -1,0 +1,210 @@
+"""The way in: a database that is open, called from threads."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection, update
+
+from rota.lifecycle.state import JobState, Phase
+from rota.model.ids import JobId
+from rota.store import queries
+from rota.store.batch import Answer, Attempt, Batch, StoredEvent, ToldEstimate
+from rota.store.database import Database, connect
+from rota.store.errors import StoreDiverged, StoreUnavailable
+from rota.store.event_list import ALL_EVENTS, EventFilter
+from rota.store.faults import told_plainly
+from rota.store.job_list import JobFilter
+from rota.store.keys import find_key
+from rota.store.load import Loaded, load
+from rota.store.migrate import migrate
+from rota.store.prune import History, Pruner, remove_answers, remove_jobs
+from rota.store.queries import JobPage
+from rota.store.tables import counters
+from rota.store.write import EVENTS, NUMBERS, BatchWriter
+
+NUMBERS_AT_ONCE = 100
+"""Taken from the database in one go. A crash loses those that are left; a close gives them back."""
+
+
+def open_store(url: str, read_threads: int = 4) -> Store:
+    """Creates the tables if there are none, and brings those of an older Rota up to date."""
+    with told_plainly():
+        database = connect(url, read_threads)
+        try:
+            with database.writer.begin() as connection:
+                migrate(connection)
+        except BaseException:
+            database.disconnect()
+            raise
+    return Store(database)
+
+
+class Store:
+    """Every method may be called from any thread. Those that read see one state throughout, and neither wait
+    for the writer nor make it wait. All raise StoreUnavailable when the database can't be used now; the
+    next call tries again."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._writer = BatchWriter(database.writer.dialect.name)
+        self._pruner = Pruner()
+        self._writing = threading.Lock()
+        self._allocating = threading.Lock()
+        self._numbers = range(0)
+        self._in_doubt: tuple[Batch, int] | None = None
+        """A batch whose commit may or may not have reached the database, and the last seq if it did."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with suppress(StoreUnavailable):  # What can't be given back is lost, as in a crash.
+            self._give_back_numbers()
+        self._database.disconnect()
+
+    # -- writing
+
+    def commit(self, batch: Batch) -> int:
+        """Keeps all of it, and answers the last event's seq.
+
+        After StoreUnavailable nothing of it is kept, unless the connection was lost at the very end: then
+        nobody knows yet. Committing the same batch again is safe, it is kept once; committing another raises
+        StoreDiverged if the first turns out to have been kept.
+        """
+        with self._write() as connection:
+            if self._in_doubt is not None:
+                doubtful, seq_if_kept = self._in_doubt
+                # Adding nothing waits for a commit that is still under way without us.
+                was_kept = bool(doubtful.events) and self._writer.add(connection, EVENTS, 0) == seq_if_kept
+                self._in_doubt = None
+                if was_kept and doubtful is batch:
+                    return seq_if_kept
+                if was_kept:
+                    raise StoreDiverged("a change was kept that was reported as failed: load the state anew")
+            last_seq = self._writer.write(connection, batch)
+            self._in_doubt = batch, last_seq
+        self._in_doubt = None
+        return last_seq
+
+    def allocate(self, count: int) -> int:
+        """The first of so many fresh numbers for jobs; none is ever given out twice."""
+        with self._allocating:
+            if count > len(self._numbers):
+                taken = max(count, NUMBERS_AT_ONCE)
+                with self._write() as connection:
+                    last = self._writer.add(connection, NUMBERS, taken)
+                self._numbers = range(last - taken + 1, last + 1)
+            first = self._numbers.start
+            self._numbers = self._numbers[count:]
+            return first
+
+    def forget(self, ids: Iterable[JobId], with_events: bool = False) -> list[JobId]:
+        """Removes those that have ended, with their attempts and estimates; answers which these were."""
+        keys = [key for key in map(find_key, ids) if key is not None]
+        with self._write() as connection:
+            return remove_jobs(connection, self._writer, keys, with_events)
+
+    def prune(
+        self, history: History, now_ms: int, at_most: int = 1000, with_events: bool = False
+    ) -> list[JobId]:
+        """One step of an endless round: to be called every so often. Answers what was removed."""
+        with self._read() as connection:
+            keys = self._pruner.find(connection, history, now_ms, at_most)
+        if not keys:
+            return []
+        with self._write() as connection:
+            return remove_jobs(connection, self._writer, keys, with_events)
+
+    def forget_answers(self, before_ms: int, at_most: int = 1000) -> int:
+        """Removes old answers to requests with a key; answers how many."""
+        with self._write() as connection:
+            return remove_answers(connection, before_ms, at_most)
+
+    # -- reading
+
+    def load(self) -> Loaded:
+        with self._read() as connection:
+            return load(connection)
+
+    def jobs(self, wanted: JobFilter, after: str | None = None, limit: int = 100) -> JobPage:
+        """Raises BadCursor for an `after` that no page ended with."""
+        with self._read() as connection:
+            return queries.find_jobs(connection, wanted, after, limit)
+
+    def job(self, job: JobId) -> JobState | None:
+        with self._read() as connection:
+            return queries.find_job(connection, job)
+
+    def jobs_of_array(self, number: int) -> list[JobState]:
+        """By index."""
+        with self._read() as connection:
+            return queries.jobs_of_array(connection, number)
+
+    def attempts(self, job: JobId, limit: int = 1000) -> list[Attempt]:
+        """The latest so many, in the order of their fences."""
+        with self._read() as connection:
+            return queries.find_attempts(connection, job, limit)
+
+    def estimates(self, job: JobId) -> list[ToldEstimate]:
+        """In the order in which they were told."""
+        with self._read() as connection:
+            return queries.find_estimates(connection, job)
+
+    def events(
+        self, after_seq: int, limit: int = 1000, wanted: EventFilter = ALL_EVENTS
+    ) -> list[StoredEvent]:
+        """In their order; empty only if there is none after `after_seq`."""
+        with self._read() as connection:
+            return queries.find_events(connection, after_seq, limit, wanted)
+
+    def answer(self, scope: str, key: str) -> Answer | None:
+        with self._read() as connection:
+            return queries.find_answer(connection, scope, key)
+
+    def counts(self) -> dict[Phase, int]:
+        """All jobs that are kept, by phase."""
+        with self._read() as connection:
+            return queries.count_jobs(connection)
+
+    # -- connections
+
+    @contextmanager
+    def _read(self) -> Iterator[Connection]:
+        with told_plainly():
+            self._database.ensure_still_there()
+            with self._database.readers.begin() as connection:
+                yield connection
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with self._writing, told_plainly():
+            self._database.ensure_still_there()
+            try:
+                with self._database.writer.begin() as connection:
+                    yield connection
+            except BaseException:
+                self._writer.forget_specs()
+                raise
+
+    def _give_back_numbers(self) -> None:
+        """So that numbers go on without a gap, if nobody has taken more in the meantime."""
+        with self._allocating:
+            if not self._numbers:
+                return
+            left, self._numbers = self._numbers, range(0)
+            with self._write() as connection:
+                connection.execute(
+                    update(counters)
+                    .where(counters.c.name == NUMBERS, counters.c.value == left[-1])
+                    .values(value=left.start - 1)
+                )

@@ -1,0 +1,119 @@
+"""A backend without processes: tasks do what the test says, or end at once if it says so."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+
+from rota.backends.backend import (
+    Health,
+    LogChunk,
+    LogQuery,
+    TaskEnded,
+    TaskRef,
+    TaskReport,
+    TaskReturned,
+    TaskStart,
+    TaskStarted,
+)
+from rota.lifecycle.state import EndReason, TaskEnd
+from rota.model.ids import JobId, NodeName
+from rota.model.node import Node, NodeSpec
+from rota.model.resources import Resources
+
+SUCCESS = TaskEnd(EndReason.EXITED, exit_code=0)
+STOPPED = TaskEnd(EndReason.STOPPED)
+NOW = 2**62
+"""Nobody believes reports from the future: it counts as the moment of the report."""
+
+
+class ObedientBackend:
+    """Keeps what it was told over a restart of whoever uses it, as a real one does."""
+
+    def __init__(self, *nodes: Node, at_once: bool = False, stops_at_once: bool = True) -> None:
+        self.name = "local"
+        self.here = list(nodes) or [node("n1")]
+        self.started: dict[TaskRef, TaskStart] = {}
+        self.seen: list[TaskStart] = []
+        self.stopped: list[TaskRef] = []
+        self.limits: dict[TaskRef, int] = {}
+        self.unsettled: dict[TaskRef, TaskEnded] = {}
+        self._at_once = at_once
+        self._stops_at_once = stops_at_once
+        self._reports: asyncio.Queue[Sequence[TaskReport]] = asyncio.Queue()
+
+    async def open(self) -> None:
+        self._reports = asyncio.Queue()
+        if self.unsettled:
+            self._reports.put_nowait(list(self.unsettled.values()))
+
+    async def close(self) -> None:
+        pass
+
+    async def nodes(self) -> Sequence[Node]:
+        return self.here
+
+    async def start(self, tasks: Sequence[TaskStart]) -> None:
+        for task in tasks:
+            if task.ref in self.started or task.ref in self.unsettled:
+                continue
+            self.seen.append(task)
+            self.started[task.ref] = task
+            if not task.standby:
+                self.say(TaskStarted(task.ref, NOW))
+                if self._at_once:
+                    self.end(task.ref)
+
+    async def stop(self, tasks: Sequence[TaskRef]) -> None:
+        for ref in tasks:
+            self.stopped.append(ref)
+            if ref in self.started and self._stops_at_once:
+                if self.started[ref].standby:
+                    del self.started[ref]
+                    self.say(TaskReturned(ref, NOW))
+                else:
+                    self.end(ref, STOPPED)
+
+    async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
+        self.limits[task] = time_limit_ms
+
+    async def running(self) -> Sequence[TaskRef]:
+        return [*self.started, *self.unsettled]
+
+    async def reports(self) -> AsyncIterator[Sequence[TaskReport]]:
+        while True:
+            yield await self._reports.get()
+
+    async def settle(self, tasks: Sequence[TaskRef]) -> None:
+        for ref in tasks:
+            self.unsettled.pop(ref, None)
+
+    async def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
+        yield []
+
+    async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+        yield b""
+
+    async def forget(self, jobs: Sequence[JobId]) -> None:
+        pass
+
+    async def health(self) -> Health:
+        return Health(True)
+
+    # -- what the test says
+
+    def end(self, ref: TaskRef, end: TaskEnd = SUCCESS) -> None:
+        del self.started[ref]
+        self.unsettled[ref] = TaskEnded(ref, NOW, end)
+        self.say(self.unsettled[ref])
+
+    def end_job(self, job: str, end: TaskEnd = SUCCESS) -> None:
+        for ref in [ref for ref in self.started if ref.job == job]:
+            self.end(ref, end)
+
+    def say(self, *reports: TaskReport) -> None:
+        self._reports.put_nowait(reports)
+
+
+def node(name: str, cpus: int = 4) -> Node:
+    return Node(NodeName(name), NodeSpec(Resources(cpu_milli=1000 * cpus, memory_bytes=16 << 30)))
