@@ -55,6 +55,18 @@ class JobDocument(Document, frozen=True, kw_only=True):
     command: str
     """As one line, shortened."""
 
+    @property
+    def is_over(self) -> bool:
+        return self.phase.is_terminal
+
+    @property
+    def succeeded(self) -> bool:
+        return self.phase is Phase.SUCCEEDED
+    waits_for: list[str] = []
+    """Jobs that have to end before, and haven't yet."""
+    not_before: datetime | None = None
+    """When the pause before its retry is over."""
+
 
 class AttemptDocument(Document, frozen=True, kw_only=True):
     """One start of one task."""
@@ -223,6 +235,56 @@ class Submitted(Document, frozen=True, kw_only=True):
     warnings: list[str]
 
 
+class PlannedJob(Document, frozen=True, kw_only=True):
+    """What would become of one job of those that were asked about."""
+
+    index: int
+    """Which of them, from 0."""
+    starts: datetime | None
+    """Null: nobody knows, and `reasons` say why."""
+    promised: bool
+    nodes: list[str]
+    reasons: list[str]
+
+
+class PlannedChange(Document, frozen=True, kw_only=True):
+    """Another job's planned start, without these jobs and with them."""
+
+    job: str
+    before: datetime | None
+    after: datetime | None
+
+
+class PlanAnswer(Document, frozen=True, kw_only=True):
+    jobs: list[PlannedJob]
+    changes: list[PlannedChange]
+
+
+class MeDocument(Document, frozen=True, kw_only=True):
+    """Whom a token stands for."""
+
+    user: str
+    role: Role
+    projects: list[str] | None
+    """None: all of them."""
+
+
+class SchedulingDocument(Document, frozen=True, kw_only=True):
+    cycles: int
+    """Since the server started."""
+    last_cycle: datetime | None
+    last_cycle_s: float | None
+
+
+class StatsDocument(Document, frozen=True, kw_only=True):
+    pending: int
+    running: int
+    finished: int
+    nodes: int
+    scheduling: SchedulingDocument
+    version: str
+
+
 class Problem(Document, frozen=True, kw_only=True):
     """RFC 9457."""
 
@@ -236,3 +298,5 @@ class Problem(Document, frozen=True, kw_only=True):
     """Where in the request, as in "jobs[3].resources.cpu"."""
     help: str | None = None
     """What to do."""
+    data: dict[str, object] | None = None
+    """What else there is to know: of a refused extension, what is in the way."""

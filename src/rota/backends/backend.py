@@ -62,7 +62,8 @@ class TaskEnded(Struct, frozen=True, tag="ended", omit_defaults=True):
 
 
 class TaskReturned(Struct, frozen=True, tag="returned", omit_defaults=True):
-    """A task on standby that was told to stop before it started."""
+    """A task on standby that was told to stop before it started, or whose lane has nobody left to
+    wait for."""
 
     ref: TaskRef
     at_ms: int
@@ -90,6 +91,8 @@ class LogChunk(Struct, frozen=True, array_like=True):
     at_ms: int
     data: bytes
     fence: int = 0
+    dropped_bytes: int = 0
+    """Of the task's output right before these: there was no more room to keep them."""
 
 
 class LogQuery(Struct, frozen=True, omit_defaults=True):
@@ -100,6 +103,10 @@ class LogQuery(Struct, frozen=True, omit_defaults=True):
     follow: bool = False
     """Goes on until the job's tasks have ended."""
     tail_bytes: int | None = None
+
+
+class BackendUnavailable(Exception):
+    """What was asked for may or may not have happened: ask again. The text says what to do about it."""
 
 
 class Backend(Protocol):

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 if TYPE_CHECKING:
     from msgspec import Struct
     from rich.console import RenderableType
 
 
-Document: TypeAlias = "Struct | Sequence[Struct] | Mapping[str, str]"
+Document: TypeAlias = "Struct | Sequence[Struct] | Mapping[str, object]"
 
 
 class Form(StrEnum):
@@ -24,6 +24,20 @@ class Form(StrEnum):
     @property
     def is_table(self) -> bool:
         return self in (Form.TABLE, Form.WIDE)
+
+
+class ListForm(StrEnum):
+    """Of commands that list things: the names alone are what shells want."""
+
+    TABLE = "table"
+    WIDE = "wide"
+    JSON = "json"
+    YAML = "yaml"
+    NAME = "name"
+
+    @property
+    def is_wide(self) -> bool:
+        return self is ListForm.WIDE
 
 
 class ReaderLeft(Exception):
@@ -54,6 +68,16 @@ def write(text: str) -> None:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
+    except BrokenPipeError:
+        raise ReaderLeft from None
+
+
+def write_bytes(data: bytes, stream: TextIO | None = None) -> None:
+    """What a job wrote, untouched; to standard output, unless told otherwise."""
+    binary = (stream or sys.stdout).buffer
+    try:
+        binary.write(data)
+        binary.flush()
     except BrokenPipeError:
         raise ReaderLeft from None
 

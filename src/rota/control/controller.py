@@ -14,12 +14,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import structlog
 
 from rota.control.draft import Draft
-from rota.control.errors import ControlError, Unavailable
+from rota.control.errors import Conflict, ControlError, Unavailable
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.lifecycle.advance import Refused
@@ -27,7 +28,7 @@ from rota.lifecycle.events import SetAside
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import JobId
 from rota.store.batch import Batch, StoredEvent
-from rota.store.errors import StoreUnavailable
+from rota.store.errors import BatchRejected, StoreDiverged, StoreError, StoreUnavailable
 from rota.store.store import Store
 
 R = TypeVar("R")
@@ -50,6 +51,7 @@ class _Asked(Generic[R]):
     answer: asyncio.Future[R]
     dry_run: bool
     job: JobId | None
+    is_setting_aside: bool = False
     result: R | None = None
 
 
@@ -62,6 +64,8 @@ class Controller:
         self.feed = feed
         self.fault = ""
         """Why nothing can be kept at the moment; empty: all is well."""
+        self.reloaded = asyncio.Event()
+        """Set when memory was read anew: instructions that were given may be missing, or be out of date."""
         self._clock = clock
         self._last_ms = 0
         self._chance = chance
@@ -121,6 +125,13 @@ class Controller:
             batch.usage = self.memory.unsaved_usage()
             try:
                 last_seq = await self._keep(batch)
+            except BatchRejected as error:
+                await self._turn_one_by_one(done, error)
+                return
+            except StoreDiverged as error:
+                self._refuse(done, error)
+                await self._reload()
+                return
             except StoreUnavailable as error:
                 self._refuse(done, error)
                 return
@@ -152,7 +163,7 @@ class Controller:
     def _set_aside(self, job: JobId, error: Exception, draft: Draft) -> None:
         own = draft.on_top()
         try:
-            own.change(job, SetAside(f"{type(error).__name__}: {error}"))
+            _set_aside(own, job, error)
         except Exception:
             log.exception("a job can't even be set aside", job=job)
             return
@@ -161,7 +172,33 @@ class Controller:
     async def _keep(self, batch: Batch) -> int:
         return await asyncio.get_running_loop().run_in_executor(self._writer, self.store.commit, batch)
 
-    def _refuse(self, done: list[_Asked[Any]], error: StoreUnavailable) -> None:
+    async def _turn_one_by_one(self, done: list[_Asked[Any]], error: BatchRejected) -> None:
+        """One of them is more than the store can take; the others are not to suffer for it."""
+        if len(done) > 1:
+            for asked in done:
+                await self._turn([asked])
+            return
+        [asked] = done
+        log.error("the store won't have a change", job=asked.job, why=str(error))
+        asked.answer.set_exception(Conflict(f"this can't be kept: {error}"))
+        if asked.job is not None and not asked.is_setting_aside:
+            await self._turn([self._setting_aside(asked.job, error)])
+
+    def _setting_aside(self, job: JobId, error: Exception) -> _Asked[Any]:
+        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        # Nobody waits for it.
+        answer.add_done_callback(lambda answered: answered.exception())
+        command = partial(_set_aside, job=job, error=error)
+        return _Asked(command, answer, dry_run=False, job=job, is_setting_aside=True)
+
+    async def _reload(self) -> None:
+        """What was taken for lost turned out to be kept: memory is behind, and so is all that follows it."""
+        loaded = await asyncio.get_running_loop().run_in_executor(self._writer, self.store.load)
+        self.memory.reload(loaded)
+        self.feed.skip_to(loaded.last_seq)
+        self.reloaded.set()
+
+    def _refuse(self, done: list[_Asked[Any]], error: StoreError) -> None:
         if self.fault != str(error):
             log.error("nothing can be kept", why=str(error))
         self.fault = str(error)
@@ -177,5 +214,9 @@ class Controller:
             follower.kept(batch, instructions)
 
 
-def _unavailable(error: StoreUnavailable) -> Unavailable:
+def _set_aside(draft: Draft, job: JobId, error: Exception) -> None:
+    draft.change(job, SetAside(f"{type(error).__name__}: {error}"))
+
+
+def _unavailable(error: StoreError) -> Unavailable:
     return Unavailable(f"the server can keep nothing: {error}", "ask again in a while")

@@ -33,6 +33,13 @@ class Feed:
         arrived, self._arrived = self._arrived, asyncio.Event()
         arrived.set()
 
+    def skip_to(self, last_seq: int) -> None:
+        """Events were kept that nobody published: those who follow find them in the store."""
+        self._recent.clear()
+        self._last_seq = last_seq
+        arrived, self._arrived = self._arrived, asyncio.Event()
+        arrived.set()
+
     async def follow(self, after_seq: int, wanted: EventFilter) -> AsyncIterator[Sequence[StoredEvent]]:
         """Never ends by itself. Whoever is slow reads from the store what has left the memory."""
         while True:

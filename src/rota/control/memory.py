@@ -112,6 +112,13 @@ class Memory:
 
     # -- what was kept
 
+    def reload(self, loaded: Loaded) -> None:
+        """Takes what is kept for what is true, whatever was in memory."""
+        nodes = list(self._reported.values())
+        self.__init__(self._policy)  # type: ignore[misc]
+        self.load(loaded)
+        self.set_nodes(nodes)
+
     def load(self, loaded: Loaded) -> None:
         """All that was kept, at the start."""
         self._ledger = Ledger(self._policy.fair_share, loaded.usage)

@@ -1,95 +1,111 @@
-"""Jobs come in: numbers are given, and what they depend on is looked up."""
+"""Jobs come in: each gets its id, and what it depends on is looked up."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
 
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import BadInput, Conflict
+from rota.intake.submissions import Expanded, Submission, expand
 from rota.lifecycle.events import DependencyEnded
 from rota.lifecycle.state import JobState, Phase
 from rota.model.calendar import QueueMode
 from rota.model.ids import JobId
 from rota.model.run import Dependency, JobSpec
 
+MOST_PARTNERS = 1000
+"""That one job waits for: an array of a thousand that waits for another is a million of them."""
+
 
 def submit(
-    draft: Draft,
-    specs: Sequence[JobSpec],
-    arrays: Sequence[int | None],
-    ended: Mapping[JobId, JobState],
-    who: Who,
-    first: int,
+    draft: Draft, submission: Submission, first: int, ended: Mapping[JobId, JobState], who: Who
 ) -> list[JobState]:
-    """`first`: the first of as many numbers as there are specs, given out for them. `arrays`: which specs
-    are elements of one array. `ended`: jobs that these depend on and that are only in the store any more."""
-    array_ids: dict[int, str] = {}
-    states = []
-    for at, (spec, array) in enumerate(zip(specs, arrays, strict=True)):
-        number = first + at
-        if array is None:
-            job_id = JobId(str(number))
-        else:
-            array_id = array_ids.setdefault(array, str(number))
-            job_id = JobId(f"{array_id}.{spec.array_index}")
-        _check_queue(draft, spec, at)
-        states.append(_submit_one(draft, job_id, number, spec, at, ended, who))
-    return states
+    """`first`: the first of as many numbers as there are jobs, given out for them. `ended`: jobs that these
+    depend on and that are only in the store any more."""
+    incoming = _Incoming(draft, ended, who)
+    jobs = expand(submission, first)
+    return [incoming.take(job, first + at) for at, job in enumerate(jobs)]
 
 
-def _check_queue(draft: Draft, spec: JobSpec, at: int) -> None:
-    state = draft.memory.queues.get(spec.template.queue)
-    if state is not None and state.mode is QueueMode.CLOSED:
-        why = f": {state.message}" if state.message else ""
-        raise Conflict(
-            f'the queue "{state.name}" takes no jobs{why}',
-            f"choose another queue for jobs[{at}], or wait until it opens",
-        )
+def partners(submission: Submission) -> Iterable[JobId]:
+    """Jobs outside of the submission that those in it depend on."""
+    return {one.job for entry in submission.entries for one in entry.spec.depends_on}
 
 
-def _submit_one(
-    draft: Draft,
-    job_id: JobId,
-    number: int,
-    spec: JobSpec,
-    at: int,
-    ended: Mapping[JobId, JobState],
-    who: Who,
-) -> JobState:
-    over: list[JobState] = []
-    needed: list[Dependency] = []
-    for index, dependency in enumerate(spec.depends_on):
-        partners = _partners(draft, dependency.job, ended, who)
-        if not partners:
-            raise BadInput(
-                f"jobs[{at}].depends_on[{index}]",
-                f"there is no job {dependency.job}",
-                "give the id of a job that is there",
+class _Incoming:
+    def __init__(self, draft: Draft, ended: Mapping[JobId, JobState], who: Who) -> None:
+        self._draft = draft
+        self._ended = ended
+        self._who = who
+        self._array = (-1, "")
+        """The entry of the array that is being taken, and its id."""
+        self._elements: dict[str, list[JobId]] = {}
+        """Of arrays that came in just now."""
+        self._resolved: dict[tuple[Dependency, ...], tuple[Dependency, ...]] = {}
+
+    def take(self, job: Expanded, number: int) -> JobState:
+        job_id = self._id_of(job, number)
+        spec = job.spec
+        self._check_queue(spec, job.entry)
+        if spec.depends_on:
+            spec = replace(spec, depends_on=self._resolve(spec.depends_on, job.entry))
+        state = self._draft.submit(job_id, number, spec, self._who.user)
+        for dependency in spec.depends_on:
+            partner = self._draft.job(dependency.job) or self._ended.get(dependency.job)
+            if partner is not None and partner.is_over and not state.is_over:
+                succeeded = partner.phase is Phase.SUCCEEDED
+                state = self._draft.change(job_id, DependencyEnded(partner.id, succeeded))
+        return state
+
+    def _id_of(self, job: Expanded, number: int) -> JobId:
+        if not job.is_element:
+            return JobId(str(number))
+        if self._array[0] != job.entry:
+            self._array = job.entry, str(number)
+        array_id = self._array[1]
+        job_id = JobId(f"{array_id}.{job.spec.array_index}")
+        self._elements.setdefault(array_id, []).append(job_id)
+        return job_id
+
+    def _check_queue(self, spec: JobSpec, entry: int) -> None:
+        state = self._draft.memory.queues.get(spec.template.queue)
+        if state is not None and state.mode is QueueMode.CLOSED:
+            why = f": {state.message}" if state.message else ""
+            raise Conflict(
+                f'the queue "{state.name}" takes no jobs{why}',
+                f"choose another queue for jobs[{entry}], or wait until it opens",
             )
-        over += [partner for partner in partners if partner.is_over]
-        needed += [Dependency(partner.id, dependency.after) for partner in partners]
-    if tuple(needed) != spec.depends_on:
-        spec = replace(spec, depends_on=tuple(needed))
-    state = draft.submit(job_id, number, spec, who.user)
-    for partner in over:
-        if state.is_over:
-            break
-        state = draft.change(job_id, DependencyEnded(partner.id, partner.phase is Phase.SUCCEEDED))
-    return state
 
+    def _resolve(self, depends_on: tuple[Dependency, ...], entry: int) -> tuple[Dependency, ...]:
+        """With every element instead of an array."""
+        found = self._resolved.get(depends_on)
+        if found is None:
+            resolved = dict.fromkeys(
+                Dependency(partner, dependency.after)
+                for index, dependency in enumerate(depends_on)
+                for partner in self._partners(dependency.job, f"jobs[{entry}].depends_on[{index}]")
+            )
+            if len(resolved) > MOST_PARTNERS:
+                raise BadInput(
+                    f"jobs[{entry}].depends_on",
+                    f"{len(resolved):,} jobs are too many to wait for",
+                    f"wait for at most {MOST_PARTNERS:,}, or let one job wait for them and this one for that",
+                )
+            found = self._resolved[depends_on] = tuple(resolved)
+        return found
 
-def _partners(draft: Draft, job_id: JobId, ended: Mapping[JobId, JobState], who: Who) -> list[JobState]:
-    """The job, or all elements of the array, that the id stands for and the user may see."""
-    found = draft.job(job_id) or ended.get(job_id)
-    states = [found] if found is not None else [state for state in ended.values() if _is_of(state, job_id)]
-    if found is None:
-        states += [state for state in map(draft.job, draft.memory.elements(job_id)) if state is not None]
-    unique = {state.id: state for state in states}
-    return [state for state in unique.values() if who.sees(state.spec.template.project)]
-
-
-def _is_of(state: JobState, array: str) -> bool:
-    return state.id.startswith(f"{array}.")
+    def _partners(self, job_id: JobId, field: str) -> list[JobId]:
+        state = self._draft.job(job_id) or self._ended.get(job_id)
+        if state is not None:
+            ids = [state.id]
+        else:
+            stored = [one for one in self._ended if one.startswith(f"{job_id}.")]
+            ids = [*self._elements.get(job_id, ()), *self._draft.memory.elements(job_id), *stored]
+        states = (self._draft.job(one) or self._ended.get(one) for one in dict.fromkeys(ids))
+        seen = [one.id for one in states if one is not None and self._who.sees(one.spec.template.project)]
+        if not seen:
+            raise BadInput(field, f"there is no job {job_id}", "give the id of a job that is there")
+        return seen

@@ -1,4 +1,4 @@
-"""Jobs and their tasks as they are written."""
+"""Jobs and their tasks as they are written: in files of clusters, and when they are submitted."""
 
 from typing import Annotated, Literal, TypeAlias
 
@@ -18,6 +18,7 @@ from rota.intake._forms import (
     TolerationForm,
 )
 from rota.model.job import AtMaintenance
+from rota.model.run import After, OnTaskFailure
 from rota.model.task import CostGoal
 
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
@@ -89,29 +90,83 @@ class PromiseForm(Form):
     on: str | tuple[str | PromisedTaskForm | None, ...]
 
 
-class JobForm(TaskForm, kw_only=True):
-    name: str
+class KindForm(TaskForm):
+    """All that jobs of one kind have in common: what the engine decides by."""
+
     namespace: str = "default"
-    project: str = "default"
-    user: str = "default"
+    project: str | UnsetType = UNSET
+    user: str | UnsetType = UNSET
     queue: str = "default"
     scheduler: str = ""
     priority: PriorityForm = "medium"
     preemptible: bool = True
     may_preempt: bool | UnsetType = UNSET
-    submitted: Amount | UnsetType = UNSET
-    retries: Count = 0
     tasks: Positive | UnsetType = UNSET
     groups: tuple[GroupForm, ...] | UnsetType = UNSET
     min_available: Amount | UnsetType = UNSET
     topology: tuple[TopologyForm, ...] = ()
     time_limit: Amount | UnsetType = UNSET
-    start_after: Amount | UnsetType = UNSET
-    start_before: Amount | UnsetType = UNSET
     start_within: Amount | UnsetType = UNSET
     at_maintenance: AtMaintenance = AtMaintenance.REQUEUE
     reservation: str = ""
     connect_to: str = ""
+
+
+class InputFileForm(Form):
+    path: str
+    source: str | UnsetType = field(default=UNSET, name="from")
+    sha256: str | UnsetType = UNSET
+    size: Annotated[int, Meta(ge=0, lt=2**53)] | UnsetType = UNSET
+    executable: bool = False
+    unpack: bool = False
+
+
+class WarnForm(Form):
+    before: Amount
+    signal: str | int = "SIGTERM"
+
+
+class RetryForm(Form):
+    limit: Count
+    backoff: Amount | UnsetType = UNSET
+    max_backoff: Amount | UnsetType = UNSET
+    exit_codes: tuple[Annotated[int, Meta(ge=1, le=255)], ...] = ()
+
+
+class DependencyForm(Form):
+    job: str | int
+    after: After = After.SUCCESS
+
+
+class RunForm(KindForm):
+    """And what its tasks execute, and what becomes of it when they end."""
+
+    command: str | tuple[str, ...] | UnsetType = UNSET
+    args: tuple[str, ...] = ()
+    script: str | UnsetType = UNSET
+    directory: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    files: tuple[InputFileForm, ...] = ()
+    outputs: tuple[str, ...] = ()
+    warn: WarnForm | UnsetType = UNSET
+    grace: Amount | UnsetType = UNSET
+    slurm_names: bool = False
+    retry: Count | RetryForm = 0
+    on_task_failure: OnTaskFailure = OnTaskFailure.FAIL_JOB
+    start_after: Amount | UnsetType = UNSET
+    start_before: Amount | UnsetType = UNSET
+    deadline: Amount | UnsetType = UNSET
+    array: str | int | UnsetType = UNSET
+    depends_on: tuple[str | int | DependencyForm, ...] = ()
+    hold: bool = False
+
+
+class JobForm(RunForm, kw_only=True):
+    """A job of a cluster whose state is known, as planning and simulating start from."""
+
+    name: str
+    submitted: Amount | UnsetType = UNSET
+    retries: Count = 0
     running_on: str | tuple[str | RunningForm | None, ...] | UnsetType = UNSET
     started: Amount | UnsetType = UNSET
     preempted_by: tuple[str, ...] = ()
@@ -119,21 +174,37 @@ class JobForm(TaskForm, kw_only=True):
     promised: PromiseForm | UnsetType = UNSET
 
 
+class SubmittedForm(RunForm):
+    """A job that is to run."""
+
+    name: str | UnsetType = UNSET
+
+
 TASK_FIELDS = frozenset(TaskForm.__struct_fields__)
-KIND_FIELDS = frozenset(JobForm.__struct_fields__) - {
-    "name",
-    "submitted",
-    "retries",
-    "running_on",
-    "started",
-    "preempted_by",
-    "done",
-    "start_after",
-    "start_before",
-    "promised",
-}
-"""Those that jobs of one kind have in common; the others tell them apart."""
+KIND_FIELDS = frozenset(KindForm.__struct_fields__)
+RUN_FIELDS = frozenset(
+    (
+        "command",
+        "args",
+        "script",
+        "directory",
+        "environment",
+        "files",
+        "outputs",
+        "warn",
+        "grace",
+        "slurm_names",
+        "time_limit",
+    )
+)
+"""Those that what a task executes depends on; a warning is so long before the time limit."""
+STATE_FIELDS = frozenset(JobForm.__struct_fields__) - frozenset(SubmittedForm.__struct_fields__)
+"""Those that say how a cluster stands, not what is to run."""
 
 
 class JobsForm(Form):
     jobs: tuple[JobForm, ...]
+
+
+class SubmissionForm(Form):
+    jobs: tuple[SubmittedForm, ...]

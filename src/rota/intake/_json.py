@@ -39,10 +39,35 @@ def decode_json(file: str, text: str) -> object:
         data = _TOO_DEEP
     except msgspec.DecodeError as error:
         raise _malformed(file, text, error) from None
-    if data is _TOO_DEEP or _count_keys(data) != _count_written_keys(text):
+    if not _is_sound(data, text):
         # Raises at the key that is there twice, or where the nesting becomes too deep.
         list(compose(file, json_events(text)))
     return data
+
+
+def decode_json_body(body: bytes) -> object:
+    """Of a request: where in the text an error is matters less than that it costs a sender nothing to make
+    one, so the text isn't gone through again for it."""
+    try:
+        text = body.decode()
+        data = msgspec.json.decode(text)
+    except UnicodeDecodeError as error:
+        raise InputError("", f"byte {error.start} is not UTF-8 text", "send JSON in UTF-8") from None
+    except RecursionError:
+        data = _TOO_DEEP
+    except msgspec.DecodeError as error:
+        raise InputError("", f"not valid JSON: {error}", "correct it") from None
+    if not _is_sound(data, text):
+        raise InputError(
+            "",
+            f"a key is there twice in one object, or it is nested deeper than {MAX_DEPTH} levels",
+            "write each key once, and make it flatter",
+        )
+    return data
+
+
+def _is_sound(data: object, text: str) -> bool:
+    return data is not _TOO_DEEP and _count_keys(data) == _count_written_keys(text)
 
 
 def json_events(text: str) -> Iterator[Event]:

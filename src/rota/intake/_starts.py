@@ -1,4 +1,5 @@
-"""When a waiting job is to start: the period that its user stated, and the start that it was promised."""
+"""When a waiting job is to start: the period that its user stated, its deadline, and the start that it was
+promised."""
 
 from collections.abc import Mapping
 
@@ -6,7 +7,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rota.intake._fields import Field
-from rota.intake._job_forms import JobForm, PromisedTaskForm, PromiseForm
+from rota.intake._job_forms import JobForm, PromisedTaskForm, PromiseForm, RunForm
 from rota.intake._running import find_node, read_devices
 from rota.model.ids import NodeName
 from rota.model.job import Job, JobRecord, Placement, Promise
@@ -14,12 +15,22 @@ from rota.model.node import Node
 from rota.model.quantities import format_timestamp, parse_duration_ms, parse_timestamp_ms
 
 
-def read_period(form: JobForm, at: Field) -> tuple[int, int | None]:
-    """From when on it may start, and until when; None: at any time after."""
+def read_period(form: RunForm, time_limit_ms: int | None, at: Field) -> tuple[int, int | None]:
+    """From when on it may start, and until when, its deadline counted in; None: at any time after."""
+    after_ms, before_ms = read_stated_period(form, at)
+    deadline_ms = read_deadline_ms(form, after_ms, time_limit_ms, at)
+    if deadline_ms is not None:
+        latest_ms = deadline_ms - (time_limit_ms or 0)
+        before_ms = latest_ms if before_ms is None else min(before_ms, latest_ms)
+    return after_ms, before_ms
+
+
+def read_stated_period(form: RunForm, at: Field) -> tuple[int, int | None]:
     after_ms, before_ms = 0, None
     if form.start_after is not UNSET:
         after_ms = at.at("start_after").read(parse_timestamp_ms, form.start_after)
-        _check_in_time(form, after_ms, at)
+        if isinstance(form, JobForm):
+            _check_in_time(form, after_ms, at)
     if form.start_before is not UNSET:
         before_ms = at.at("start_before").read(parse_timestamp_ms, form.start_before)
         if before_ms < after_ms:
@@ -27,6 +38,20 @@ def read_period(form: JobForm, at: Field) -> tuple[int, int | None]:
                 f"is before start_after, {format_timestamp(after_ms)}", "give a later time, or swap the two"
             )
     return after_ms, before_ms
+
+
+def read_deadline_ms(form: RunForm, after_ms: int, time_limit_ms: int | None, at: Field) -> int | None:
+    if form.deadline is UNSET:
+        return None
+    deadline_ms = at.at("deadline").read(parse_timestamp_ms, form.deadline)
+    earliest_ms = after_ms + (time_limit_ms or 0)
+    if deadline_ms < earliest_ms:
+        reason = "its time_limit" if not after_ms else "start_after and time_limit"
+        raise at.at("deadline").error(
+            f"by {reason} it may run until {format_timestamp(earliest_ms)}",
+            "give a later time, or a shorter time_limit",
+        )
+    return deadline_ms
 
 
 def _check_in_time(form: JobForm, after_ms: int, at: Field) -> None:

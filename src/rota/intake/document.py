@@ -32,11 +32,13 @@ class Document:
     path: str
     data: object
     has_nonfinite: bool
-    _source: "_Source"
+    _source: "_Source | None"
+    """None: it never stood in a file."""
     _index: int
 
     def locate(self, path: FieldPath) -> Position:
         """Where the field was written: its key, or the nearest thing around it that is there."""
+        assert self._source is not None
         place = self._source.places[self._index]
         for step in path:
             inner = place.children.get(step)
@@ -53,7 +55,13 @@ class Document:
         return data
 
     def error(self, path: FieldPath, problem: str, remedy: str = "") -> InputError:
-        return InputError(self.path, problem, remedy, position=self.locate(path), path=path)
+        position = None if self._source is None else self.locate(path)
+        return InputError(self.path, problem, remedy, position=position, path=path)
+
+
+def document_of(data: object) -> Document:
+    """Of data that came by the network or from a program: errors name the field alone."""
+    return Document("", data, has_nonfinite=False, _source=None, _index=0)
 
 
 def read_documents(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> tuple[Document, ...]:

@@ -25,8 +25,9 @@ from rota.control.bookings import check_room
 from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, NotFound
-from rota.control.submission import submit
+from rota.control.submission import partners, submit
 from rota.engine.calendar.extension import extend
+from rota.intake.submissions import Submission
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import CancelAsked, Held, JobEvent, LimitChanged, Released
 from rota.lifecycle.state import JobState, Phase
@@ -37,7 +38,6 @@ from rota.loop.questions import plan_answer, why_of
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
 from rota.model.extension import Extension
 from rota.model.ids import JobId, NodeName, QueueName
-from rota.model.run import JobSpec
 from rota.store.batch import Answer, Attempt, NodeSettings, Project, Removal, StoredEvent, Token
 from rota.store.queries import EventFilter, JobFilter
 from rota.views.why.view import WhyView
@@ -68,32 +68,30 @@ class LiveDesk:
 
     async def submit(
         self,
-        specs: Sequence[JobSpec],
+        submission: Submission,
         who: Who,
-        arrays: Sequence[int | None],
         dry_run: bool = False,
         answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
     ) -> Sequence[JobState]:
-        ended = await self._ended_partners(specs)
+        ended = await self._ended_partners(submission)
         first = self._memory.last_number + 1
         if not dry_run:
-            first = await self._controller.numbers(len(specs))
+            first = await self._controller.numbers(submission.job_count)
 
         def command(draft: Draft) -> list[JobState]:
-            states = submit(draft, specs, arrays, ended, who, first)
+            states = submit(draft, submission, first, ended, who)
             _answer(draft, answer_of, states)
             return states
 
         return await self._controller.do(command, dry_run)
 
-    async def _ended_partners(self, specs: Iterable[JobSpec]) -> dict[JobId, JobState]:
+    async def _ended_partners(self, submission: Submission) -> dict[JobId, JobState]:
         """What these jobs depend on, as far as it is only in the store."""
-        ids = {one.job for spec in specs for one in spec.depends_on}
-        missing = [job_id for job_id in ids if self._memory.job(job_id) is None]
         found: dict[JobId, JobState] = {}
-        for job_id in missing:
-            for state in await asyncio.to_thread(self._stored, job_id):
-                found[state.id] = state
+        for job_id in partners(submission):
+            if self._memory.job(job_id) is None:
+                for state in await asyncio.to_thread(self._stored, job_id):
+                    found[state.id] = state
         return found
 
     def _stored(self, job_id: JobId) -> list[JobState]:
@@ -210,8 +208,8 @@ class LiveDesk:
             raise NotFound("job", job_id)
         return self._forecaster.document(state)
 
-    async def plan(self, specs: Sequence[JobSpec], who: Who) -> PlanAnswer:
-        return plan_answer(self._live, self._memory, self._controller.now_ms(), specs)
+    async def plan(self, submission: Submission, who: Who) -> PlanAnswer:
+        return plan_answer(self._live, self._memory, self._controller.now_ms(), submission)
 
     # -- files
 
@@ -232,10 +230,12 @@ class LiveDesk:
     async def events(self, after_seq: int, limit: int, event_filter: EventFilter) -> Sequence[StoredEvent]:
         return await asyncio.to_thread(self._store.events, after_seq, limit, event_filter)
 
-    async def follow(self, after_seq: int, event_filter: EventFilter) -> AsyncIterator[StoredEvent]:
-        async for page in self._controller.feed.follow(after_seq, event_filter):
-            for event in page:
-                yield event
+    def follow(
+        self, after_seq: int | None, event_filter: EventFilter
+    ) -> AsyncIterator[Sequence[StoredEvent]]:
+        """After that event; None: from now on."""
+        feed = self._controller.feed
+        return feed.follow(feed.last_seq if after_seq is None else after_seq, event_filter)
 
     # -- nodes, queues, calendar
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from rota.api.documents import PlanAnswer, PlannedChange, PlannedJob
 from rota.control.memory import Memory
 from rota.engine.decide import decide
 from rota.engine.explain import explain
+from rota.intake.submissions import Submission, expand
 from rota.lifecycle.advance import submitted
 from rota.loop.live import LiveLoop
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
 from rota.model.plan import Plan
-from rota.model.run import JobSpec
 from rota.views.plan.view import PlanView
 from rota.views.why.view import Subject, WhyView, why_view
 from rota.views.wording import reason_text
@@ -31,12 +32,15 @@ def why_of(
     return why_view(Subject(name, job_id, rank), explanation, PlanView(live.plan, snapshot, estimates))
 
 
-def plan_answer(live: LiveLoop, memory: Memory, now_ms: int, specs: Sequence[JobSpec]) -> PlanAnswer:
-    """As if they came in now. They are put into the cluster, looked at, and taken out again."""
+def plan_answer(live: LiveLoop, memory: Memory, now_ms: int, submission: Submission) -> PlanAnswer:
+    """As if they came in now, held by nobody and waiting for no other job. They are put into the cluster,
+    looked at, and taken out again."""
     before = _starts(_decided(live, now_ms), now_ms)
-    ids = [JobId(f"?{index}") for index in range(len(specs))]
     first = memory.last_number + 1
-    for index, (job_id, spec) in enumerate(zip(ids, specs, strict=True)):
+    jobs = expand(submission, first)
+    ids = [JobId(f"?{index}") for index in range(len(jobs))]
+    for index, (job_id, job) in enumerate(zip(ids, jobs, strict=True)):
+        spec = replace(job.spec, held=False, depends_on=())
         memory.cluster.set_job(submitted(job_id, first + index, spec, now_ms).state.record())
     try:
         plan = _decided(live, now_ms)

@@ -69,7 +69,13 @@ class Runtime:
         if lost:
             await self._reports.lose(lost, "it was gone when the server came back")
         self.live.remember()
-        for coroutine in (self.live.run(), self.forecaster.run(), self._watch_nodes(), self._history.run()):
+        for coroutine in (
+            self.live.run(),
+            self.forecaster.run(),
+            self._watch_nodes(),
+            self._watch_reloads(),
+            self._history.run(),
+        ):
             self._spawn(coroutine)
         self.desk.is_ready = True
 
@@ -97,6 +103,16 @@ class Runtime:
         task: asyncio.Task[None] = asyncio.create_task(coroutine)  # type: ignore[arg-type]
         task.add_done_callback(_tell_failure)
         self._tasks.append(task)
+
+    async def _watch_reloads(self) -> None:
+        while True:
+            await self.controller.reloaded.wait()
+            self.controller.reloaded.clear()
+            self.memory.cluster.set_run_times(self.forecaster.teller.run_times)
+            lost = await self.dispatcher.reconcile()
+            if lost:
+                await self._reports.lose(lost, "nobody knows any more what became of it")
+            self.live.remember()
 
     async def _watch_nodes(self) -> None:
         while True:

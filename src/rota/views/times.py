@@ -26,6 +26,11 @@ def utc_text(at_ms: int) -> str:
     return format_timestamp(min(at_ms, _LAST_DAY_MS))
 
 
+def ms_of(moment: datetime) -> int:
+    """Of a time in a document."""
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
+
+
 @dataclass(frozen=True)
 class Clock:
     """What time it is, and where."""

@@ -34,7 +34,7 @@ class Result(NamedTuple):
 
 
 def rota(*arguments: str, columns: int = 80, environment: Mapping[str, str] | None = None) -> Result:
-    out, err = io.StringIO(), io.StringIO()
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     settings = {"COLUMNS": str(columns), **(environment or {})}
     with (
         mock.patch.dict(os.environ, settings),
@@ -43,7 +43,13 @@ def rota(*arguments: str, columns: int = 80, environment: Mapping[str, str] | No
         pytest.raises(SystemExit) as end,
     ):
         run(arguments)
-    return Result(end.value.code, out.getvalue(), err.getvalue())
+    return Result(end.value.code, _written(out), _written(err))
+
+
+def _written(stream: io.TextIOWrapper) -> str:
+    """Bytes that are no text, as jobs may write them, are kept apart from all that is."""
+    assert isinstance(stream.buffer, io.BytesIO)
+    return stream.buffer.getvalue().decode("utf-8", "surrogateescape")
 
 
 def write(folder: Path, **texts: str) -> tuple[str, ...]:

@@ -16,10 +16,20 @@ from rota.intake._cluster_forms import (
     UsageForm,
 )
 from rota.intake._forms import Form
-from rota.intake._job_forms import GroupForm, JobForm, PromiseForm
+from rota.intake._job_forms import (
+    DependencyForm,
+    GroupForm,
+    InputFileForm,
+    JobForm,
+    PromiseForm,
+    RetryForm,
+    SubmittedForm,
+    WarnForm,
+)
 from rota.intake._policy_forms import PolicyForm, QueueForm, RecoveryForm
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
+from rota.intake.job_files import read_submission_file
 from rota.intake.kubernetes import Note
 from rota.model.cluster import ClusterRecords
 from rota.model.policy import Policy, Strategy
@@ -182,6 +192,16 @@ class TestManual:
         assert [record.job.id for record in records.jobs if record.promise] == ["review"]
         assert len(read_policy(paths["policy.yaml"]).fair_share.tenants) == 3
 
+    def test_its_example_of_jobs_that_run(self, files: Files) -> None:
+        [text] = re.findall(r"```yaml\n# submit.yaml\n(.*?)```", MANUAL.read_text(), re.DOTALL)
+        path = files.write("submit.yaml", text)
+        source = path.with_name("src") / "prepare.py"
+        source.parent.mkdir()
+        source.touch()
+        job_file = read_submission_file(path)
+        assert job_file.submission.job_count == 11
+        assert [upload.path for upload in job_file.uploads] == [str(source)]
+
     @pytest.mark.parametrize(
         "form",
         [
@@ -195,6 +215,11 @@ class TestManual:
             JobForm,
             PromiseForm,
             GroupForm,
+            SubmittedForm,
+            InputFileForm,
+            WarnForm,
+            RetryForm,
+            DependencyForm,
             PolicyForm,
             QueueForm,
             RecoveryForm,

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from rota.intake.document import parse_documents
+from rota.intake.errors import InputError
 from rota.intake.files import records_from_documents
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import (
@@ -381,3 +382,21 @@ class TestSharing:
 def test_a_partner_may_come_later_and_have_one_itself() -> None:
     records = read("jobs: [{name: a, connect_to: b}, {name: b, connect_to: c}, {name: c}]")
     assert [record.job.template.connect_to for record in records] == ["b", "c", ""]
+
+
+def test_a_deadline_is_a_latest_start() -> None:
+    assert job("deadline: 2026-01-01T09:00:00Z, time_limit: 1h").job.start_before_ms == EIGHT_MS
+    earlier = job(
+        "deadline: 2026-01-01T09:00:00Z, time_limit: 1h, start_before: 2026-01-01T07:00:00Z"
+    ).job.start_before_ms
+    assert earlier == EIGHT_MS - 3_600_000
+
+
+def test_what_a_job_executes_does_not_matter_to_a_plan() -> None:
+    assert job("command: [train], retry: 3, files: [{path: x, from: y}]") == job("")
+
+
+@pytest.mark.parametrize("field", ["array: 0-9", "depends_on: [x]", "hold: true"])
+def test_what_only_a_server_can_do(field: str) -> None:
+    with pytest.raises(InputError, match=r"this is for jobs that are submitted to a server"):
+        job(field)

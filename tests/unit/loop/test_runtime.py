@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from rota.api.documents import Role
 from rota.control.access import Who
 from rota.control.errors import BadInput, Conflict
+from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import Cause, EndReason, JobState, Phase, TaskEnd, TaskPhase
 from rota.loop.desk import LiveDesk
 from rota.loop.runtime import Runtime
@@ -70,7 +71,7 @@ async def sure(condition: Callable[[], bool]) -> None:
 
 
 async def submit(desk: LiveDesk, *specs: JobSpec) -> list[JobState]:
-    return list(await desk.submit(specs, ADA, [None] * len(specs)))
+    return list(await desk.submit(Submission(tuple(map(Entry, specs))), ADA))
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -265,7 +266,7 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         backend = ObedientBackend()
         async with live(tmp_path, backend) as desk:
-            [job] = await desk.submit([spec()], ADA, [None], dry_run=True)
+            [job] = await desk.submit(Submission((Entry(spec()),)), ADA, dry_run=True)
             assert await desk.job(job.id) is None
             assert (await desk.stats()).pending == 0
 
@@ -276,8 +277,7 @@ def test_short_tasks_of_an_array_are_handed_ahead(tmp_path: Path) -> None:
     async def test() -> None:
         backend = ObedientBackend(node("n1", cpus=1))
         async with live(tmp_path, backend) as desk:
-            elements = [replace(spec(), array_index=index) for index in range(50)]
-            jobs = await desk.submit(elements, ADA, [0] * 50)
+            jobs = await desk.submit(Submission((Entry(spec(), tuple(range(50))),)), ADA)
             assert [job.id for job in jobs[:2]] == ["1.0", "1.1"]
             await sure(lambda: len(backend.started) == 1)
             backend.end_job("1.0")

@@ -32,7 +32,7 @@ from rota.model.quantities import MAX_AMOUNT, parse_duration_ms
 from rota.model.workload import SimJob, Workload
 
 _OF_REAL_JOBS = ("submitted", "running_on", "started", "done", "preempted_by", "retries", "promised")
-_OF_REAL_TIME = ("start_after", "start_before")
+_OF_REAL_TIME = ("start_after", "start_before", "deadline")
 
 
 class _RepeatForm(Form):

@@ -1,0 +1,199 @@
+"""This machine as a backend: talks to the keeper, and reads what it writes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+from rota.backends.backend import (
+    BackendUnavailable,
+    Health,
+    LogChunk,
+    LogQuery,
+    TaskEnded,
+    TaskRef,
+    TaskReport,
+    TaskReturned,
+    TaskStart,
+)
+from rota.backends.process.beneath import opened, parent_of, parts_of
+from rota.backends.process.files import FileStore
+from rota.backends.process.folders import Folders
+from rota.backends.process.frames import ChangeLimit, Describe, Description, Settle, Start, Stop
+from rota.backends.process.keeper import IDLE_MS
+from rota.backends.process.launch import launch
+from rota.backends.process.link import Link
+from rota.backends.process.log_reader import LogReader
+from rota.backends.process.log_writer import Rotation
+from rota.backends.process.machine import find_gpus, this_machine
+from rota.model.ids import JobId, NodeName
+from rota.model.node import Gpus, Node
+
+_TASKS_A_FRAME = 500
+_LOOK_EACH_S = 0.2
+_CONNECTS_WITHIN_S = 10.0
+_LONGEST_PAUSE_S = 5.0
+_PIECE_BYTES = 1 << 18
+
+
+class ProcessBackend:
+    """Implements Backend. What runs goes on when it is closed, or ends with its server."""
+
+    def __init__(
+        self,
+        folder: Path,
+        node_name: NodeName,
+        *,
+        name: str = "local",
+        rotation: Rotation = Rotation(),  # noqa: B008 - frozen
+        keeper_idle_ms: int = IDLE_MS,
+    ) -> None:
+        self.name = name
+        self._folders = Folders(folder)
+        self._node_name = node_name
+        self._rotation = rotation
+        self._keeper_idle_ms = keeper_idle_ms
+        self.files = FileStore(self._folders)
+        self._gpus = Gpus()
+        self._link: Link | None = None
+        self._is_linked = asyncio.Event()
+        self._failure = ""
+        self._staying: asyncio.Task[None] | None = None
+        self._reports: asyncio.Queue[Sequence[TaskReport]] = asyncio.Queue()
+        self._unended: dict[TaskRef, None] = {}
+
+    async def open(self) -> None:
+        self._folders.make()
+        self.files.remove_halves()
+        self._gpus = await asyncio.to_thread(find_gpus)
+        self._link = await self._connect()
+        self._is_linked.set()
+        for ref in await self.running():
+            self._unended.setdefault(ref)
+        self._staying = asyncio.create_task(self._stay_connected())
+
+    async def close(self) -> None:
+        if self._staying is not None:
+            self._staying.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._staying
+        if self._link is not None:
+            await self._link.close()
+
+    async def nodes(self) -> Sequence[Node]:
+        return [this_machine(self._node_name, self.name, self._folders.root, self._gpus)]
+
+    async def start(self, tasks: Sequence[TaskStart]) -> None:
+        for task in tasks:
+            self._unended.setdefault(task.ref)
+        for at in range(0, len(tasks), _TASKS_A_FRAME):
+            batch = tasks[at : at + _TASKS_A_FRAME]
+            await (await self._linked()).call(partial(Start, tasks=batch))
+
+    async def stop(self, tasks: Sequence[TaskRef]) -> None:
+        await (await self._linked()).call(partial(Stop, refs=tasks))
+
+    async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
+        link = await self._linked()
+        await link.call(partial(ChangeLimit, ref=task, time_limit_ms=time_limit_ms))
+
+    async def running(self) -> Sequence[TaskRef]:
+        return (await self._describe()).unsettled
+
+    async def reports(self) -> AsyncIterator[Sequence[TaskReport]]:
+        while True:
+            yield await self._reports.get()
+
+    async def settle(self, tasks: Sequence[TaskRef]) -> None:
+        await (await self._linked()).call(partial(Settle, refs=tasks))
+
+    async def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
+        folder = self._folders.logs_of(query.job)
+        reader = await asyncio.to_thread(LogReader, folder, query)
+        while True:
+            # Asked before it is read: all that was written before the end is read after it.
+            is_last = not query.follow or not any(ref.job == query.job for ref in self._unended)
+            while chunks := await asyncio.to_thread(reader.read):
+                yield chunks
+            if is_last:
+                return
+            await asyncio.sleep(_LOOK_EACH_S)
+
+    async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+        folder = self._folders.outputs_of_task(TaskRef(job, rank, 0))
+        parts = parts_of(path)
+        with opened(folder) as root, parent_of(root, parts, make=False) as parent:
+            file = _open_regular(parts[-1], parent)
+        with file:
+            while data := await asyncio.to_thread(file.read, _PIECE_BYTES):
+                yield data
+
+    async def forget(self, jobs: Sequence[JobId]) -> None:
+        for job in jobs:
+            for folder in (self._folders.logs_of(job), self._folders.outputs_of(job)):
+                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    async def health(self) -> Health:
+        try:
+            description = await self._describe()
+        except BackendUnavailable as error:
+            return Health(False, str(error))
+        wrong = list(description.wrong)
+        return Health(not wrong, "; ".join([*wrong, *description.lacking]))
+
+    async def _describe(self) -> Description:
+        answer = await (await self._linked()).call(Describe)
+        assert isinstance(answer, Description)
+        return answer
+
+    async def _linked(self) -> Link:
+        try:
+            async with asyncio.timeout(_CONNECTS_WITHIN_S):
+                await self._is_linked.wait()
+        except TimeoutError:
+            raise BackendUnavailable(
+                self._failure or "not connected to the process that keeps tasks"
+            ) from None
+        assert self._link is not None
+        return self._link
+
+    async def _connect(self) -> Link:
+        try:
+            return await Link.open(self._folders, self._heard)
+        except (ConnectionError, FileNotFoundError):
+            await launch(self._folders, self._rotation, self._keeper_idle_ms)
+        try:
+            return await Link.open(self._folders, self._heard)
+        except (ConnectionError, FileNotFoundError) as error:
+            raise BackendUnavailable(f"no connection to the process that keeps tasks: {error}") from error
+
+    async def _stay_connected(self) -> None:
+        while self._link is not None:
+            await self._link.lost()
+            self._is_linked.clear()
+            await self._link.close()
+            pause_s = 0.05
+            while not self._is_linked.is_set():
+                try:
+                    self._link = await self._connect()
+                    self._is_linked.set()
+                except BackendUnavailable as error:
+                    self._failure = str(error)
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+
+    def _heard(self, reports: Sequence[TaskReport]) -> None:
+        for report in reports:
+            if isinstance(report, TaskEnded | TaskReturned):
+                self._unended.pop(report.ref, None)
+        self._reports.put_nowait(reports)
+
+
+def _open_regular(name: str, parent: int) -> BinaryIO:
+    return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent), "rb")

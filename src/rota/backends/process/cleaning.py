@@ -1,0 +1,48 @@
+"""Rooms after their tasks: given on if they are as they were, removed if not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rota.backends.process.aside import Aside
+from rota.backends.process.rooms import Room, Rooms
+
+
+class Cleaning:
+    """Removes rooms one after the other, aside: that can take long, and nobody waits for it."""
+
+    def __init__(self, rooms: Rooms, begin: Callable[[Aside, Callable[[], None]], None]) -> None:
+        """`begin`: has the second called when the first has ended."""
+        self._rooms = rooms
+        self._begin = begin
+        self._dirty: list[Room] = []
+        self._is_cleaning = False
+
+    @property
+    def is_idle(self) -> bool:
+        return not self._is_cleaning
+
+    def after(self, room: Room) -> None:
+        if not self._rooms.give_back(room):
+            self.remove(room)
+
+    def remove(self, room: Room) -> None:
+        self._dirty.append(room)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        if self._is_cleaning or not self._dirty:
+            return
+        rooms, self._dirty = self._dirty, []
+
+        def clean() -> str:
+            for room in rooms:
+                room.remove()
+            return ""
+
+        self._is_cleaning = True
+        self._begin(Aside(clean), self._cleaned)
+
+    def _cleaned(self) -> None:
+        self._is_cleaning = False
+        self._go_on()

@@ -1,0 +1,34 @@
+"""How a task ended, in the words of `lifecycle`."""
+
+from __future__ import annotations
+
+import os
+from resource import struct_rusage
+
+from rota.lifecycle.state import EndReason, TaskEnd, Used
+
+UNKNOWN = "the process that keeps tasks wasn't there when it ended: nobody knows how"
+
+
+def used_by(usage: struct_rusage) -> Used:
+    cpu_ms = int((usage.ru_utime + usage.ru_stime) * 1000)
+    return Used(cpu_ms, usage.ru_maxrss << 10)
+
+
+def end_of(status: int, used: Used, *, told_to: EndReason | None, out_of_memory: bool) -> TaskEnd:
+    """`status`: as of wait(2). `told_to`: why it was ended, if it was."""
+    exit_code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else None
+    signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else None
+    if told_to is not None:
+        reason = told_to
+    elif out_of_memory and exit_code != 0:
+        reason = EndReason.OUT_OF_MEMORY
+    elif signal is not None:
+        reason = EndReason.SIGNALLED
+    else:
+        reason = EndReason.EXITED
+    return TaskEnd(reason, exit_code, signal, used=used)
+
+
+def end_unseen(told_to: EndReason | None) -> TaskEnd:
+    return TaskEnd(told_to or EndReason.LOST, message=UNKNOWN)

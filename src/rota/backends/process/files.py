@@ -1,0 +1,79 @@
+"""What users upload, by its content: written once, verified, never changed."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import tempfile
+from collections.abc import AsyncIterable
+from pathlib import Path
+from typing import BinaryIO
+
+from msgspec import Struct
+
+from rota.backends.process.folders import Folders
+
+
+class StoredFile(Struct, frozen=True):
+    sha256: str
+    size_bytes: int
+
+
+class Rejected(ValueError):
+    """Nothing was kept; the text says why."""
+
+
+class FileStore:
+    """Equal contents are kept once."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+
+    async def put(
+        self, chunks: AsyncIterable[bytes], *, sha256: str | None = None, largest_bytes: int | None = None
+    ) -> StoredFile:
+        """There under its name once it is whole and on disk; raises Rejected if it isn't what was
+        announced, or too large."""
+        if sha256 is not None:
+            self._folders.file(sha256)
+        digest, size_bytes = hashlib.sha256(), 0
+        fd, name = tempfile.mkstemp(prefix="upload-", dir=self._folders.files)
+        half = Path(name)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                async for chunk in chunks:
+                    size_bytes += len(chunk)
+                    if largest_bytes is not None and size_bytes > largest_bytes:
+                        raise Rejected(
+                            f"the file is larger than {largest_bytes} bytes, the most that is taken"
+                        )
+                    digest.update(chunk)
+                    await asyncio.to_thread(file.write, chunk)
+                await asyncio.to_thread(_to_disk, file)
+            stored = StoredFile(digest.hexdigest(), size_bytes)
+            if sha256 not in (None, stored.sha256):
+                raise Rejected(f"sha256: the content has {stored.sha256}, not {sha256}; upload it again")
+            half.replace(self._folders.file(stored.sha256))
+            return stored
+        finally:
+            half.unlink(missing_ok=True)
+
+    def find(self, sha256: str) -> StoredFile | None:
+        try:
+            return StoredFile(sha256, self._folders.file(sha256).stat().st_size)
+        except FileNotFoundError:
+            return None
+
+    def remove(self, sha256: str) -> None:
+        self._folders.file(sha256).unlink(missing_ok=True)
+
+    def remove_halves(self) -> None:
+        """Left by a server that ended in the middle of an upload; none may be going on."""
+        for path in self._folders.files.glob("upload-*"):
+            path.unlink(missing_ok=True)
+
+
+def _to_disk(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())

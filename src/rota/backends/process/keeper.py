@@ -1,0 +1,198 @@
+"""The process that keeps tasks: `python -m rota.backends.process.keeper FOLDER`.
+
+One thread, one loop: what has come in is noted, then written to the journal, and only then done or
+told. It imports next to nothing, so that it starts fast, stays small and has little to break.
+
+SIGTERM ends all tasks, each with its grace, and then the keeper; their ends are in the journal for
+the next one. It ends by itself when it has had nothing to do for a while.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import hashlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+
+from rota.backends.process import frames, journal
+from rota.backends.process.cgroups import find_cgroups
+from rota.backends.process.connections import Connection, Connections
+from rota.backends.process.custody import Custody
+from rota.backends.process.folders import Folders
+from rota.backends.process.journal import Journal
+from rota.backends.process.log_writer import Rotation
+from rota.backends.process.processes import adopt_orphans, since_boot_ms
+from rota.backends.process.recovery import remember
+from rota.backends.process.watch import Watch
+
+ALREADY_KEPT = 3
+"""Exit status: another keeper has this folder."""
+IDLE_MS = 30_000
+_WRITE_AGAIN_S = 1.0
+
+
+class Keeper:
+    def __init__(self, folders: Folders, rotation: Rotation, idle_ms: int = IDLE_MS) -> None:
+        self._watch = Watch()
+        self._idle_ms = idle_ms
+        self._idle_since_ms = since_boot_ms()
+        self._children_ended = True
+        self._is_leaving = False
+        self._unwritten = ""
+        """Why the journal can't be written, while it can't."""
+        self._answers: list[tuple[Connection, frames.Answer]] = []
+        self._signals = _signals_as_bytes()
+        self._watch.add(self._signals, self._signalled)
+
+        name = hashlib.sha256(os.fsencode(folders.root)).hexdigest()[:12]
+        self._cgroups = find_cgroups(
+            f"rota-{name}",
+            mountinfo=Path("/proc/self/mountinfo").read_text(),
+            own=Path("/proc/self/cgroup").read_text(),
+        )
+        before = list(journal.read(folders.journal))
+        self._journal = Journal(folders.journal, before)
+        self._custody = Custody(folders, name, self._journal, self._watch, self._cgroups, rotation)
+        self._custody.recover(*remember(before))
+        self._journal.rewrite(self._custody.entries())
+        self._connections = Connections(folders, self._watch, self._asked)
+
+    def run(self) -> None:
+        while not self._may_leave():
+            self._watch.wait(self._timeout_s())
+            if self._children_ended:
+                self._children_ended = False
+                self._custody.reap()
+            self._custody.do_what_is_due()
+            self._carry_out()
+        self._connections.close()
+        self._journal.close()
+        self._cgroups.remove()
+
+    def _carry_out(self) -> None:
+        try:
+            self._custody.start_some()
+            self._journal.flush()
+            if self._journal.is_due_for_rewriting:
+                self._journal.rewrite(self._custody.entries())
+        except OSError as error:
+            self._unwritten = f"what tasks do can't be written down, so none is started: {error.strerror}"
+            return
+        self._unwritten = ""
+        self._connections.report(None, self._custody.take_reports())
+        if newcomers := self._connections.newcomers():
+            self._connections.report(newcomers, self._custody.all_reports())
+        for connection, answer in self._answers:
+            self._connections.send(connection, answer)
+        self._answers.clear()
+
+    def _asked(self, connection: Connection, request: frames.Request) -> None:
+        match request:
+            case frames.Start(_, tasks):
+                self._custody.start(tasks)
+            case frames.Stop(_, refs):
+                self._custody.stop(refs)
+            case frames.ChangeLimit(_, ref, time_limit_ms):
+                self._custody.change_limit(ref, time_limit_ms)
+            case frames.Settle(_, refs):
+                self._custody.settle(refs)
+            case frames.Describe(call):
+                wrong = [each for each in (self._unwritten, self._custody.wrong) if each]
+                lacking = self._custody.lacking
+                # At once: whatever is wrong might keep other answers from being sent.
+                answer = frames.Description(call, self._custody.unsettled(), lacking, wrong)
+                self._connections.send(connection, answer)
+                return
+        self._answers.append((connection, frames.Done(request.call)))
+
+    def _signalled(self) -> None:
+        numbers = os.read(self._signals, 4096)
+        self._children_ended |= signal.SIGCHLD in numbers
+        if signal.SIGTERM in numbers:
+            self._is_leaving = True
+            self._custody.stop_all()
+
+    def _timeout_s(self) -> float | None:
+        if self._unwritten:
+            return _WRITE_AGAIN_S
+        if self._custody.has_more_to_start:
+            return 0
+        dues = [self._custody.next_due_ms()]
+        if not self._connections:
+            dues.append(self._idle_since_ms + self._idle_ms)
+        due_ms = min((due for due in dues if due is not None), default=None)
+        return None if due_ms is None else max(0, due_ms - since_boot_ms()) / 1000
+
+    def _may_leave(self) -> bool:
+        if self._custody.is_busy or self._unwritten:
+            self._idle_since_ms = since_boot_ms()
+            return False
+        if self._is_leaving:
+            return True
+        if self._connections or self._custody.unsettled():
+            self._idle_since_ms = since_boot_ms()
+        return since_boot_ms() - self._idle_since_ms >= self._idle_ms
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Returns once a keeper is there to connect to; it goes on in a process of its own."""
+    options = _options(arguments)
+    folders = Folders(options.folder)
+    folders.make()
+    ready, telling = os.pipe()
+    if os.fork():
+        os.close(telling)
+        with os.fdopen(ready, "rb") as pipe:
+            status = pipe.read()
+        return status[0] if status else 1
+    os.close(ready)
+    os.setsid()
+    os.chdir("/")
+    lock = os.open(folders.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.write(telling, bytes([ALREADY_KEPT]))
+        return ALREADY_KEPT
+    adopt_orphans()
+    keeper = Keeper(folders, Rotation(options.segment_bytes, options.segments), options.idle_ms)
+    os.write(telling, b"\0")
+    os.close(telling)
+    keeper.run()
+    return 0
+
+
+def _options(arguments: Sequence[str]) -> argparse.Namespace:
+    rotation = Rotation()
+    parser = argparse.ArgumentParser(prog="rota.backends.process.keeper", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--segment-bytes", type=int, default=rotation.segment_bytes)
+    parser.add_argument("--segments", type=int, default=rotation.segments)
+    parser.add_argument("--idle-ms", type=int, default=IDLE_MS)
+    return parser.parse_args(arguments)
+
+
+def _signals_as_bytes() -> int:
+    """A pipe that the number of each signal comes out of."""
+    reading, writing = os.pipe()
+    os.set_blocking(reading, False)
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    for number in (signal.SIGCHLD, signal.SIGTERM):
+        signal.signal(number, _noted)
+    # Whoever ends the server with Ctrl-C doesn't mean its tasks.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return reading
+
+
+def _noted(number: int, frame: FrameType | None) -> None:
+    """The number is in the pipe: nothing is left to do."""
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

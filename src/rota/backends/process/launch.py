@@ -1,0 +1,43 @@
+"""Starts a keeper, detached from the server, unless there is one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+
+from rota.backends.backend import BackendUnavailable
+from rota.backends.process.folders import Folders
+from rota.backends.process.keeper import ALREADY_KEPT
+from rota.backends.process.log_writer import Rotation
+from rota.backends.process.spawning import base_environment
+
+
+async def launch(folders: Folders, rotation: Rotation, idle_ms: int) -> None:
+    """Returns once there is one to connect to. What it has to say to an operator is in its notes."""
+    folders.make()
+    # Nothing of the server's environment is its business: there may be secrets.
+    environment = base_environment(os.environ)
+    if "PYTHONPATH" in os.environ:
+        environment["PYTHONPATH"] = os.environ["PYTHONPATH"]
+    notes = os.open(folders.notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    try:
+        keeper = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-m",
+            "rota.backends.process.keeper",
+            str(folders.root),
+            f"--segment-bytes={rotation.segment_bytes}",
+            f"--segments={rotation.segments}",
+            f"--idle-ms={idle_ms}",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=notes,
+            stderr=notes,
+            env=environment,
+            cwd="/",
+        )
+    finally:
+        os.close(notes)
+    status = await keeper.wait()
+    if status not in (0, ALREADY_KEPT):
+        raise BackendUnavailable(f"the process that keeps tasks doesn't start; see {folders.notes}")

@@ -1,0 +1,144 @@
+"""From the pipes of a task into its segments: as fast as the disk takes it, and no faster.
+
+While the disk is full nothing is read, so that the task blocks on its next write instead of losing
+output. The keeper tries again each second.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from pathlib import Path
+
+from msgspec import Struct
+
+from rota.backends.backend import Stream
+from rota.backends.process.processes import now_ms
+from rota.backends.process.segments import (
+    HEAD,
+    LARGEST_READ_BYTES,
+    NUMBERS,
+    Origin,
+    frames,
+    segment_name,
+    segments_in,
+)
+
+
+class Rotation(Struct, frozen=True):
+    """How much output of each start of a task is kept: the latest."""
+
+    segment_bytes: int = 64 << 20
+    segments: int = 4
+
+
+class LogWriter:
+    """Of one start of one task. No file is made before the first byte."""
+
+    def __init__(self, folder: Path, origin: Origin, rotation: Rotation) -> None:
+        self._folder = folder
+        self._origin = origin
+        self._rotation = rotation
+        self._file: int | None = None
+        self._kept: deque[Path] = deque()
+        self._offset_bytes = 0
+        self._size_bytes = 0
+        self._waiting: tuple[bytes, bytes] | None = None
+
+    def resume(self) -> None:
+        """After another writer, whose last frame may be cut off: goes on in a new segment."""
+        existing = segments_in(self._folder).get(self._origin, [])
+        self._kept.extend(segment.path for segment in existing)
+        for segment in existing[-1:]:
+            self._offset_bytes = segment.offset_bytes + sum(length for _, length in frames(segment.path))
+            if self._offset_bytes == segment.offset_bytes:
+                self._kept.pop().unlink()
+
+    @property
+    def is_stalled(self) -> bool:
+        return self._waiting is not None
+
+    def write(self, stream: Stream, data: bytes) -> None:
+        """At most one read at a time; raises OSError when the disk doesn't take it, and keeps it
+        until `retry` succeeds."""
+        self._waiting = HEAD.pack(now_ms(), len(data), NUMBERS[stream]), data
+        self.retry()
+
+    def retry(self) -> None:
+        if self._waiting is None:
+            return
+        head, data = self._waiting
+        file = self._segment()
+        try:
+            written = os.writev(file, (head, data))
+            while written < len(head) + len(data):
+                written += os.write(file, (head + data)[written:])
+        except OSError:
+            os.ftruncate(file, self._size_bytes)
+            os.lseek(file, self._size_bytes, os.SEEK_SET)
+            raise
+        self._size_bytes += written
+        self._offset_bytes += len(data)
+        self._waiting = None
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _segment(self) -> int:
+        if self._file is not None and self._size_bytes < self._rotation.segment_bytes:
+            return self._file
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        path = self._folder / segment_name(self._origin, self._offset_bytes)
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        self.close()
+        self._file, self._size_bytes = file, 0
+        self._kept.append(path)
+        while len(self._kept) > self._rotation.segments:
+            self._kept.popleft().unlink(missing_ok=True)
+        return file
+
+
+class Drain:
+    """The two pipes of a task and where they lead."""
+
+    def __init__(self, out: int | None, err: int | None, writer: LogWriter) -> None:
+        self.pipes = {fd: stream for fd, stream in ((out, Stream.OUT), (err, Stream.ERR)) if fd is not None}
+        self.writer = writer
+
+    def take(self, fd: int) -> bool:
+        """One read's worth; False: there will be no more. Raises OSError as `LogWriter.write`."""
+        try:
+            data = os.read(fd, LARGEST_READ_BYTES)
+        except BlockingIOError:
+            return True
+        if not data:
+            return False
+        self.writer.write(self.pipes[fd], data)
+        return True
+
+    def finish(self) -> None:
+        """All its processes are gone: what is still in the pipes is all that comes."""
+        self.writer.retry()
+        for fd in list(self.pipes):
+            while True:
+                try:
+                    data = os.read(fd, LARGEST_READ_BYTES)
+                except BlockingIOError:
+                    # Somebody who isn't of the task was handed the pipe; what they write isn't its output.
+                    data = b""
+                if not data:
+                    break
+                self.writer.write(self.pipes[fd], data)
+            self.shut(fd)
+        self.writer.close()
+
+    def shut(self, fd: int) -> None:
+        del self.pipes[fd]
+        os.close(fd)
+
+    def close(self) -> None:
+        for fd in list(self.pipes):
+            self.shut(fd)
+        self.writer.close()

@@ -1,0 +1,143 @@
+"""Starts a task's process: what it executes, with which environment, and where its output goes."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rota.backends.backend import TaskStart
+from rota.backends.process.cgroups import Group
+from rota.backends.process.processes import MARK, now_ms, since_boot_ms
+from rota.backends.process.rooms import Room
+
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+_JOIN_AND_EXECUTE = (
+    'while [ "$1" != -- ]; do echo 0 > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
+)
+
+
+class Spawned(NamedTuple):
+    pid: int
+    at_ms: int
+    since_boot_ms: int
+    """Right before."""
+    within_ms: int
+    out: int
+    err: int
+    """The ends to read from."""
+
+
+def base_environment(keepers: Mapping[str, str]) -> dict[str, str]:
+    """What every task gets: nothing else of the keeper's own reaches it."""
+    try:
+        user = pwd.getpwuid(os.getuid())
+        name, home = user.pw_name, user.pw_dir
+    except KeyError:
+        name, home = str(os.getuid()), "/"
+    defaults = {"PATH": _DEFAULT_PATH, "HOME": home, "LANG": "C.UTF-8", "USER": name}
+    return {name: keepers.get(name, default) for name, default in defaults.items()}
+
+
+def prepare(start: TaskStart, room: Room) -> None:
+    """Writes what is small; raises OSError, or ValueError if it could never run as asked."""
+    if start.run.warn_signal not in signal.Signals.__members__:
+        raise ValueError(f"run.warn_signal: there is no signal {start.run.warn_signal!r}")
+    if start.run.script:
+        _write(room.script, start.run.script, 0o700)
+    if len(start.hosts) > 1:
+        _write(room.hosts, "".join(f"{host}\n" for host in start.hosts), 0o600)
+
+
+def spawn(start: TaskStart, room: Room, group: Group | None, base: dict[str, str], mark: str) -> Spawned:
+    """In a session of its own. Changes the working directory of this process for the moment:
+    posix_spawn knows no other way to choose the one of the new process. Raises OSError or ValueError."""
+    at_ms, before_ms = now_ms(), since_boot_ms()
+    environment = _environment(start, room, base, mark)
+    directory = start.run.directory or str(room.work)
+    out = err = (-1, -1)
+    try:
+        os.chdir(directory)
+        arguments = _arguments(start, room, environment["PATH"])
+        if group is not None:
+            arguments = ["/bin/sh", "-c", _JOIN_AND_EXECUTE, "sh", *group.paths, "--", *arguments]
+        out, err = _pipe(), _pipe()
+        pid = os.posix_spawn(
+            arguments[0],
+            arguments,
+            environment,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, out[1], 1),
+                (os.POSIX_SPAWN_DUP2, err[1], 2),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_SIGNALS,
+        )
+    except (OSError, ValueError):
+        for fd in (out[0], err[0]):
+            if fd >= 0:
+                os.close(fd)
+        raise
+    finally:
+        for fd in (out[1], err[1]):
+            if fd >= 0:
+                os.close(fd)
+        os.chdir("/")
+    return Spawned(pid, at_ms, before_ms, since_boot_ms() - before_ms, out[0], err[0])
+
+
+def _arguments(start: TaskStart, room: Room, path: str) -> list[str]:
+    run = start.run
+    if not run.script:
+        if not run.command:
+            raise ValueError("run: neither a command nor a script is given")
+        return [_executable(run.command[0], path), *run.command[1:]]
+    if run.script.startswith("#!"):
+        return [str(room.script), *run.command]
+    return ["/bin/sh", str(room.script), *run.command]
+
+
+def _executable(name: str, path: str) -> str:
+    if "/" in name:
+        return name
+    for folder in path.split(":"):
+        candidate = f"{folder or '.'}/{name}"
+        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
+            return candidate
+    raise ValueError(f"command: {name!r} isn't in PATH ({path})")
+
+
+def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) -> dict[str, str]:
+    environment = base | {"TMPDIR": str(room.tmp)}
+    if len(start.hosts) > 1:
+        environment["ROTA_HOSTFILE"] = str(room.hosts)
+    environment.update(start.run.environment)
+    environment.update(start.environment)
+    environment[MARK] = mark
+    return environment
+
+
+def _pipe() -> tuple[int, int]:
+    """The task holds its end for reading as well: should the keeper end, its writes wait for the
+    next keeper instead of failing."""
+    reading, writing = os.pipe()
+    try:
+        both = os.open(f"/proc/self/fd/{writing}", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    os.set_blocking(reading, False)
+    return reading, both
+
+
+def _write(path: os.PathLike[str], text: str, mode: int) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(fd, "w") as file:
+        file.write(text)

@@ -1,0 +1,117 @@
+"""What the keeper knows of one task."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from enum import Enum
+
+from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
+from rota.backends.process import journal
+from rota.backends.process.aside import Aside
+from rota.backends.process.cgroups import Group
+from rota.backends.process.log_writer import Drain
+from rota.backends.process.processes import now_ms, since_boot_ms
+from rota.backends.process.rooms import Room
+from rota.lifecycle.state import EndReason, Used
+
+
+class Stage(Enum):
+    WAITING = "waiting"
+    """To start, or on standby."""
+    STAGING = "staging"
+    """Its input files are being put in place."""
+    RUNNING = "running"
+    CLEARING = "clearing"
+    """Its first process has ended; the rest of them are being killed."""
+    COLLECTING = "collecting"
+    """What it leaves is being kept."""
+    OVER = "over"
+
+
+class KeptTask:
+    def __init__(self, start: TaskStart) -> None:
+        self.start = start
+        self.stage = Stage.WAITING
+        self.is_staged = False
+        self.room: Room | None = None
+        self.group: Group | None = None
+        self.aside: Aside | None = None
+        self.drain: Drain | None = None
+        self.began: journal.Began | None = None
+        self.is_adopted = False
+        """Another keeper started it: it isn't a child of this one."""
+        self.pidfd: int | None = None
+        """Of an adopted task, unless it had ended when it was adopted."""
+        self.time_limit_ms = start.time_limit_ms
+        self.limit_changed = False
+        self.told_to: EndReason | None = None
+        """Why it is being ended, once it is."""
+        self.kill_at_ms: int | None = None
+        self.was_warned = False
+        self.holds_room = True
+        """Nobody of its lane may start in its place yet."""
+        self.status: int | None = None
+        self.unseen_until_ms: int | None = None
+        """Of an adopted task: so long the kernel is asked how it ended."""
+        self.used = Used()
+        self.started: TaskStarted | None = None
+        self.over: TaskEnded | TaskReturned | None = None
+
+    @property
+    def ref(self) -> TaskRef:
+        return self.start.ref
+
+    @property
+    def is_ready(self) -> bool:
+        """Nothing has to be staged first."""
+        return self.is_staged or not self.start.run.files
+
+    @property
+    def limit_at_ms(self) -> int | None:
+        """When its time is up, on the clock since boot."""
+        if self.began is None:
+            return None
+        ends = []
+        if self.time_limit_ms is not None:
+            ends.append(self.began.since_boot_ms + self.time_limit_ms)
+        if self.start.end_before_ms is not None:
+            ends.append(since_boot_ms() + self.start.end_before_ms - now_ms())
+        return min(ends, default=None)
+
+    @property
+    def warn_at_ms(self) -> int | None:
+        limit_at_ms, before_ms = self.limit_at_ms, self.start.run.warn_before_ms
+        return limit_at_ms - before_ms if limit_at_ms is not None and before_ms > 0 else None
+
+    @property
+    def due_ms(self) -> int | None:
+        """When something has to be done about its limits."""
+        if self.stage is not Stage.RUNNING:
+            return None
+        if self.told_to is not None:
+            return self.kill_at_ms
+        return self.limit_at_ms if self.was_warned or self.warn_at_ms is None else self.warn_at_ms
+
+    @property
+    def warn_signal(self) -> signal.Signals:
+        return signal.Signals[self.start.run.warn_signal]
+
+    def reports(self) -> Iterator[TaskReport]:
+        if self.started is not None:
+            yield self.started
+        if self.over is not None:
+            yield self.over
+
+    def entries(self) -> Iterator[journal.Entry]:
+        """All that a later keeper needs to know of it."""
+        if self.over is not None:
+            yield journal.Over(self.over, self.started, self.start.lane)
+            return
+        yield journal.Told(self.start)
+        if self.began is not None:
+            yield self.began
+        if self.limit_changed and self.time_limit_ms is not None:
+            yield journal.LimitChanged(self.ref, self.time_limit_ms)
+        if self.told_to is not None:
+            yield journal.StopAsked(self.ref, self.told_to)

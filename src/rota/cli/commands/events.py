@@ -1,0 +1,40 @@
+"""`rota events`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rota.cli.command_list import new_app
+from rota.cli.options import Output
+from rota.cli.output import Form
+
+app = new_app()
+
+
+@app.command()
+def events(
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Show what happens from now on, without end.")
+    ] = False,
+    after: Annotated[
+        int | None,
+        typer.Option(
+            min=0, metavar="NUMBER", help="Only after the one of this number; with -f, these first."
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Only of this kind, as in job.Ended.")
+    ] = None,
+    subject: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Only about this job, node, queue …")
+    ] = None,
+    project: Annotated[str | None, typer.Option(metavar="NAME", help="Only of this project.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="At most so many.")] = None,
+    output: Output = Form.TABLE,
+) -> None:
+    """Show what happened, the oldest first, and what happens. -o json: a line each."""
+    from rota.cli.live.events import events
+
+    events(after, kind, subject, project, limit, output, follow=follow)

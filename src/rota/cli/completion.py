@@ -1,0 +1,27 @@
+"""Completion of what a server knows: silent where there is none, or where it takes long."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_PATIENCE_S = 0.5
+_MOST = 50
+
+
+def job_ids(ctx: Any, arguments: list[str], incomplete: str) -> list[tuple[str, str]]:
+    """Unfinished jobs, the newest first, each with its name and how it stands."""
+    from rota.cli.live.completion import unfinished_jobs
+
+    return unfinished_jobs(ctx.find_root().params.get("context"), _PATIENCE_S, _MOST)
+
+
+def node_names(ctx: Any, arguments: list[str], incomplete: str) -> list[str]:
+    from rota.cli.live.completion import nodes
+
+    return nodes(ctx.find_root().params.get("context"), _PATIENCE_S)
+
+
+def queue_names(ctx: Any, arguments: list[str], incomplete: str) -> list[str]:
+    from rota.cli.live.completion import queues
+
+    return queues(ctx.find_root().params.get("context"), _PATIENCE_S)

@@ -1,0 +1,34 @@
+"""`rota logs`: what a job's tasks wrote, byte by byte; or by lines with rank and time."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from rota.cli.live.connection import connect
+from rota.cli.live.given import moment_of, read_as
+from rota.cli.live.log_lines import prefixed
+from rota.cli.live.showing import clock
+from rota.cli.output import write_bytes
+from rota.model.quantities import parse_bytes
+
+
+def logs(
+    job: str,
+    ranks: Sequence[int],
+    since: str | None,
+    tail: str | None,
+    *,
+    follow: bool,
+    prefix: bool | None,
+) -> None:
+    since_at = moment_of("--since", since, clock().now_ms)
+    tail_bytes = None if tail is None else read_as("--tail", parse_bytes, tail)
+    with connect() as server:
+        if prefix is None:
+            # Lines of several tasks can't be told apart by eye; a file or a pipe wants the bytes.
+            several = len(ranks) != 1
+            prefix = sys.stdout.isatty() and several and server.job(job).job.tasks > 1
+        chunks = server.logs(job, ranks=ranks, since=since_at, follow=follow, tail=tail_bytes)
+        for data in prefixed(chunks) if prefix else (chunk.data for chunk in chunks):
+            write_bytes(data)

@@ -1,0 +1,22 @@
+"""`rota why` of a job that a server has."""
+
+from __future__ import annotations
+
+from msgspec import json
+
+from rota.cli.live.connection import connect
+from rota.cli.live.showing import clock
+from rota.cli.output import Form, show, write_document
+from rota.views.why.view import WhyView
+
+
+def why_of_server(job: str, form: Form) -> None:
+    with connect() as server:
+        answer = server.why(job)
+    if form.is_table:
+        from rota.cli.why.tables import why_tables
+
+        view = json.decode(answer.view, type=WhyView)
+        show(why_tables(view, clock(), wide=form is Form.WIDE))
+    else:
+        write_document(answer.why, form)

@@ -1,0 +1,67 @@
+"""Which indexes an array of equal jobs has: "0-9", "1-100:10", "1,5,9", or just how many."""
+
+import re
+from collections.abc import Sequence
+from itertools import groupby
+
+from rota.intake._fields import Field
+from rota.intake._wording import quoted
+
+MAX_ELEMENTS = 100_000
+MAX_INDEX = 999_999_999
+
+_PART = re.compile(r"(?P<first>\d{1,10})(?:-(?P<last>\d{1,10})(?::(?P<step>\d{1,10}))?)?", re.ASCII)
+_LONGEST_TEXT = 1_000_000
+
+
+def read_array(form: str | int, at: Field) -> tuple[int, ...]:
+    """In ascending order."""
+    if isinstance(form, int):
+        return tuple(_counted(range(form), 0, at))
+    if "%" in form:
+        raise at.error("how many run at once can't be limited", f"write {quoted(form.partition('%')[0])}")
+    if len(form) > _LONGEST_TEXT:
+        raise at.error("is too long", f"give at most {MAX_ELEMENTS:,} indexes, in ranges")
+    indexes: list[int] = []
+    for part in form.split(","):
+        indexes += _counted(_range(part.strip(), at), len(indexes), at)
+    distinct = sorted(set(indexes))
+    if len(distinct) < len(indexes):
+        twice = next(index for index, group in groupby(sorted(indexes)) if len(list(group)) > 1)
+        raise at.error(f"the index {twice} is there twice", "name each once")
+    return tuple(distinct)
+
+
+def format_array(indexes: Sequence[int]) -> str:
+    """Reading it back gives the same; ascending indexes are written as ranges where they are."""
+    ranges: list[tuple[int, int]] = []
+    for index in indexes:
+        if ranges and index == ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], index)
+        else:
+            ranges.append((index, index))
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+
+
+def _range(part: str, at: Field) -> range:
+    match = _PART.fullmatch(part)
+    if match is None:
+        raise at.error(f"{quoted(part)} is no index and no range", 'write it like "0-9", "1-100:10" or "1,5"')
+    first, last, step = int(match["first"]), int(match["last"] or match["first"]), int(match["step"] or 1)
+    if last < first:
+        raise at.error(f"the range {quoted(part)} ends before it begins", f"write {last}-{first}")
+    if step == 0:
+        raise at.error(f"the range {quoted(part)} makes no steps", "give a step of 1 or more")
+    if last > MAX_INDEX:
+        raise at.error(f"the index {last} is too large", f"give at most {MAX_INDEX}")
+    return range(first, last + 1, step)
+
+
+def _counted(indexes: range, before: int, at: Field) -> range:
+    if not indexes:
+        raise at.error("an array without elements", "give at least one, or leave it out")
+    if before + len(indexes) > MAX_ELEMENTS:
+        raise at.error(
+            f"has {before + len(indexes):,} elements or more", f"give at most {MAX_ELEMENTS:,} in one array"
+        )
+    return indexes

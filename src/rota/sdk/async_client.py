@@ -1,0 +1,280 @@
+"""The client for programs that run an event loop: the same methods as the other, to be awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import aiohttp
+from yarl import URL
+
+from rota.api.documents import EventDocument, JobDocument, Page
+from rota.sdk import job_calls, operator_calls
+from rota.sdk.call import Call, described
+from rota.sdk.connection import Connection, connection
+from rota.sdk.errors import RotaError, Silence, Unreachable
+from rota.sdk.job_calls import LogChunk
+from rota.sdk.patience import ANSWER_S, CALLS, CONNECT_S, STREAMS, Breaker, Retries
+from rota.sdk.problems import reported
+from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
+from rota.sdk.wording import ended_badly, not_over, reason_of, silence, unreachable, untrusted
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await self.send(make(*args, **kwargs))
+
+    return described(method, make)
+
+
+def _listed(make: Callable[P, Call[Page[T]]]) -> Callable[Concatenate[AsyncClient, P], AsyncIterator[T]]:
+    """All pages, each asked for when the one before is used up."""
+
+    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+        while True:
+            page = await self.send(make(*args, **kwargs))
+            for item in page.items:
+                yield item
+            if page.next is None:
+                return
+            kwargs["after"] = page.next
+
+    return described(method, make)
+
+
+class AsyncClient:
+    """Finds its server as `Client` does. To be used, and closed, in one event loop:
+    `async with AsyncClient() as client: …`."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        context: str | None = None,
+        ca: str | None = None,
+        *,
+        retries: Retries = CALLS,
+        stream_retries: Retries = STREAMS,
+    ) -> None:
+        self.connection = connection(url, token, context, ca)
+        self._retries = retries
+        self._stream_retries = stream_retries
+        self._breaker = Breaker()
+        self._session: aiohttp.ClientSession | None = None
+
+    submit = _sent(job_calls.submit)
+    plan = _sent(job_calls.plan)
+    jobs = _listed(job_calls.jobs)
+    job_page = _sent(job_calls.jobs)
+    job = _sent(job_calls.job)
+    cancel = _sent(job_calls.cancel)
+    hold = _sent(job_calls.hold)
+    release = _sent(job_calls.release)
+    extend = _sent(job_calls.extend)
+    why = _sent(job_calls.why)
+    eta = _sent(job_calls.eta)
+    efficiency = _sent(job_calls.efficiency)
+    output = _sent(job_calls.output)
+    upload = _sent(job_calls.upload)
+    event_page = _sent(job_calls.events)
+    me = _sent(job_calls.me)
+    stats = _sent(job_calls.stats)
+
+    nodes = _listed(operator_calls.nodes)
+    node = _sent(operator_calls.node)
+    set_node = _sent(operator_calls.set_node)
+    queues = _listed(operator_calls.queues)
+    set_queue = _sent(operator_calls.set_queue)
+    maintenance = _listed(operator_calls.maintenance)
+    set_maintenance = _sent(operator_calls.set_maintenance)
+    remove_maintenance = _sent(operator_calls.remove_maintenance)
+    reservations = _listed(operator_calls.reservations)
+    set_reservation = _sent(operator_calls.set_reservation)
+    remove_reservation = _sent(operator_calls.remove_reservation)
+    projects = _listed(operator_calls.projects)
+    set_project = _sent(operator_calls.set_project)
+    remove_project = _sent(operator_calls.remove_project)
+    tokens = _listed(operator_calls.tokens)
+    add_token = _sent(operator_calls.add_token)
+    remove_token = _sent(operator_calls.remove_token)
+
+    async def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
+        """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job
+        that doesn't succeed raises JobFailed, unless `check` is False."""
+        [job] = (await self.submit({"command": command, **fields})).jobs
+        ended = await self.wait(job.id)
+        if check and not ended.succeeded:
+            raise ended_badly(ended)
+        return ended
+
+    async def wait(self, job: str, *, timeout_s: float | None = None) -> JobDocument:
+        """The job, once it is over. Raises WaitTimeout if it isn't in time; it goes on then."""
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._over(job)
+        except TimeoutError:
+            assert timeout_s is not None
+            raise not_over(job, timeout_s) from None
+
+    async def events(
+        self,
+        *,
+        follow: bool = False,
+        after: int | None = None,
+        kind: str | None = None,
+        subject: str | None = None,
+        project: str | None = None,
+    ) -> AsyncIterator[EventDocument]:
+        """What happened after event number `after`; with `follow` also what happens from now on, without
+        end. Without `after` the first is from the beginning, the second from now."""
+        if follow:
+            async for event in self.watch(EventPosition(after, kind, subject, project)):
+                if event is not None:
+                    yield event
+            return
+        cursor: int | str | None = after
+        while True:
+            page = await self.event_page(after=cursor, kind=kind, subject=subject, project=project)
+            for event in page.items:
+                yield event
+            cursor = page.next
+            if cursor is None:
+                return
+
+    async def logs(
+        self,
+        job: str,
+        *,
+        ranks: Sequence[int] = (),
+        since: datetime | None = None,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> AsyncIterator[LogChunk]:
+        """What a job's tasks wrote: all of them, or those of `ranks`; `tail`: the last so many bytes;
+        with `follow` until the job is over."""
+        position = LogPosition(job, ranks=ranks, since=since, follow=follow, tail=tail)
+        failures = 0
+        is_complete = False
+        while not is_complete:
+            try:
+                # A stream may end because the server does: only one that began after the job was over
+                # has brought all.
+                is_complete = not follow or (await self.job(job)).job.is_over
+                async with self._exchange(position.call(), SILENCE_S if follow else ANSWER_S) as response:
+                    read = position.reader()
+                    async for piece in response.content.iter_any():
+                        for chunk in read(piece):
+                            failures = 0
+                            yield chunk
+            except RotaError as failure:
+                is_complete = False
+                if follow and isinstance(failure, Silence):
+                    continue  # tasks may write nothing for hours
+                failures += 1
+                await _pause(self._stream_retries, failures, failure)
+
+    async def watch(self, position: EventPosition) -> AsyncIterator[EventDocument | None]:
+        """Events as they come, and None each time that the stream begins anew: something may have
+        happened unseen."""
+        failures = 0
+        while True:
+            try:
+                async with self._exchange(position.call(), SILENCE_S) as response:
+                    yield None
+                    read = position.reader()
+                    async for piece in response.content.iter_any():
+                        failures = 0
+                        for event in read(piece):
+                            yield event
+                failure: RotaError = Unreachable("the server ended the stream")
+            except RotaError as error:
+                failure = error
+            failures += 1
+            await _pause(self._stream_retries, failures, failure)
+
+    async def send(self, call: Call[T]) -> T:
+        """Send a call, again if need be."""
+        failures = 0
+        while True:
+            try:
+                async with self._exchange(call, ANSWER_S) as response:
+                    body = await response.read()
+                return call.read(body)
+            except RotaError as failure:
+                failures += 1
+                await _pause(self._retries, failures, failure)
+
+    async def close(self) -> None:
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def _over(self, job: str) -> JobDocument:
+        async for _ in self.watch(EventPosition(subject=job)):
+            document = (await self.job(job)).job
+            if document.is_over:
+                return document
+        raise AssertionError("a stream of events never ends by itself")
+
+    @asynccontextmanager
+    async def _exchange(self, call: Call[T], silence_s: float) -> AsyncIterator[aiohttp.ClientResponse]:
+        """An answer that is no error. What fails on the way, also while it is read, is Unreachable."""
+        self._breaker.admit()
+        url = self.connection.url
+        if self._session is None:
+            self._session = _session(self.connection)
+        try:
+            async with self._session.request(
+                call.method,
+                URL(f"{url}/v1{call.target}", encoded=True),
+                data=call.body,
+                headers=call.headers,
+                timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=silence_s),
+                allow_redirects=False,
+            ) as response:
+                self._breaker.succeeded()
+                if response.status >= 300:
+                    raise reported(response.status, response.headers, await response.read())
+                yield response
+        except aiohttp.ClientSSLError as error:
+            raise untrusted(url, str(error)) from None
+        except aiohttp.SocketTimeoutError:
+            self._breaker.failed()
+            raise silence(url, silence_s) from None
+        except (aiohttp.ClientError, ConnectionError) as error:
+            self._breaker.failed()
+            system_error = getattr(error, "os_error", error)
+            raise unreachable(url, reason_of(system_error) or str(error)) from None
+
+
+def _session(connection: Connection) -> aiohttp.ClientSession:
+    # Names are looked up once: an executor still needs its server while the interpreter shuts down,
+    # and threads to look names up in can't be started then.
+    connector = aiohttp.TCPConnector(ssl=connection.tls() or True, ttl_dns_cache=None)
+    return aiohttp.ClientSession(
+        connector=connector, headers={"Authorization": f"Bearer {connection.token}"}, auto_decompress=True
+    )
+
+
+async def _pause(retries: Retries, failures: int, failure: RotaError) -> None:
+    """Before the next try; raises the failure if there is none."""
+    pause_s = retries.pause_s(failures, failure, random.random())
+    if pause_s is None:
+        raise failure
+    await asyncio.sleep(pause_s)

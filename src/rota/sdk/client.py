@@ -1,0 +1,273 @@
+"""The client for programs that wait for answers. Threads may share one."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+import urllib3
+from urllib3.exceptions import HTTPError, ReadTimeoutError, SSLError
+
+from rota.api.documents import EventDocument, JobDocument, Page
+from rota.sdk import job_calls, operator_calls
+from rota.sdk.call import Call, described
+from rota.sdk.connection import connection
+from rota.sdk.errors import RotaError, Silence, Unreachable
+from rota.sdk.job_calls import LogChunk
+from rota.sdk.patience import ANSWER_S, CALLS, CONNECT_S, STREAMS, Breaker, Retries
+from rota.sdk.problems import reported
+from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
+from rota.sdk.wording import ended_badly, not_over, reason_of, silence, unreachable, untrusted
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+POOL_SIZE = 8
+
+
+def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.send(make(*args, **kwargs))
+
+    return described(method, make)
+
+
+def _listed(make: Callable[P, Call[Page[T]]]) -> Callable[Concatenate[Client, P], Iterator[T]]:
+    """All pages, each asked for when the one before is used up."""
+
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        while True:
+            page = self.send(make(*args, **kwargs))
+            yield from page.items
+            if page.next is None:
+                return
+            kwargs["after"] = page.next
+
+    return described(method, make)
+
+
+class Client:
+    """Finds its server by its arguments, ROTA_URL and ROTA_TOKEN, a context, or the files of a server on
+    this machine, in this order. Calls that get lost are sent again, and none is carried out twice."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        context: str | None = None,
+        ca: str | None = None,
+        *,
+        retries: Retries = CALLS,
+        stream_retries: Retries = STREAMS,
+    ) -> None:
+        self.connection = connection(url, token, context, ca)
+        self._retries = retries
+        self._stream_retries = stream_retries
+        self._breaker = Breaker()
+        self._pool = urllib3.PoolManager(maxsize=POOL_SIZE, ssl_context=self.connection.tls())
+
+    submit = _sent(job_calls.submit)
+    plan = _sent(job_calls.plan)
+    jobs = _listed(job_calls.jobs)
+    job_page = _sent(job_calls.jobs)
+    job = _sent(job_calls.job)
+    cancel = _sent(job_calls.cancel)
+    hold = _sent(job_calls.hold)
+    release = _sent(job_calls.release)
+    extend = _sent(job_calls.extend)
+    why = _sent(job_calls.why)
+    eta = _sent(job_calls.eta)
+    efficiency = _sent(job_calls.efficiency)
+    output = _sent(job_calls.output)
+    upload = _sent(job_calls.upload)
+    event_page = _sent(job_calls.events)
+    me = _sent(job_calls.me)
+    stats = _sent(job_calls.stats)
+
+    nodes = _listed(operator_calls.nodes)
+    node = _sent(operator_calls.node)
+    set_node = _sent(operator_calls.set_node)
+    queues = _listed(operator_calls.queues)
+    set_queue = _sent(operator_calls.set_queue)
+    maintenance = _listed(operator_calls.maintenance)
+    set_maintenance = _sent(operator_calls.set_maintenance)
+    remove_maintenance = _sent(operator_calls.remove_maintenance)
+    reservations = _listed(operator_calls.reservations)
+    set_reservation = _sent(operator_calls.set_reservation)
+    remove_reservation = _sent(operator_calls.remove_reservation)
+    projects = _listed(operator_calls.projects)
+    set_project = _sent(operator_calls.set_project)
+    remove_project = _sent(operator_calls.remove_project)
+    tokens = _listed(operator_calls.tokens)
+    add_token = _sent(operator_calls.add_token)
+    remove_token = _sent(operator_calls.remove_token)
+
+    def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
+        """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job
+        that doesn't succeed raises JobFailed, unless `check` is False."""
+        [job] = self.submit({"command": command, **fields}).jobs
+        ended = self.wait(job.id)
+        if check and not ended.succeeded:
+            raise ended_badly(ended)
+        return ended
+
+    def wait(self, job: str, *, timeout_s: float | None = None) -> JobDocument:
+        """The job, once it is over. Raises WaitTimeout if it isn't in time; it goes on then."""
+        until_s = None if timeout_s is None else time.monotonic() + timeout_s
+        for _ in self._watch(EventPosition(subject=job), until_s):
+            document = self.job(job).job
+            if document.is_over:
+                return document
+        assert timeout_s is not None
+        raise not_over(job, timeout_s)
+
+    def events(
+        self,
+        *,
+        follow: bool = False,
+        after: int | None = None,
+        kind: str | None = None,
+        subject: str | None = None,
+        project: str | None = None,
+    ) -> Iterator[EventDocument]:
+        """What happened after event number `after`; with `follow` also what happens from now on, without
+        end. Without `after` the first is from the beginning, the second from now."""
+        if follow:
+            for event in self._watch(EventPosition(after, kind, subject, project)):
+                if event is not None:
+                    yield event
+            return
+        cursor: int | str | None = after
+        while True:
+            page = self.event_page(after=cursor, kind=kind, subject=subject, project=project)
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
+
+    def logs(
+        self,
+        job: str,
+        *,
+        ranks: Sequence[int] = (),
+        since: datetime | None = None,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> Iterator[LogChunk]:
+        """What a job's tasks wrote: all of them, or those of `ranks`; `tail`: the last so many bytes;
+        with `follow` until the job is over."""
+        position = LogPosition(job, ranks=ranks, since=since, follow=follow, tail=tail)
+        failures = 0
+        is_complete = False
+        while not is_complete:
+            try:
+                # A stream may end because the server does: only one that began after the job was over
+                # has brought all.
+                is_complete = not follow or self.job(job).job.is_over
+                with self._exchange(position.call(), SILENCE_S if follow else ANSWER_S) as response:
+                    read = position.reader()
+                    for piece in response.stream():
+                        for chunk in read(piece):
+                            failures = 0
+                            yield chunk
+            except RotaError as failure:
+                is_complete = False
+                if follow and isinstance(failure, Silence):
+                    continue  # tasks may write nothing for hours
+                failures += 1
+                self._pause(self._stream_retries, failures, failure)
+
+    def send(self, call: Call[T]) -> T:
+        """Send a call, again if need be."""
+        failures = 0
+        while True:
+            try:
+                with self._exchange(call, ANSWER_S) as response:
+                    body = response.read()
+                return call.read(body)
+            except RotaError as failure:
+                failures += 1
+                self._pause(self._retries, failures, failure)
+
+    def close(self) -> None:
+        self._pool.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _watch(self, position: EventPosition, until_s: float | None = None) -> Iterator[EventDocument | None]:
+        """Events as they come, and None each time that the stream begins anew: something may have
+        happened unseen. Ends only at `until_s`."""
+        failures = 0
+        while (left_s := _left_s(until_s)) > 0:
+            try:
+                with self._exchange(position.call(), min(SILENCE_S, left_s)) as response:
+                    yield None
+                    read = position.reader()
+                    for piece in response.stream():
+                        failures = 0
+                        yield from read(piece)
+                        if _left_s(until_s) <= 0:
+                            return
+                failure: RotaError = Unreachable("the server ended the stream")
+            except RotaError as error:
+                failure = error
+            if _left_s(until_s) > 0:
+                failures += 1
+                self._pause(self._stream_retries, failures, failure, _left_s(until_s))
+
+    @contextmanager
+    def _exchange(self, call: Call[T], silence_s: float) -> Iterator[urllib3.BaseHTTPResponse]:
+        """An answer that is no error. What fails on the way, also while it is read, is Unreachable."""
+        self._breaker.admit()
+        url = self.connection.url
+        try:
+            response = self._pool.request(
+                call.method,
+                f"{url}/v1{call.target}",
+                body=call.body,
+                headers={"Authorization": f"Bearer {self.connection.token}", **dict(call.headers)},
+                timeout=urllib3.Timeout(connect=CONNECT_S, read=silence_s),
+                preload_content=False,
+                redirect=False,
+                retries=False,
+            )
+            self._breaker.succeeded()
+            try:
+                if response.status >= 300:
+                    raise reported(response.status, response.headers, response.read())
+                yield response
+            finally:
+                # An answer read to its end has given its connection back already; otherwise it ends here.
+                response.close()
+        except SSLError as error:
+            raise untrusted(url, str(error)) from None
+        except ReadTimeoutError:
+            self._breaker.failed()
+            raise silence(url, silence_s) from None
+        except HTTPError as error:
+            self._breaker.failed()
+            raise unreachable(url, reason_of(error.__cause__ or error.__context__) or str(error)) from None
+
+    def _pause(
+        self, retries: Retries, failures: int, failure: RotaError, at_most_s: float = float("inf")
+    ) -> None:
+        """Before the next try; raises the failure if there is none."""
+        pause_s = retries.pause_s(failures, failure, random.random())
+        if pause_s is None:
+            raise failure
+        time.sleep(min(pause_s, at_most_s))
+
+
+def _left_s(until_s: float | None) -> float:
+    return float("inf") if until_s is None else until_s - time.monotonic()

@@ -1,0 +1,148 @@
+"""Calls that operators and admins make: nodes, queues, the calendar, projects, tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from rota.api.documents import (
+    ChangeDocument,
+    MaintenanceDocument,
+    NodeDocument,
+    Page,
+    ProjectDocument,
+    QueueDocument,
+    ReservationDocument,
+    Role,
+    TokenDocument,
+)
+from rota.model.calendar import QueueMode
+from rota.sdk.call import Call, delete, get, segment, send
+
+
+def nodes(*, limit: int | None = None, after: str | None = None) -> Call[Page[NodeDocument]]:
+    return get("/nodes", Page[NodeDocument], limit=limit, after=after)
+
+
+def node(name: str) -> Call[NodeDocument]:
+    return get(f"/nodes/{segment('name', name)}", NodeDocument)
+
+
+def set_node(
+    name: str,
+    *,
+    cordoned: bool | None = None,
+    draining: bool | None = None,
+    taints: Sequence[str] | None = None,
+    message: str | None = None,
+    dry_run: bool = False,
+) -> Call[NodeDocument]:
+    """Change what is given, and leave the rest as it is. A taint is as in "dedicated=ml:NoSchedule"."""
+    body = _stated(cordoned=cordoned, draining=draining, taints=taints, message=message)
+    return send("PATCH", f"/nodes/{segment('name', name)}", body, NodeDocument, dry_run=dry_run)
+
+
+def queues(*, limit: int | None = None, after: str | None = None) -> Call[Page[QueueDocument]]:
+    return get("/queues", Page[QueueDocument], limit=limit, after=after)
+
+
+def set_queue(
+    name: str, state: QueueMode, *, message: str = "", dry_run: bool = False
+) -> Call[QueueDocument]:
+    """Open, pause or close a queue. Users see the message as the reason."""
+    body = {"state": state, "message": message}
+    return send("PUT", f"/queues/{segment('name', name)}", body, QueueDocument, dry_run=dry_run)
+
+
+def maintenance(*, limit: int | None = None, after: str | None = None) -> Call[Page[MaintenanceDocument]]:
+    return get("/maintenance", Page[MaintenanceDocument], limit=limit, after=after)
+
+
+def set_maintenance(
+    name: str,
+    start: datetime | str,
+    *,
+    end: datetime | str | None = None,
+    lasting: str | None = None,
+    nodes: Sequence[str] | None = None,
+    dry_run: bool = False,
+) -> Call[MaintenanceDocument]:
+    """Announce maintenance of some nodes, or all. Give either its `end`, or how long it is `lasting`."""
+    body = _stated(start=start, end=end, nodes=nodes) | _stated(**{"for": lasting})
+    return send("PUT", f"/maintenance/{segment('name', name)}", body, MaintenanceDocument, dry_run=dry_run)
+
+
+def remove_maintenance(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+    return delete(f"/maintenance/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
+
+
+def reservations(*, limit: int | None = None, after: str | None = None) -> Call[Page[ReservationDocument]]:
+    return get("/reservations", Page[ReservationDocument], limit=limit, after=after)
+
+
+def set_reservation(
+    name: str,
+    start: datetime | str,
+    *,
+    nodes: Sequence[str],
+    tenants: Sequence[str],
+    end: datetime | str | None = None,
+    lasting: str | None = None,
+    resources: Mapping[str, object] | None = None,
+    gpus: int | None = None,
+    dry_run: bool = False,
+) -> Call[ReservationDocument]:
+    """Keep nodes, or with `resources` or `gpus` shares of them, for tenants ("vision", "vision/ada")."""
+    body = _stated(start=start, end=end, nodes=nodes, tenants=tenants, resources=resources, gpus=gpus)
+    body |= _stated(**{"for": lasting})
+    return send("PUT", f"/reservations/{segment('name', name)}", body, ReservationDocument, dry_run=dry_run)
+
+
+def remove_reservation(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+    return delete(f"/reservations/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
+
+
+def projects(*, limit: int | None = None, after: str | None = None) -> Call[Page[ProjectDocument]]:
+    return get("/projects", Page[ProjectDocument], limit=limit, after=after)
+
+
+def set_project(
+    name: str,
+    *,
+    description: str | None = None,
+    members: Mapping[str, Role] | None = None,
+    dry_run: bool = False,
+) -> Call[ProjectDocument]:
+    """Make a project, or change what is given of it."""
+    body = _stated(description=description, members=members)
+    return send("PUT", f"/projects/{segment('name', name)}", body, ProjectDocument, dry_run=dry_run)
+
+
+def remove_project(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+    return delete(f"/projects/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
+
+
+def tokens(*, limit: int | None = None, after: str | None = None) -> Call[Page[TokenDocument]]:
+    """One's own; for admins, all."""
+    return get("/tokens", Page[TokenDocument], limit=limit, after=after)
+
+
+def add_token(
+    user: str,
+    role: Role,
+    *,
+    projects: Sequence[str] | None = None,
+    expires_in: str | None = None,
+    dry_run: bool = False,
+) -> Call[TokenDocument]:
+    """The answer holds the secret, which is never shown again."""
+    body = _stated(user=user, role=role, projects=projects, expires_in=expires_in)
+    return send("POST", "/tokens", body, TokenDocument, dry_run=dry_run)
+
+
+def remove_token(id: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+    return delete(f"/tokens/{segment('id', id)}", ChangeDocument, dry_run=dry_run)
+
+
+def _stated(**fields: object) -> dict[str, object]:
+    return {name: value for name, value in fields.items() if value is not None}

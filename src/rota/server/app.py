@@ -1,0 +1,78 @@
+"""The application: every route of `routes/`, wired to a desk."""
+
+from __future__ import annotations
+
+import time
+from asyncio import Event
+from collections.abc import Callable
+from typing import Any
+
+from litestar import Litestar, Request, Response
+from litestar.handlers import HTTPRouteHandler
+from litestar.types import ASGIApp
+
+from rota.loop.metrics import Metrics
+from rota.server.access import Access
+from rota.server.desk import Desk
+from rota.server.exchange import Exchange
+from rota.server.front import Front
+from rota.server.limits import DEFAULT_LIMITS, Limits
+from rota.server.openapi import openapi_document
+from rota.server.problems import problem_reply
+from rota.server.reply import SAFE_HEADERS
+from rota.server.route import Route, Service
+from rota.server.routes import ROUTES
+
+
+def wall_clock_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def make_app(
+    desk: Desk,
+    limits: Limits = DEFAULT_LIMITS,
+    metrics: Metrics | None = None,
+    *,
+    closing: Event | None = None,
+    now_ms: Callable[[], int] = wall_clock_ms,
+) -> ASGIApp:
+    """`closing`: set when the server stops, so that streams end."""
+    metrics = metrics or Metrics()
+    service = Service(Access(desk), metrics, openapi_document(ROUTES))
+    exchange = Exchange(desk, service, limits, now_ms, closing or Event())
+    app = Litestar(
+        route_handlers=[_handler(route, exchange) for route in ROUTES],
+        openapi_config=None,
+        logging_config=None,
+        request_max_body_size=None,  # held to by `limits.body_chunks`, with an answer of our own
+        exception_handlers={Exception: _answer_problem},
+    )
+    return Front(app, limits, metrics, now_ms)
+
+
+def _handler(route: Route[Any, Any], exchange: Exchange) -> HTTPRouteHandler:
+    async def handle(request: Request[Any, Any, Any]) -> ASGIApp:
+        return await exchange.answer(route, request)
+
+    handler = HTTPRouteHandler(
+        _litestar_path(route),
+        http_method=route.method,  # type: ignore[arg-type]
+        name=route.operation_id,
+        status_code=min(route.answers),
+    )
+    return handler(handle)
+
+
+def _litestar_path(route: Route[Any, Any]) -> str:
+    """`/v1/jobs/{job:str}/outputs/{path:path}`."""
+    if not route.deep:
+        return route.path.replace("}", ":str}")
+    before, _, last = route.path.rpartition("/")
+    return f"{before.replace('}', ':str}')}/{last.replace('}', ':path}')}"
+
+
+def _answer_problem(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
+    """Litestar wants a response of its own kind here."""
+    reply = problem_reply(error, request.scope["path"])
+    headers = dict((*SAFE_HEADERS, *reply.headers))
+    return Response(reply.body, status_code=reply.status, media_type=reply.media_type, headers=headers)

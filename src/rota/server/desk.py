@@ -1,0 +1,135 @@
+"""What the server asks for: all that `control` can do for it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from rota.api.documents import EstimateDocument, NodeDocument, PlanAnswer, QueueDocument, StatsDocument
+from rota.backends.backend import Health, LogChunk, LogQuery
+from rota.control.access import Who
+from rota.intake.submissions import Submission
+from rota.lifecycle.state import JobState
+from rota.model.calendar import Maintenance, QueueState, Reservation
+from rota.model.extension import Extension
+from rota.model.ids import JobId, NodeName
+from rota.store.batch import Answer, Attempt, NodeSettings, Project, StoredEvent, Token
+from rota.store.queries import EventFilter, JobFilter
+from rota.views.why.view import WhyView
+
+R = TypeVar("R")
+AnswerOf = Callable[[R], Answer] | None
+"""Makes of a result what is kept for its idempotency key, in the same transaction as the change."""
+
+
+class Desk(Protocol):
+    """Raises the errors of `rota.control.errors`. A dry run checks all and changes nothing."""
+
+    @property
+    def is_ready(self) -> bool: ...
+
+    async def health(self) -> Sequence[tuple[str, Health]]:
+        """Of the store and of each backend, by name."""
+
+    async def stats(self) -> StatsDocument: ...
+
+    # -- jobs
+
+    async def submit(
+        self,
+        submission: Submission,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: AnswerOf[Sequence[JobState]] = None,
+    ) -> Sequence[JobState]: ...
+
+    async def cancel(
+        self,
+        job_id: JobId,
+        who: Who,
+        message: str,
+        dry_run: bool = False,
+        answer_of: AnswerOf[Sequence[JobState]] = None,
+    ) -> Sequence[JobState]: ...
+
+    async def hold(
+        self, job_id: JobId, who: Who, dry_run: bool = False, answer_of: AnswerOf[Sequence[JobState]] = None
+    ) -> Sequence[JobState]: ...
+
+    async def release(
+        self, job_id: JobId, who: Who, dry_run: bool = False, answer_of: AnswerOf[Sequence[JobState]] = None
+    ) -> Sequence[JobState]: ...
+
+    async def extend(
+        self,
+        job_id: JobId,
+        time_limit_ms: int,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: AnswerOf[Extension] = None,
+    ) -> Extension:
+        """Granted or not: only a granted one has changed something, and is kept for its key."""
+
+    async def job(self, job_id: JobId) -> JobState | None: ...
+
+    async def jobs(
+        self, job_filter: JobFilter, after: str | None, limit: int
+    ) -> tuple[Sequence[JobState], str | None]:
+        """Newest first, and the cursor of the next page."""
+
+    async def attempts(self, job_id: JobId) -> Sequence[Attempt]: ...
+
+    async def why(self, job_id: JobId, rank: int | None) -> WhyView: ...
+
+    async def eta(self, job_id: JobId) -> EstimateDocument: ...
+
+    async def plan(self, submission: Submission, who: Who) -> PlanAnswer: ...
+
+    # -- files
+
+    def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]: ...
+
+    def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+        """Raises FileNotFoundError before the first bytes, or NotFound."""
+
+    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+        """Whether it is new. It is put in place once `chunks` has ended, and not at all if that raises."""
+
+    # -- events
+
+    async def events(
+        self, after_seq: int, limit: int, event_filter: EventFilter
+    ) -> Sequence[StoredEvent]: ...
+
+    def follow(
+        self, after_seq: int | None, event_filter: EventFilter
+    ) -> AsyncIterator[Sequence[StoredEvent]]:
+        """None: from now on."""
+
+    # -- what operators set
+
+    async def nodes(self) -> Sequence[NodeDocument]: ...
+    async def node_settings(self, name: NodeName) -> NodeSettings | None: ...
+    async def set_node(self, settings: NodeSettings, who: Who, dry_run: bool = False) -> None: ...
+    async def queues(self) -> Sequence[QueueDocument]: ...
+    async def set_queue(self, state: QueueState, who: Who, dry_run: bool = False) -> None: ...
+    async def maintenance(self) -> Sequence[Maintenance]: ...
+    async def set_maintenance(self, window: Maintenance, who: Who, dry_run: bool = False) -> None: ...
+    async def remove_maintenance(self, name: str, who: Who, dry_run: bool = False) -> None: ...
+    async def reservations(self) -> Sequence[Reservation]: ...
+    async def set_reservation(self, reservation: Reservation, who: Who, dry_run: bool = False) -> None: ...
+    async def remove_reservation(self, name: str, who: Who, dry_run: bool = False) -> None: ...
+
+    # -- who may what
+
+    async def projects(self) -> Sequence[Project]: ...
+    async def set_project(self, project: Project, who: Who, dry_run: bool = False) -> None: ...
+    async def remove_project(self, name: str, who: Who, dry_run: bool = False) -> None: ...
+    async def tokens(self) -> Sequence[Token]: ...
+    async def add_token(
+        self, token: Token, who: Who, dry_run: bool = False, answer_of: AnswerOf[Token] = None
+    ) -> None: ...
+    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> None: ...
+    async def token_named(self, secret_sha256: str) -> Token | None: ...
+
+    async def answer(self, scope: str, key: str) -> Answer | None: ...

@@ -1,0 +1,216 @@
+"""States of things as the documents that clients get."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+
+from rota.api.documents import (
+    AttemptDocument,
+    ChangeDocument,
+    EfficiencyDocument,
+    EventDocument,
+    JobDocument,
+    MaintenanceDocument,
+    ProjectDocument,
+    ReservationDocument,
+    Submitted,
+    TokenDocument,
+)
+from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
+from rota.model.calendar import Maintenance, Reservation
+from rota.model.resources import Resources
+from rota.model.run import Run
+from rota.store.batch import Attempt, Project, StoredEvent, Token
+
+COMMAND_LENGTH = 80
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LAST_MS = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
+
+
+def moment(at_ms: int) -> datetime:
+    """What lies after the last day that has a date is put on that day."""
+    return _EPOCH + timedelta(milliseconds=min(at_ms, _LAST_MS))
+
+
+def moment_or_none(at_ms: int | None) -> datetime | None:
+    return None if at_ms is None else moment(at_ms)
+
+
+def job_document(state: JobState) -> JobDocument:
+    template = state.spec.template
+    number, dot, _ = state.id.partition(".")
+    return JobDocument(
+        id=state.id,
+        name=state.spec.name,
+        project=template.project,
+        user=template.user,
+        queue=template.queue,
+        phase=state.phase,
+        cause=state.cause,
+        message=state.message,
+        priority=int(template.priority),
+        labels=dict(template.labels),
+        array=number if dot else None,
+        tasks=template.task_count,
+        tasks_running=sum(task.phase is TaskPhase.RUNNING for task in state.live),
+        tasks_done=len(state.done),
+        tasks_failed=len(state.failed),
+        nodes=list(dict.fromkeys(task.node for task in state.live)),
+        attempt=state.attempt,
+        submitted=moment(state.submitted_ms),
+        started=moment_or_none(state.started_ms),
+        ended=moment_or_none(state.ended_ms),
+        time_limit_s=_seconds(_time_limit_ms(state)),
+        promised=None if state.promise is None else moment(state.promise.start_ms),
+        exit_code=_exit_code(state),
+        command=command_line(state.spec.run),
+    )
+
+
+def command_line(run: Run) -> str:
+    """What it executes, as one line that fits a table."""
+    text = shlex.join(run.command)
+    if run.script:
+        lines = (line.strip() for line in run.script.splitlines())
+        text = next((line for line in lines if line and not line.startswith("#")), "") or text
+    shown = "".join(c if c.isprintable() else " " for c in text[: COMMAND_LENGTH + 1])
+    return shown if len(shown) <= COMMAND_LENGTH else f"{shown[: COMMAND_LENGTH - 1]}…"
+
+
+def _exit_code(state: JobState) -> int | None:
+    if state.phase is Phase.SUCCEEDED:
+        return 0
+    return state.last_end.exit_code if state.phase.is_terminal and state.last_end is not None else None
+
+
+def _time_limit_ms(state: JobState) -> int | None:
+    return state.spec.template.time_limit_ms if state.time_limit_ms is None else state.time_limit_ms
+
+
+def _seconds(span_ms: int | None) -> float | None:
+    return None if span_ms is None else span_ms / 1000
+
+
+def submitted_document(states: Sequence[JobState], warnings: Sequence[str], dry_run: bool) -> Submitted:
+    return Submitted(dry_run=dry_run, jobs=[job_document(state) for state in states], warnings=list(warnings))
+
+
+def change_document(states: Sequence[JobState], dry_run: bool) -> ChangeDocument:
+    return ChangeDocument(dry_run=dry_run, changed=[state.id for state in states])
+
+
+def attempt_document(attempt: Attempt, live: Mapping[int, LiveTask]) -> AttemptDocument:
+    """`live`: the job's tasks that have a node, by fence."""
+    task, end = live.get(attempt.fence), attempt.end
+    return AttemptDocument(
+        rank=attempt.rank,
+        fence=attempt.fence,
+        node=attempt.node,
+        gpu_devices=list(attempt.gpu_devices),
+        phase=None if task is None else task.phase,
+        bound=moment(attempt.bound_ms),
+        started=moment_or_none(attempt.started_ms),
+        ended=moment_or_none(attempt.ended_ms),
+        reason=None if end is None else end.reason,
+        exit_code=None if end is None else end.exit_code,
+        signal=None if end is None else end.signal,
+        message="" if end is None else end.message,
+        cpu_s=None if end is None else end.used.cpu_ms / 1000,
+        max_memory_bytes=None if end is None else end.used.max_memory_bytes,
+    )
+
+
+def efficiency_document(state: JobState, attempts: Sequence[Attempt], now_ms: int) -> EfficiencyDocument:
+    """Over all starts of all its tasks; memory is that of the task that used, and that asked for, most."""
+    job = state.record().job
+    wall_ms = cpu_asked_ms = cpu_used_ms = 0
+    memory_asked_bytes = memory_used_bytes = 0
+    for attempt in attempts:
+        if attempt.started_ms is None:
+            continue
+        asked = job.template.groups[job.group_of(attempt.rank)].spec.requests
+        ran_ms = max(0, (now_ms if attempt.ended_ms is None else attempt.ended_ms) - attempt.started_ms)
+        wall_ms += ran_ms
+        cpu_asked_ms += ran_ms * asked.cpu_milli // 1000
+        memory_asked_bytes = max(memory_asked_bytes, asked.memory_bytes)
+        if attempt.end is not None:
+            cpu_used_ms += attempt.end.used.cpu_ms
+            memory_used_bytes = max(memory_used_bytes, attempt.end.used.max_memory_bytes)
+    return EfficiencyDocument(
+        job=state.id,
+        wall_s=wall_ms / 1000,
+        cpu_asked_s=cpu_asked_ms / 1000,
+        cpu_used_s=cpu_used_ms / 1000,
+        memory_asked_bytes=memory_asked_bytes,
+        memory_used_bytes=memory_used_bytes,
+        time_limit_s=_seconds(_time_limit_ms(state)),
+    )
+
+
+def event_document(event: StoredEvent) -> EventDocument:
+    row = event.row
+    return EventDocument(
+        seq=event.seq,
+        at=moment(row.at_ms),
+        kind=row.kind,
+        subject=row.subject,
+        project=row.project,
+        by=row.by,
+        data=msgspec.json.decode(row.data),
+    )
+
+
+def maintenance_document(window: Maintenance) -> MaintenanceDocument:
+    return MaintenanceDocument(
+        name=window.name, start=moment(window.start_ms), end=moment(window.end_ms), nodes=list(window.nodes)
+    )
+
+
+def reservation_document(reservation: Reservation) -> ReservationDocument:
+    return ReservationDocument(
+        name=reservation.name,
+        start=moment(reservation.start_ms),
+        end=moment(reservation.end_ms),
+        nodes=list(reservation.nodes),
+        tenants=list(reservation.tenants),
+        resources=None if reservation.share is None else amounts(reservation.share),
+        gpus=reservation.gpus,
+    )
+
+
+def amounts(resources: Resources) -> dict[str, float | int]:
+    """Cores and bytes, by name; what there is none of is left out."""
+    named: dict[str, float | int] = {
+        "cpu": resources.cpu_milli / 1000,
+        "memory": resources.memory_bytes,
+        "storage": resources.storage_bytes,
+        "slots": resources.slots,
+        **dict(resources.extended),
+    }
+    return {name: amount for name, amount in named.items() if amount}
+
+
+def project_document(project: Project) -> ProjectDocument:
+    return ProjectDocument(
+        name=project.name,
+        description=project.description,
+        members=dict(project.members),
+        created=moment(project.created_ms),
+    )
+
+
+def token_document(token: Token, last_used_ms: int | None, secret: str | None = None) -> TokenDocument:
+    return TokenDocument(
+        id=token.id,
+        user=token.user,
+        role=token.role,
+        projects=None if token.projects is None else list(token.projects),
+        created=moment(token.created_ms),
+        expires=moment_or_none(token.expires_ms),
+        last_used=moment_or_none(last_used_ms),
+        secret=secret,
+    )

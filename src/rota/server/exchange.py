@@ -1,0 +1,121 @@
+"""From a request to its answer: whose it is, what it says, and the route's own work."""
+
+from __future__ import annotations
+
+from asyncio import Event
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+from litestar import Request
+from litestar.types import ASGIApp
+
+from rota.api.documents import Role
+from rota.control.access import Who
+from rota.server import idempotency
+from rota.server.access import check_role, who_is
+from rota.server.desk import Desk
+from rota.server.idempotency import InFlight, KeyedRequest
+from rota.server.limits import Limits, RateLimit, body_chunks, whole_body
+from rota.server.problems import ProblemError
+from rota.server.reading import read_body, read_query
+from rota.server.reply import JSON
+from rota.server.route import Call, Route, Service
+from rota.server.streams import StreamLimits
+
+NOBODY = Who("", Role.VIEWER, ())
+"""Who asks where no token is needed."""
+
+
+class Exchange:
+    def __init__(
+        self, desk: Desk, service: Service, limits: Limits, now_ms: Callable[[], int], closing: Event
+    ) -> None:
+        self._service = service
+        self._access = service.access
+        self._desk = desk
+        self._limits = limits
+        self._now_ms = now_ms
+        self._rate = RateLimit(limits.requests_per_second, limits.burst)
+        self._streams = StreamLimits(closing)
+        self._in_flight = InFlight()
+        self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
+
+    async def answer(self, route: Route[Any, Any], request: Request[Any, Any, Any]) -> ASGIApp:
+        now_ms = self._now_ms()
+        who, still_allowed, expires_ms = NOBODY, _always, None
+        if route.role is not None:
+            token = await self._access.token_of(request.headers.get("authorization"), now_ms)
+            self._rate.take(token.id, now_ms)
+            who, expires_ms = who_is(token), token.expires_ms
+            check_role(who, route.role)
+
+            async def still_allowed() -> bool:
+                return await self._access.still_allows(token, self._now_ms())
+
+        raw_query = request.scope["query_string"]
+        query = read_query(raw_query, route.query)
+        is_read = not (route.body is type(None) or route.streams_body)
+        raw = await self._whole_body(request) if is_read else b""
+        call = Call(
+            desk=self._desk,
+            who=who,
+            query=query,
+            body=self._body(route, request, raw),
+            names=request.path_params,
+            headers=request.headers,
+            now_ms=now_ms,
+            streams=self._streams,
+            still_allowed=still_allowed,
+            expires_ms=expires_ms,
+            service=self._service,
+        )
+        key = request.headers.get(idempotency.HEADER) if route.takes_key else None
+        if key is None or getattr(query, "dry_run", False):
+            return await route.call(call)
+        path = f"{request.scope['path']}?{raw_query.decode('latin-1')}"
+        return await self._answer_once(route, call, KeyedRequest(who.user, key, route.method, path, raw))
+
+    async def _answer_once(
+        self, route: Route[Any, Any], call: Call[Any, Any], keyed: KeyedRequest
+    ) -> ASGIApp:
+        async with self._in_flight.alone(keyed):
+            earlier = await keyed.earlier_reply(self._desk)
+            if earlier is not None:
+                return earlier
+            call.keyed = keyed
+            return await route.call(call)
+
+    async def _whole_body(self, request: Request[Any, Any, Any]) -> bytes:
+        raw = await whole_body(request.receive, self._limits, request.headers.get("content-length"))
+        media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
+        if raw and media_type != JSON:
+            raise ProblemError(
+                HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+                "unsupported-media-type",
+                "the body's type isn't read here",
+                field="Content-Type",
+                help=f"send {JSON}",
+            )
+        return raw
+
+    def _body(self, route: Route[Any, Any], request: Request[Any, Any, Any], raw: bytes) -> Any:
+        if route.streams_body:
+            limits = self._limits
+            within_s = limits.body_seconds * max(1, limits.file_bytes // 2**20)
+            return body_chunks(
+                request.receive, limits.file_bytes, within_s, request.headers.get("content-length")
+            )
+        if route.body is bytes:
+            return raw
+        if route.body is type(None):
+            return None
+        decoder = self._decoders.get(route.body)
+        if decoder is None:
+            decoder = self._decoders[route.body] = msgspec.json.Decoder(route.body)
+        return read_body(raw or b"{}", decoder)
+
+
+async def _always() -> bool:
+    return True

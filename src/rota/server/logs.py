@@ -1,0 +1,77 @@
+"""What the server logs, and how: JSON lines or a console. Secrets never get there."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from collections.abc import MutableMapping
+from typing import Any, Literal, TextIO
+
+import structlog
+
+LogFormat = Literal["json", "console"]
+REDACTED = "***"
+_SECRET = re.compile(r"rota_[A-Za-z0-9_-]{43,}|(?i:bearer)\s+\S+")
+_SECRET_KEYS = frozenset(("authorization", "cookie", "password", "secret", "token"))
+
+
+def configure_logs(form: LogFormat, level: str = "info", stream: TextIO | None = None) -> None:
+    """Of this program and of its libraries. `stream`: standard error, if nothing is said."""
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.add_logger_name,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        redact,
+    ]
+    renderer: Any = (
+        structlog.processors.JSONRenderer()
+        if form == "json"
+        else structlog.dev.ConsoleRenderer(colors=(stream or sys.stderr).isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.stdlib.filter_by_level,
+            *shared,
+            structlog.stdlib.ProcessorFormatter.wrap_for_formatter,
+        ],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=True,
+    )
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[*shared[:4], structlog.stdlib.ExtraAdder(), *shared[4:]],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, redact, renderer],
+        )
+    )
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())
+
+
+def redact(logger: Any, method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Whatever is named like a secret, or looks like one, however deep it lies."""
+    for key, value in entry.items():
+        entry[key] = _redacted(key, value)
+    return entry
+
+
+def _redacted(key: object, value: Any) -> Any:
+    if isinstance(key, str) and key.lower() in _SECRET_KEYS:
+        return REDACTED
+    if isinstance(value, str):
+        return _SECRET.sub(REDACTED, value)
+    if isinstance(value, bytes):
+        return _SECRET.sub(REDACTED, value.decode("utf-8", "replace"))
+    if isinstance(value, dict):
+        return {inner: _redacted(inner, item) for inner, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        if len(value) == 2 and isinstance(value[0], (str, bytes)):
+            name = value[0].decode("latin-1") if isinstance(value[0], bytes) else value[0]
+            return [name, _redacted(name, value[1])]
+        return [_redacted(None, item) for item in value]
+    return value

@@ -1,0 +1,235 @@
+"""The interface as an OpenAPI 3.1 document, made of the routes: what it says is what is checked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from http import HTTPStatus
+from inspect import getdoc
+from typing import Any
+
+import msgspec
+
+from rota import __version__
+from rota.api.documents import Problem
+from rota.server import idempotency
+from rota.server.problems import MEDIA_TYPE as PROBLEM_TYPE
+from rota.server.reading import JOB_PATTERN, MAX_NAME, NAME_PATTERN, SHA256_PATTERN
+from rota.server.reply import JSON
+from rota.server.route import Route
+
+_SECURITY = "token"
+_PAGE = re.compile(rb"Page_(\w+?)Document_")
+"""As msgspec names a page of documents; generated clients read better with `JobPage`."""
+_REFS = "#/components/schemas/{name}"
+_TAGS = {
+    "jobs": "What runs, and what waits to.",
+    "files": "Input files of jobs.",
+    "events": "What happened, and what happens.",
+    "nodes": "Where jobs run.",
+    "queues": "Where jobs wait.",
+    "maintenance": "When nodes are not to be used.",
+    "reservations": "Nodes that are kept for some.",
+    "projects": "Who works together.",
+    "tokens": "Who may do what.",
+    "service": "The server itself.",
+}
+_NAMES: dict[str, dict[str, object]] = {
+    "job": {
+        "description": "A job's id, as 17; in an array as 17.3.",
+        "schema": {"type": "string", "pattern": JOB_PATTERN},
+        "example": "17",
+    },
+    "name": {
+        "description": "Its name.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": NAME_PATTERN},
+    },
+    "path": {
+        "description": "As the job declares it, relative to the task's folder; may contain slashes.",
+        "schema": {"type": "string", "minLength": 1},
+    },
+    "sha256": {"description": "Of the file.", "schema": {"type": "string", "pattern": SHA256_PATTERN}},
+    "id": {
+        "description": "The token's id, not its secret.",
+        "schema": {"type": "string", "pattern": "^[^/]+$"},
+    },
+}
+
+
+def openapi_document(routes: Sequence[Route[Any, Any]]) -> bytes:
+    schemas = _Schemas(routes)
+    paths: dict[str, dict[str, object]] = {}
+    for route in routes:
+        paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
+    document = {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Rota",
+            "version": __version__,
+            "description": "Decides what runs where and when, runs it, and can say why.",
+            "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
+        },
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
+        "paths": paths,
+        "components": {
+            "schemas": schemas.components,
+            "securitySchemes": {
+                _SECURITY: {
+                    "type": "http",
+                    "scheme": "bearer",
+                    "description": "A secret that begins with rota_ and that `rota token create` makes.",
+                }
+            },
+            "responses": {"Problem": _problem_response(schemas)},
+        },
+    }
+    return _PAGE.sub(rb"\1Page", msgspec.json.encode(document))
+
+
+class _Schemas:
+    """JSON schemas of all that is sent and answered, each named once."""
+
+    def __init__(self, routes: Iterable[Route[Any, Any]]) -> None:
+        types = list(dict.fromkeys(_types(routes)))
+        schemas, self.components = msgspec.json.schema_components(
+            types, ref_template=_REFS, schema_hook=_schema_of_others
+        )
+        self._schemas = dict(zip(types, schemas, strict=True))
+
+    def of(self, wanted: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self._schemas[wanted]
+        return found
+
+
+def _types(routes: Iterable[Route[Any, Any]]) -> Iterator[Any]:
+    yield Problem
+    for route in routes:
+        yield from (answer for answer in route.answers.values() if not isinstance(answer, (str, tuple)))
+        if _is_struct(route.body):
+            yield route.body
+
+
+def _schema_of_others(kind: type) -> dict[str, Any]:
+    if kind is object:
+        return {"description": "Any value."}
+    raise NotImplementedError
+
+
+def _is_struct(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+
+
+def _operation(route: Route[Any, Any], schemas: _Schemas) -> dict[str, object]:
+    operation: dict[str, object] = {
+        "operationId": route.operation_id,
+        "summary": route.summary,
+        "tags": [route.tag],
+        "parameters": [*_path_parameters(route), *_query_parameters(route), *_header_parameters(route)],
+        "responses": {
+            **{str(status): _response(status, answer, schemas) for status, answer in route.answers.items()},
+            "default": {"$ref": "#/components/responses/Problem"},
+        },
+        "security": [] if route.role is None else [{_SECURITY: []}],
+    }
+    description = " ".join((getdoc(route.call) or "").split())
+    if route.role is not None:
+        description = f"{description} Needs the role {route.role.value}.".strip()
+    operation["description"] = description or route.summary
+    body = _request_body(route, schemas)
+    if body is not None:
+        operation["requestBody"] = body
+    return operation
+
+
+def _path_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
+    names = re.findall(r"{(\w+)}", route.path)
+    return [{"name": name, "in": "path", "required": True, **_NAMES[name]} for name in names]
+
+
+def _query_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
+    (schema,), components = msgspec.json.schema_components([route.query], ref_template="{name}")
+    fields = components[schema["$ref"]].get("properties", {})
+    parameters = []
+    for name, spec in fields.items():
+        shown = _not_null(spec)
+        description = shown.pop("description", "")
+        parameters.append({"name": name, "in": "query", "description": description, "schema": shown})
+    return parameters
+
+
+def _not_null(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """A parameter that isn't there isn't null: it just isn't there."""
+    shown = dict(spec)
+    if shown.get("default", ...) is None:
+        del shown["default"]
+    choices = [one for one in shown.get("anyOf", ()) if one != {"type": "null"}]
+    if len(choices) == 1:
+        del shown["anyOf"]
+        shown.update(choices[0])
+    return shown
+
+
+def _header_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
+    headers: list[dict[str, object]] = []
+    if route.takes_key:
+        headers.append(
+            {
+                "name": "Idempotency-Key",
+                "in": "header",
+                "description": "The same key and request get the same answer, and are carried out once.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_LENGTH},
+            }
+        )
+    if route.path.endswith("/stream"):
+        headers.append(
+            {
+                "name": "Last-Event-ID",
+                "in": "header",
+                "description": "The last event that came: goes on with the next.",
+                "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
+            }
+        )
+    return headers
+
+
+def _request_body(route: Route[Any, Any], schemas: _Schemas) -> dict[str, object] | None:
+    if route.documented_body is not None:
+        if isinstance(route.documented_body, str):
+            return {"required": True, "content": {route.documented_body: {}}}
+        schema = route.documented_body
+    elif _is_struct(route.body):
+        schema = schemas.of(route.body)
+    else:
+        return None
+    content: dict[str, object] = {"schema": schema}
+    if route.examples:
+        content["examples"] = {name: {"value": value} for name, value in route.examples.items()}
+    is_required = not _is_struct(route.body) or any(
+        one.required for one in msgspec.structs.fields(route.body)
+    )
+    return {"required": is_required, "content": {JSON: content}}
+
+
+def _response(status: int, answer: Any, schemas: _Schemas) -> dict[str, object]:
+    description = HTTPStatus(status).phrase
+    if isinstance(answer, str):
+        answer = (answer,)
+    if isinstance(answer, tuple):
+        return {"description": description, "content": {media_type: {} for media_type in answer}}
+    return {"description": description, "content": {JSON: {"schema": schemas.of(answer)}}}
+
+
+def _problem_response(schemas: _Schemas) -> dict[str, object]:
+    example = Problem(
+        type="/problems/bad-input",
+        title="The request says something that can't be done",
+        status=422,
+        detail="-1 is negative",
+        instance="/v1/jobs",
+        field="jobs[3].resources.cpu",
+        help="give 0 or more",
+    )
+    return {
+        "description": "What is wrong, where, and what to do (RFC 9457).",
+        "content": {PROBLEM_TYPE: {"schema": schemas.of(Problem), "example": msgspec.to_builtins(example)}},
+    }

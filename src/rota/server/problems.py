@@ -1,0 +1,155 @@
+"""Every error as a problem document (RFC 9457): what is wrong, where, and what to do.
+
+A fault of our own is logged under an id, and the id is all that the client sees of it.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from uuid import uuid4
+
+import msgspec
+import structlog
+from litestar.exceptions import HTTPException
+
+from rota.api.documents import Problem
+from rota.control.errors import BadInput, Conflict, NotFound, Unavailable
+from rota.intake.errors import InputError
+from rota.server.reply import Reply
+
+MEDIA_TYPE = "application/problem+json"
+_RETRY_AFTER_S = 1
+
+_log = structlog.get_logger("rota.server")
+
+
+class ProblemError(Exception):
+    """A problem that the server itself finds. `kind` is the last part of the document's `type`."""
+
+    def __init__(
+        self,
+        status: HTTPStatus,
+        kind: str,
+        detail: str,
+        *,
+        help: str | None = None,
+        field: str | None = None,
+        data: dict[str, object] | None = None,
+        headers: tuple[tuple[str, str], ...] = (),
+    ) -> None:
+        super().__init__(detail)
+        self.status = status
+        self.kind = kind
+        self.detail = detail
+        self.help = help
+        self.field = field
+        self.data = data
+        self.headers = headers
+
+
+TITLES = {
+    "bad-input": "The request says something that can't be done",
+    "bad-request": "The request can't be read",
+    "conflict": "It can't be done to things as they are",
+    "forbidden": "Your token doesn't allow that",
+    "headers-too-large": "The request's headers are too large",
+    "internal": "Something went wrong on our side",
+    "key-reused": "The idempotency key belongs to another request",
+    "method-not-allowed": "The path doesn't take this method",
+    "not-found": "There is no such thing",
+    "timeout": "The request took too long to arrive",
+    "too-large": "The request's body is too large",
+    "too-many-connections": "The server has too many connections",
+    "too-many-requests": "Too many requests",
+    "unauthorised": "No valid token",
+    "unavailable": "The server can't do that at the moment",
+    "unsupported-media-type": "The body is of a type that isn't read here",
+}
+"""Of each kind of problem."""
+
+_FRAMEWORK = {
+    400: ("bad-request", "the request can't be read", "see /openapi.json"),
+    404: ("not-found", "there is nothing at this path", "see /openapi.json for what there is"),
+    405: ("method-not-allowed", "this path doesn't take that method", "see /openapi.json for what it takes"),
+    413: ("too-large", "the body is too large", "send less at a time"),
+    415: ("unsupported-media-type", "the body's type isn't read here", "send application/json"),
+    429: ("too-many-requests", "too many requests", "wait a moment and ask again"),
+}
+
+
+def problem_reply(error: Exception, instance: str) -> Reply:
+    found = _as_problem_error(error, instance)
+    document = Problem(
+        type=f"/problems/{found.kind}",
+        title=TITLES[found.kind],
+        status=int(found.status),
+        detail=found.detail,
+        instance=printable(instance),
+        field=found.field or None,
+        help=found.help or None,
+        data=found.data,
+    )
+    return Reply(int(found.status), msgspec.json.encode(document), MEDIA_TYPE, found.headers)
+
+
+def _as_problem_error(error: Exception, instance: str) -> ProblemError:
+    match error:
+        case ProblemError():
+            return error
+        case NotFound():
+            return not_found(error.kind, error.name)
+        case BadInput():
+            return bad_input(error.field, error.message, error.help)
+        case InputError():
+            return bad_input(error.field, error.problem, error.remedy)
+        case Conflict():
+            return ProblemError(HTTPStatus.CONFLICT, "conflict", error.message, help=error.help)
+        case Unavailable():
+            return ProblemError(
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                "unavailable",
+                error.message,
+                help=error.help or "ask again later: nothing was changed",
+                headers=(("retry-after", str(_RETRY_AFTER_S)),),
+            )
+        case HTTPException() if error.status_code in _FRAMEWORK:
+            kind, detail, help = _FRAMEWORK[error.status_code]
+            headers = tuple((error.headers or {}).items())
+            return ProblemError(HTTPStatus(error.status_code), kind, detail, help=help, headers=headers)
+        case _:
+            return _internal(error, instance)
+
+
+def _internal(error: Exception, instance: str) -> ProblemError:
+    fault_id = uuid4().hex
+    _log.error("request failed", fault=fault_id, path=instance, exc_info=error)
+    return ProblemError(
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        "internal",
+        f"the server made a mistake; its log has it under {fault_id}",
+        help="tell whoever runs this server the id",
+    )
+
+
+def bad_input(field: str, message: str, help: str = "") -> ProblemError:
+    return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "bad-input", message, field=field, help=help)
+
+
+def not_found(kind: str, name: str) -> ProblemError:
+    """Also of what is there and none of the client's business: the two can't be told apart."""
+    return ProblemError(
+        HTTPStatus.NOT_FOUND,
+        "not-found",
+        f"there is no {kind} {printable(name)} that you may see",
+        help=f"check the {kind}'s name, and that your token is for its project",
+    )
+
+
+def forbidden(detail: str, help: str, field: str | None = None) -> ProblemError:
+    return ProblemError(HTTPStatus.FORBIDDEN, "forbidden", detail, help=help, field=field)
+
+
+def printable(text: str, longest: int = 200) -> str:
+    """What a client sent, fit to be sent back and shown on a terminal."""
+    shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+    return shown if len(shown) <= longest else f"{shown[:longest]}…"

@@ -1,0 +1,108 @@
+"""What a route is, as data: the application, who may use it and the OpenAPI document are made from this."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Generic, TypeVar
+
+from litestar.types import ASGIApp
+from msgspec import Meta, Struct
+
+from rota.api.documents import Role
+from rota.control.access import Who
+from rota.loop.metrics import Metrics
+from rota.server.access import Access
+from rota.server.desk import AnswerOf, Desk
+from rota.server.idempotency import KeyedRequest
+from rota.server.reply import Reply
+from rota.server.streams import StreamLimits
+
+Q = TypeVar("Q")
+B = TypeVar("B")
+R = TypeVar("R")
+
+
+class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The base of all: a parameter that a route doesn't have was meant to do something, and is refused."""
+
+
+class ChangeQuery(Query, frozen=True, kw_only=True):
+    dry_run: Annotated[bool, Meta(description="Check and answer as if, but change nothing.")] = False
+
+
+class PageQuery(Query, frozen=True, kw_only=True):
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many to answer with, at most.")] = 100
+    after: Annotated[str, Meta(max_length=200, description="The `next` of the page before.")] | None = None
+
+
+class Form(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The base of all bodies: a misspelt field is refused."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What the server knows of itself."""
+
+    access: Access
+    metrics: Metrics
+    openapi: bytes
+
+
+@dataclass(slots=True)
+class Call(Generic[Q, B]):
+    """One request, read and allowed: what a route's function works with."""
+
+    desk: Desk
+    who: Who
+    query: Q
+    body: B
+    names: Mapping[str, str]
+    """The parts of the path that vary, as they came."""
+    headers: Mapping[str, str]
+    now_ms: int
+    streams: StreamLimits
+    still_allowed: Callable[[], Awaitable[bool]]
+    """Asked again and again by streams: tokens expire, and are removed."""
+    expires_ms: int | None
+    """When its token expires; None: never."""
+    service: Service
+    keyed: KeyedRequest | None = None
+
+    def answer_of(self, reply: Callable[[R], Reply]) -> AnswerOf[R]:
+        """What the desk is to keep for the request's idempotency key, if it has one."""
+        keyed = self.keyed
+        return None if keyed is None else lambda result: keyed.answer(reply(result), self.now_ms)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Route(Generic[Q, B]):
+    method: str
+    path: str
+    """As in OpenAPI. `{name}` at the end of a path may contain slashes where `deep` says so."""
+    call: Callable[[Call[Q, B]], Awaitable[ASGIApp]]
+    """Its name is the operation's id, its docstring the description."""
+    summary: str
+    tag: str
+    role: Role | None
+    """The least that is needed; None: no token at all."""
+    query: type[Q]
+    body: type[B]
+    """`None`: there is none; `bytes`: as it comes; else a Struct, from JSON."""
+    answers: Mapping[int, Any]
+    """Types by status; a text is a media type of bytes."""
+    documented_body: Any = None
+    """Where `body` is bytes: its type, or the media type of any bytes."""
+    streams_body: bool = False
+    """`body` is an iterator over the bytes, with a limit of its own."""
+    deep: bool = False
+    examples: Mapping[str, Any] = field(default_factory=dict)
+    """Of bodies, by name."""
+
+    @property
+    def operation_id(self) -> str:
+        return self.call.__name__
+
+    @property
+    def takes_key(self) -> bool:
+        return self.method == "POST"

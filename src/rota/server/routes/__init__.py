@@ -1,0 +1,32 @@
+"""All routes, a module for each noun."""
+
+from typing import Any
+
+from rota.server.route import Route
+from rota.server.routes import (
+    bookings,
+    events,
+    files,
+    jobs,
+    logs,
+    nodes,
+    projects,
+    questions,
+    queues,
+    service,
+    tokens,
+)
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    *jobs.ROUTES,
+    *questions.ROUTES,
+    *logs.ROUTES,
+    *files.ROUTES,
+    *events.ROUTES,
+    *nodes.ROUTES,
+    *queues.ROUTES,
+    *bookings.ROUTES,
+    *projects.ROUTES,
+    *tokens.ROUTES,
+    *service.ROUTES,
+)

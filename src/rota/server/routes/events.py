@@ -1,0 +1,112 @@
+"""What happened, and what happens."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Annotated, Any
+
+import msgspec
+from litestar.types import ASGIApp
+from msgspec import Meta
+
+from rota.api.documents import EventDocument, Page, Role
+from rota.server.documents import event_document
+from rota.server.problems import bad_input
+from rota.server.reply import Reply, json_reply
+from rota.server.route import Call, Query, Route
+from rota.server.streams import EVENT_STREAM, StreamReply, server_sent_event
+from rota.store.batch import StoredEvent
+from rota.store.queries import EventFilter
+
+TAG = "events"
+LAST_EVENT_ID = "last-event-id"
+HEARTBEAT = b": still here\n\n"
+_MAX_SEQ = 2**63 - 1
+Text = Annotated[str, Meta(max_length=1000)]
+
+
+class FollowQuery(Query, frozen=True, kw_only=True):
+    after: Annotated[int, Meta(ge=0, le=_MAX_SEQ, description="Only those after this one.")] | None = None
+    kind: Annotated[Text, Meta(description="Only of these kinds, as in job.Started,job.Ended.")] | None = None
+    subject: Annotated[Text, Meta(description="Only of this job, node, queue, project …")] | None = None
+    project: Annotated[Text, Meta(description="Only of this project.")] | None = None
+
+
+class EventsQuery(FollowQuery, frozen=True, kw_only=True):
+    limit: Annotated[int, Meta(ge=1, le=1000, description="How many to answer with, at most.")] = 100
+
+
+async def list_events(call: Call[EventsQuery, None]) -> Reply:
+    """The oldest first."""
+    limit = call.query.limit
+    events = await call.desk.events(call.query.after or 0, limit, _filter(call))
+    following = str(events[-1].seq) if len(events) == limit else None
+    return json_reply(Page[EventDocument](items=[event_document(one) for one in events], next=following))
+
+
+async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
+    """Server-sent events. Whoever was cut off goes on with the header Last-Event-ID. Without it and without
+    `after`, from now on."""
+    events = call.desk.follow(_after(call), _filter(call))
+    return StreamReply(
+        _server_sent(events),
+        EVENT_STREAM,
+        call.streams,
+        heartbeat=HEARTBEAT,
+        still_allowed=call.still_allowed,
+    )
+
+
+def _after(call: Call[FollowQuery, None]) -> int | None:
+    last = call.headers.get(LAST_EVENT_ID)
+    if last is None:
+        return call.query.after
+    if not (last.isascii() and last.isdigit() and len(last) < 19):
+        raise bad_input("Last-Event-ID", "is no event's number", "send the id of the last event that came")
+    return int(last)
+
+
+def _filter(call: Call[Any, None]) -> EventFilter:
+    query, who = call.query, call.who
+    projects = who.projects
+    if query.project is not None:
+        projects = (query.project,) if who.sees(query.project) else ()
+    return EventFilter(
+        kinds=None if query.kind is None else tuple(query.kind.split(",")),
+        subject=query.subject,
+        projects=projects,
+    )
+
+
+async def _server_sent(batches: AsyncIterator[Sequence[StoredEvent]]) -> AsyncIterator[bytes]:
+    encode = msgspec.json.Encoder().encode
+    async for events in batches:
+        yield b"".join(
+            [server_sent_event(one.seq, one.row.kind, encode(event_document(one))) for one in events]
+        )
+
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    Route(
+        method="GET",
+        path="/v1/events",
+        call=list_events,
+        summary="List events",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=EventsQuery,
+        body=type(None),
+        answers={200: Page[EventDocument]},
+    ),
+    Route(
+        method="GET",
+        path="/v1/events/stream",
+        call=follow_events,
+        summary="Follow events as they happen",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=FollowQuery,
+        body=type(None),
+        answers={200: EVENT_STREAM},
+    ),
+)

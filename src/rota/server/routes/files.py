@@ -1,0 +1,49 @@
+"""Input files: sent once, known by their hash from then on."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from hashlib import sha256
+from typing import Any
+
+from rota.api.documents import ChangeDocument, Role
+from rota.server.problems import bad_input
+from rota.server.reading import read_sha256
+from rota.server.reply import Reply, json_reply
+from rota.server.route import Call, Query, Route
+
+
+async def put_file(call: Call[Query, AsyncIterator[bytes]]) -> Reply:
+    """Jobs name it by its hash. 201: it is new; 200: it was there already."""
+    wanted = read_sha256(call.names["sha256"])
+    is_new = await call.desk.put_file(wanted, _verified(call.body, wanted))
+    return json_reply(ChangeDocument(dry_run=False, changed=[wanted]), 201 if is_new else 200)
+
+
+async def _verified(chunks: AsyncIterator[bytes], wanted: str) -> AsyncIterator[bytes]:
+    """The same, and an error at its end if it isn't what was announced: then nothing is put in place."""
+    digest = sha256()
+    async for chunk in chunks:
+        digest.update(chunk)
+        yield chunk
+    if digest.hexdigest() != wanted:
+        raise bad_input(
+            "sha256", f"the bytes that came have the hash {digest.hexdigest()}", "send the file again"
+        )
+
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    Route(
+        method="PUT",
+        path="/v1/files/{sha256}",
+        call=put_file,
+        summary="Send an input file",
+        tag="files",
+        role=Role.SUBMITTER,
+        query=Query,
+        body=AsyncIterator,
+        documented_body="application/octet-stream",
+        streams_body=True,
+        answers={201: ChangeDocument, 200: ChangeDocument},
+    ),
+)

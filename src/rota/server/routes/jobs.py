@@ -1,0 +1,234 @@
+"""Jobs: submitted, listed, shown, changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from rota.api.documents import ChangeDocument, JobDetail, JobDocument, Page, Role, Submitted
+from rota.control.errors import NotFound
+from rota.intake.spec_form import form_of
+from rota.lifecycle.state import JobState, Phase
+from rota.model.ids import JobId
+from rota.model.quantities import parse_timestamp_ms
+from rota.server.access import check_sees
+from rota.server.documents import attempt_document, change_document, job_document, submitted_document
+from rota.server.problems import bad_input
+from rota.server.reading import read_choices, read_job_id, read_quantity
+from rota.server.reply import Reply, json_reply
+from rota.server.route import Call, ChangeQuery, Form, PageQuery, Query, Route
+from rota.server.submission import read_jobs
+from rota.store.queries import JobFilter
+
+TAG = "jobs"
+MOST_ATTEMPTS = 1000
+_WAITING = (Phase.CREATED, Phase.PENDING)
+Text = Annotated[str, Meta(max_length=1000)]
+
+
+class JobsQuery(PageQuery, frozen=True, kw_only=True):
+    project: Annotated[Text, Meta(description="Only of this project.")] | None = None
+    user: Annotated[Text, Meta(description="Only of this user.")] | None = None
+    queue: Annotated[Text, Meta(description="Only of this queue.")] | None = None
+    phase: Annotated[Text, Meta(description="Only in these phases, as in pending,running.")] | None = None
+    name: Annotated[Text, Meta(description="Only with this name.")] | None = None
+    label: Annotated[Text, Meta(description="Only with these labels, as in team=vision,stage=2.")] | None = (
+        None
+    )
+    array: Annotated[str, Meta(pattern="^[0-9]{1,18}$", description="Only of this array.")] | None = None
+    submitted_after: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
+    submitted_before: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
+
+
+class CancelForm(Form, frozen=True, kw_only=True):
+    message: Annotated[str, Meta(max_length=1000, description="Why; whoever looks at the job sees it.")] = ""
+
+
+async def submit_jobs(call: Call[ChangeQuery, bytes]) -> Reply:
+    """All of them, or none. Elements of an array are jobs of their own, with ids such as 17.0."""
+    submission = read_jobs(call.body, call.who)
+    dry_run = call.query.dry_run
+
+    def reply(states: Sequence[JobState]) -> Reply:
+        return json_reply(submitted_document(states, submission.warnings, dry_run), 200 if dry_run else 201)
+
+    states = await call.desk.submit(submission, call.who, dry_run, call.answer_of(reply))
+    return reply(states)
+
+
+async def list_jobs(call: Call[JobsQuery, None]) -> Reply:
+    """The newest first."""
+    states, following = await call.desk.jobs(_filter(call), call.query.after, call.query.limit)
+    return json_reply(Page[JobDocument](items=[job_document(state) for state in states], next=following))
+
+
+def _filter(call: Call[JobsQuery, None]) -> JobFilter:
+    query, who = call.query, call.who
+    projects = who.projects
+    if query.project is not None:
+        projects = (query.project,) if who.sees(query.project) else ()
+    return JobFilter(
+        projects=projects,
+        users=_one(query.user),
+        queues=_one(query.queue),
+        phases=None if query.phase is None else read_choices(query.phase, Phase, "phase"),
+        name=query.name,
+        labels=_labels(query.label),
+        array=None if query.array is None else int(query.array),
+        submitted_from_ms=_time(query.submitted_after, "submitted_after"),
+        submitted_before_ms=_time(query.submitted_before, "submitted_before"),
+    )
+
+
+def _one(name: str | None) -> tuple[str, ...] | None:
+    return None if name is None else (name,)
+
+
+def _time(text: str | None, field: str) -> int | None:
+    return None if text is None else read_quantity(field, parse_timestamp_ms, text)
+
+
+def _labels(text: str | None) -> tuple[tuple[str, str], ...]:
+    if text is None:
+        return ()
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(name and equals for name, equals, _ in pairs):
+        raise bad_input("label", "is no list of labels", "write it like team=vision,stage=train")
+    return tuple((name, value) for name, _, value in pairs)
+
+
+async def show_job(call: Call[Query, None]) -> Reply:
+    state = await seen_job(call)
+    attempts = await call.desk.attempts(state.id)
+    live = {task.fence: task for task in state.live}
+    detail = JobDetail(
+        job=job_document(state),
+        spec=form_of(state.spec),
+        attempts=[attempt_document(one, live) for one in attempts[-MOST_ATTEMPTS:]],
+        depends_on=[dependency.job for dependency in state.depends_on],
+        estimate=await call.desk.eta(state.id) if state.phase in _WAITING else None,
+    )
+    return json_reply(detail)
+
+
+async def cancel_job(call: Call[ChangeQuery, CancelForm]) -> Reply:
+    """Of an array, all elements that aren't over. What runs is stopped, with its grace."""
+    job_id, reply = await _to_change(call)
+    return reply(
+        await call.desk.cancel(job_id, call.who, call.body.message, call.query.dry_run, call.answer_of(reply))
+    )
+
+
+async def hold_job(call: Call[ChangeQuery, None]) -> Reply:
+    """It doesn't start until it is released. Of an array, all elements that wait."""
+    job_id, reply = await _to_change(call)
+    return reply(await call.desk.hold(job_id, call.who, call.query.dry_run, call.answer_of(reply)))
+
+
+async def release_job(call: Call[ChangeQuery, None]) -> Reply:
+    """It may start again. Of an array, all elements that are held."""
+    job_id, reply = await _to_change(call)
+    return reply(await call.desk.release(job_id, call.who, call.query.dry_run, call.answer_of(reply)))
+
+
+async def _to_change(call: Call[ChangeQuery, Any]) -> tuple[JobId, Callable[[Sequence[JobState]], Reply]]:
+    job_id = read_job_id(call.names["job"])
+    await _check_array_seen(call, job_id)
+    return job_id, lambda states: json_reply(change_document(states, call.query.dry_run))
+
+
+async def seen_job(call: Call[Any, Any]) -> JobState:
+    """The job that the path names, if the client may see it."""
+    job_id = read_job_id(call.names["job"])
+    state = await call.desk.job(job_id)
+    if state is None:
+        raise NotFound("job", job_id)
+    check_sees(call.who, state.spec.template.project, "job", job_id)
+    return state
+
+
+async def _check_array_seen(call: Call[Any, Any], job_id: JobId) -> None:
+    """Of a job, or of an array, whose elements are all of one project."""
+    state = await call.desk.job(job_id)
+    if state is None and "." not in job_id:
+        elements, _ = await call.desk.jobs(JobFilter(array=int(job_id)), None, 1)
+        state = elements[0] if elements else None
+    if state is None:
+        raise NotFound("job", job_id)
+    check_sees(call.who, state.spec.template.project, "job", job_id)
+
+
+def _change(action: str, call: Callable[[Call[Any, Any]], Any], body: type, summary: str) -> Route[Any, Any]:
+    return Route(
+        method="POST",
+        path=f"/v1/jobs/{{job}}/{action}",
+        call=call,
+        summary=summary,
+        tag=TAG,
+        role=Role.SUBMITTER,
+        query=ChangeQuery,
+        body=body,
+        answers={200: ChangeDocument},
+    )
+
+
+SUBMISSION_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "required": ["jobs"],
+    "additionalProperties": False,
+    "properties": {
+        "jobs": {
+            "type": "array",
+            "minItems": 1,
+            "maxItems": 1000,
+            "items": {"type": "object", "description": "A job, in the form of a job file."},
+        }
+    },
+}
+SUBMISSION_EXAMPLES = {
+    "one": {"jobs": [{"command": ["python", "train.py"], "resources": {"cpu": 4, "memory": "8Gi"}}]},
+    "array": {"jobs": [{"name": "sweep", "command": "./fit", "array": "0-99", "time_limit": "10m"}]},
+}
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    Route(
+        method="POST",
+        path="/v1/jobs",
+        call=submit_jobs,
+        summary="Submit jobs",
+        tag=TAG,
+        role=Role.SUBMITTER,
+        query=ChangeQuery,
+        body=bytes,
+        documented_body=SUBMISSION_SCHEMA,
+        examples=SUBMISSION_EXAMPLES,
+        answers={201: Submitted, 200: Submitted},
+    ),
+    Route(
+        method="GET",
+        path="/v1/jobs",
+        call=list_jobs,
+        summary="List jobs",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=JobsQuery,
+        body=type(None),
+        answers={200: Page[JobDocument]},
+    ),
+    Route(
+        method="GET",
+        path="/v1/jobs/{job}",
+        call=show_job,
+        summary="Show a job",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=Query,
+        body=type(None),
+        answers={200: JobDetail},
+    ),
+    _change("cancel", cancel_job, CancelForm, "Cancel a job, or all of an array"),
+    _change("hold", hold_job, type(None), "Hold a job back"),
+    _change("release", release_job, type(None), "Release a job that is held"),
+)

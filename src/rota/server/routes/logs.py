@@ -1,0 +1,124 @@
+"""What tasks write: their logs, and the files that they leave."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+import msgspec
+from litestar.types import ASGIApp
+from msgspec import Meta, Struct
+
+from rota.api.documents import Role
+from rota.backends.backend import LogChunk, LogQuery, Stream
+from rota.model.quantities import parse_timestamp_ms
+from rota.server.documents import moment
+from rota.server.problems import not_found
+from rota.server.reading import read_quantity, read_ranks, read_relative_path
+from rota.server.route import Call, Query, Route
+from rota.server.routes.jobs import TAG, seen_job
+from rota.server.streams import StreamReply, begun
+
+BYTES = "application/octet-stream"
+JSON_LINES = "application/x-ndjson"
+
+
+class LogsQuery(Query, frozen=True, kw_only=True):
+    rank: Annotated[str, Meta(max_length=10_000, description="Only of these tasks, as in 0,1.")] | None = None
+    since: (
+        Annotated[str, Meta(max_length=100, description="Only what was written since this time.")] | None
+    ) = None
+    follow: Annotated[bool, Meta(description="Go on until the job's tasks have ended.")] = False
+    tail: Annotated[int, Meta(ge=0, le=2**40, description="Only so many bytes from the end.")] | None = None
+    form: Annotated[
+        Literal["raw", "chunks"], Meta(description="The bytes alone, or JSON lines that say whose and when.")
+    ] = "raw"
+
+
+class OutputQuery(Query, frozen=True, kw_only=True):
+    rank: Annotated[int, Meta(ge=0, le=10**9, description="Of which task.")] = 0
+
+
+class LogLine(Struct, frozen=True):
+    """One line of the form `chunks`."""
+
+    rank: int
+    stream: Stream
+    at: datetime
+    data: bytes
+    """In base64, as JSON has no bytes."""
+    fence: int
+
+
+async def read_logs(call: Call[LogsQuery, None]) -> ASGIApp:
+    """As they were written, tasks mixed in the order of their writing."""
+    state = await seen_job(call)
+    query = call.query
+    chunks = call.desk.logs(
+        LogQuery(
+            job=state.id,
+            ranks=None if query.rank is None else read_ranks(query.rank),
+            since_ms=0 if query.since is None else read_quantity("since", parse_timestamp_ms, query.since),
+            follow=query.follow,
+            tail_bytes=query.tail,
+        )
+    )
+    is_raw = query.form == "raw"
+    data = _raw(chunks) if is_raw else _lines(chunks)
+    # A task that is followed may write nothing for long; what is there already comes at once.
+    data = data if query.follow else await begun(data)
+    return StreamReply(data, BYTES if is_raw else JSON_LINES, call.streams, still_allowed=call.still_allowed)
+
+
+async def _raw(batches: AsyncIterator[Sequence[LogChunk]]) -> AsyncIterator[bytes]:
+    async for chunks in batches:
+        yield b"".join([chunk.data for chunk in chunks])
+
+
+async def _lines(batches: AsyncIterator[Sequence[LogChunk]]) -> AsyncIterator[bytes]:
+    encode = msgspec.json.Encoder().encode_lines
+    async for chunks in batches:
+        yield encode(
+            [LogLine(one.rank, one.stream, moment(one.at_ms), one.data, one.fence) for one in chunks]
+        )
+
+
+async def read_output(call: Call[OutputQuery, None]) -> ASGIApp:
+    """One of the files that the job declares as its outputs."""
+    state = await seen_job(call)
+    path = read_relative_path(call.names["path"].removeprefix("/"))
+    if path not in state.spec.run.outputs:
+        raise not_found("output", path)
+    try:
+        chunks = await begun(call.desk.output(state.id, call.query.rank, path))
+    except FileNotFoundError:
+        raise not_found("output", path) from None
+    return StreamReply(chunks, BYTES, call.streams, still_allowed=call.still_allowed)
+
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    Route(
+        method="GET",
+        path="/v1/jobs/{job}/logs",
+        call=read_logs,
+        summary="Read what a job's tasks wrote",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=LogsQuery,
+        body=type(None),
+        answers={200: (BYTES, JSON_LINES)},
+    ),
+    Route(
+        method="GET",
+        path="/v1/jobs/{job}/outputs/{path}",
+        call=read_output,
+        summary="Read a file that a task left",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=OutputQuery,
+        body=type(None),
+        answers={200: BYTES},
+        deep=True,
+    ),
+)

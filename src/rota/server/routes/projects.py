@@ -1,0 +1,105 @@
+"""Projects, and who is in them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, field
+
+from rota.api.documents import ChangeDocument, Page, ProjectDocument, Role
+from rota.control.errors import NotFound
+from rota.server.access import at_least
+from rota.server.documents import project_document
+from rota.server.problems import forbidden
+from rota.server.reading import read_step
+from rota.server.reply import Reply, json_reply
+from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.store.batch import Project
+
+TAG = "projects"
+
+
+class ProjectForm(Form, frozen=True, kw_only=True):
+    description: Annotated[str, Meta(max_length=10_000)] = ""
+    members: Annotated[dict[str, Role], Meta(max_length=10_000, description="Users and roles.")] = field(
+        default_factory=dict
+    )
+
+
+async def list_projects(call: Call[Query, None]) -> Reply:
+    """Those that the token is for."""
+    seen = [project_document(one) for one in await call.desk.projects() if call.who.sees(one.name)]
+    return json_reply(Page[ProjectDocument](items=seen))
+
+
+async def set_project(call: Call[ChangeQuery, ProjectForm]) -> Reply:
+    """Admins make projects; a project's own admins may change it, and give roles up to their own."""
+    name = read_step(call.names["name"])
+    before = next((one for one in await call.desk.projects() if one.name == name), None)
+    if before is None and at_least(call.who.role, Role.ADMIN):
+        created_ms = call.now_ms
+    elif before is None or not call.who.sees(name):
+        raise NotFound("project", name)
+    else:
+        created_ms = before.created_ms
+    project = Project(name, call.body.description, created_ms, _members(call))
+    await call.desk.set_project(project, call.who, call.query.dry_run)
+    return json_reply(project_document(project))
+
+
+def _members(call: Call[ChangeQuery, ProjectForm]) -> tuple[tuple[str, Role], ...]:
+    for user, role in call.body.members.items():
+        read_step(user, "members")
+        if not at_least(call.who.role, role):
+            raise forbidden(
+                f"you can't give the role {role.value}, as you don't have it",
+                f"give at most {call.who.role.value}",
+                f"members.{user}",
+            )
+    return tuple(sorted(call.body.members.items(), key=lambda item: item[0]))
+
+
+async def remove_project(call: Call[ChangeQuery, None]) -> Reply:
+    name = read_step(call.names["name"])
+    if all(one.name != name for one in await call.desk.projects()):
+        raise NotFound("project", name)
+    await call.desk.remove_project(name, call.who, call.query.dry_run)
+    return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=[name]))
+
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    Route(
+        method="GET",
+        path="/v1/projects",
+        call=list_projects,
+        summary="List projects",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=Query,
+        body=type(None),
+        answers={200: Page[ProjectDocument]},
+    ),
+    Route(
+        method="PUT",
+        path="/v1/projects/{name}",
+        call=set_project,
+        summary="Make or change a project",
+        tag=TAG,
+        role=Role.PROJECT_ADMIN,
+        query=ChangeQuery,
+        body=ProjectForm,
+        answers={200: ProjectDocument},
+        examples={"one member": {"description": "Image models", "members": {"ada": "submitter"}}},
+    ),
+    Route(
+        method="DELETE",
+        path="/v1/projects/{name}",
+        call=remove_project,
+        summary="Remove a project",
+        tag=TAG,
+        role=Role.ADMIN,
+        query=ChangeQuery,
+        body=type(None),
+        answers={200: ChangeDocument},
+    ),
+)

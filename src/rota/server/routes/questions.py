@@ -1,0 +1,159 @@
+"""Questions about a job: why it waits, when it starts, what it used; whether it may run longer; what if."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct
+
+from rota.api.documents import EfficiencyDocument, EstimateDocument, PlanAnswer, Role
+from rota.model.extension import Extension
+from rota.model.quantities import parse_duration_ms
+from rota.server.documents import efficiency_document
+from rota.server.problems import ProblemError, bad_input
+from rota.server.reading import read_quantity
+from rota.server.reply import Reply, json_reply
+from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.routes.jobs import SUBMISSION_EXAMPLES, SUBMISSION_SCHEMA, TAG, seen_job
+from rota.server.submission import read_jobs
+from rota.views.extend.document import ExtensionDocument, extension_document
+from rota.views.extend.wording import answer_text
+from rota.views.why.document import WhyDocument, why_document
+from rota.views.why.view import WhyView
+
+
+class WhyQuery(Query, frozen=True, kw_only=True):
+    rank: Annotated[int, Meta(ge=0, le=10**9, description="Only about this task.")] | None = None
+
+
+class WhyAnswer(Struct, frozen=True):
+    why: WhyDocument
+    view: WhyView
+
+
+class ExtendForm(Form, frozen=True, kw_only=True):
+    time_limit: Annotated[
+        str | int,
+        Meta(description="The new limit, as in 4h, or how much more, as in +1h."),
+    ]
+
+
+class ExtendAnswer(Struct, frozen=True):
+    extension: ExtensionDocument
+    view: Extension
+
+
+async def why_job(call: Call[WhyQuery, None]) -> Reply:
+    """What each node has against it, and the smallest change that would help."""
+    state = await seen_job(call)
+    rank = call.query.rank
+    if rank is not None and rank >= state.spec.template.task_count:
+        raise bad_input("rank", f"the job has no task of rank {rank}", "ranks count from 0")
+    view = await call.desk.why(state.id, rank)
+    return json_reply(WhyAnswer(why_document(view, call.now_ms), view))
+
+
+async def estimate_start(call: Call[Query, None]) -> Reply:
+    state = await seen_job(call)
+    return json_reply(await call.desk.eta(state.id))
+
+
+async def show_efficiency(call: Call[Query, None]) -> Reply:
+    """What its tasks used, against what they asked for."""
+    state = await seen_job(call)
+    return json_reply(efficiency_document(state, await call.desk.attempts(state.id), call.now_ms))
+
+
+async def extend_job(call: Call[ChangeQuery, ExtendForm]) -> Reply:
+    """A limit from the start, or more than it has. Refused with what is in the way."""
+    state = await seen_job(call)
+    limit_ms = _limit_ms(call.body.time_limit, state.time_limit_ms or state.spec.template.time_limit_ms)
+    extension = await call.desk.extend(
+        state.id, limit_ms, call.who, call.query.dry_run, call.answer_of(_extended)
+    )
+    if not extension.is_granted:
+        raise ProblemError(
+            HTTPStatus.CONFLICT,
+            "conflict",
+            answer_text(extension),
+            help="ask for less, if `longest` says that less is possible",
+            field="time_limit",
+            data=msgspec.to_builtins(_answer(extension)),
+        )
+    return _extended(extension)
+
+
+def _limit_ms(text: str | int, had_ms: int | None) -> int:
+    more = isinstance(text, str) and text.startswith("+")
+    limit_ms = read_quantity(
+        "time_limit", parse_duration_ms, text[1:] if isinstance(text, str) and more else text
+    )
+    if not limit_ms:
+        raise bad_input("time_limit", "no time at all", "give more than 0")
+    if not more:
+        return limit_ms
+    if had_ms is None:
+        raise bad_input("time_limit", "the job has no limit to add to", "it may run for ever already")
+    return had_ms + limit_ms
+
+
+def _answer(extension: Extension) -> ExtendAnswer:
+    return ExtendAnswer(extension_document(extension), extension)
+
+
+def _extended(extension: Extension) -> Reply:
+    return json_reply(_answer(extension))
+
+
+async def plan_jobs(call: Call[Query, bytes]) -> Reply:
+    """What would happen if these jobs came in now, and whose planned starts would change."""
+    submission = read_jobs(call.body, call.who)
+    return json_reply(await call.desk.plan(submission, call.who))
+
+
+def _question(action: str, call: Any, query: type, answer: Any, summary: str) -> Route[Any, Any]:
+    return Route(
+        method="GET",
+        path=f"/v1/jobs/{{job}}/{action}",
+        call=call,
+        summary=summary,
+        tag=TAG,
+        role=Role.VIEWER,
+        query=query,
+        body=type(None),
+        answers={200: answer},
+    )
+
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    _question("why", why_job, WhyQuery, WhyAnswer, "Why a job waits, or runs where it does"),
+    _question("eta", estimate_start, Query, EstimateDocument, "When a job will start"),
+    _question("eff", show_efficiency, Query, EfficiencyDocument, "What a job used of what it asked for"),
+    Route(
+        method="POST",
+        path="/v1/jobs/{job}/extend",
+        call=extend_job,
+        summary="Let a running job run longer",
+        tag=TAG,
+        role=Role.SUBMITTER,
+        query=ChangeQuery,
+        body=ExtendForm,
+        answers={200: ExtendAnswer},
+        examples={"more": {"time_limit": "+1h"}, "in all": {"time_limit": "4h"}},
+    ),
+    Route(
+        method="POST",
+        path="/v1/plan",
+        call=plan_jobs,
+        summary="What would happen if these jobs came in",
+        tag=TAG,
+        role=Role.SUBMITTER,
+        query=Query,
+        body=bytes,
+        documented_body=SUBMISSION_SCHEMA,
+        examples=SUBMISSION_EXAMPLES,
+        answers={200: PlanAnswer},
+    ),
+)

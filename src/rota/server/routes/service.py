@@ -1,0 +1,78 @@
+"""The server itself: whether it is well, what it counts, whom a token stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from rota.api.documents import MeDocument, Role, StatsDocument
+from rota.control.errors import Unavailable
+from rota.loop.metrics import CONTENT_TYPE
+from rota.server.reply import Reply, json_reply
+from rota.server.route import Call, Query, Route
+
+TAG = "service"
+
+
+class HealthDocument(Struct, frozen=True):
+    status: str
+
+
+async def check_alive(call: Call[Query, None]) -> Reply:
+    """The process answers; no more than that."""
+    return json_reply(HealthDocument("ok"))
+
+
+async def check_ready(call: Call[Query, None]) -> Reply:
+    """It can keep what it is told. Who asks without a token isn't told what is wrong; the log says."""
+    parts = await call.desk.health()
+    if not call.desk.is_ready or not all(health.healthy for _, health in parts):
+        raise Unavailable("the server isn't ready")
+    return json_reply(HealthDocument("ready"))
+
+
+async def read_metrics(call: Call[Query, None]) -> Reply:
+    """In the format of Prometheus."""
+    return Reply(200, call.service.metrics.exposition(), CONTENT_TYPE)
+
+
+async def show_me(call: Call[Query, None]) -> Reply:
+    who = call.who
+    projects = None if who.projects is None else list(who.projects)
+    return json_reply(MeDocument(user=who.user, role=who.role, projects=projects))
+
+
+async def show_stats(call: Call[Query, None]) -> Reply:
+    return json_reply(await call.desk.stats())
+
+
+async def read_openapi(call: Call[Query, None]) -> Reply:
+    """This document: OpenAPI 3.1."""
+    return Reply(200, call.service.openapi)
+
+
+def _look(
+    path: str, call: Any, summary: str, answer: Any, role: Role | None = Role.VIEWER
+) -> Route[Any, Any]:
+    return Route(
+        method="GET",
+        path=path,
+        call=call,
+        summary=summary,
+        tag=TAG,
+        role=role,
+        query=Query,
+        body=type(None),
+        answers={200: answer},
+    )
+
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    _look("/v1/me", show_me, "Whom the token stands for", MeDocument),
+    _look("/v1/stats", show_stats, "How much there is of everything", StatsDocument),
+    _look("/metrics", read_metrics, "Metrics", "text/plain"),
+    _look("/healthz", check_alive, "Is the process alive?", HealthDocument, role=None),
+    _look("/readyz", check_ready, "Can it take requests?", HealthDocument, role=None),
+    _look("/openapi.json", read_openapi, "This interface as a document", "application/json", role=None),
+)

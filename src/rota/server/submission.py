@@ -1,0 +1,31 @@
+"""Jobs that a client submits: read, and only into projects that it may submit to."""
+
+from __future__ import annotations
+
+from rota.api.documents import Role
+from rota.control.access import Who
+from rota.intake.submissions import Submission, read_submission
+from rota.server.access import at_least
+from rota.server.problems import forbidden
+
+DEFAULT_PROJECT = "default"
+
+
+def read_jobs(body: bytes, who: Who) -> Submission:
+    default_project = DEFAULT_PROJECT if who.projects is None or not who.projects else who.projects[0]
+    submission = read_submission(body, default_project, who.user)
+    for index, entry in enumerate(submission.entries):
+        template = entry.spec.template
+        if not who.sees(template.project):
+            raise forbidden(
+                f"your token is not for the project {template.project}",
+                f"submit to one of: {', '.join(who.projects or ())}",
+                f"jobs[{index}].project",
+            )
+        if template.user != who.user and not at_least(who.role, Role.OPERATOR):
+            raise forbidden(
+                f"your token stands for {who.user}, not for {template.user}",
+                "leave the user out, or use a token of an operator",
+                f"jobs[{index}].user",
+            )
+    return submission

@@ -1,0 +1,78 @@
+"""What is wrong with settings that a look at one value alone doesn't show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+from rota.settings.errors import SettingsError
+from rota.settings.settings import Client, Server, Settings
+from rota.settings.toml_lines import KeyPath
+
+
+class _Fault(NamedTuple):
+    path: KeyPath
+    problem: str
+    remedy: str
+
+
+def check(settings: Settings, origin_of: Callable[[KeyPath], str]) -> None:
+    fault = _fault_of_server(settings.server) or _fault_of_client(settings.client)
+    if fault is not None:
+        raise SettingsError(origin_of(fault.path), ".".join(fault.path), fault.problem, fault.remedy)
+
+
+def _fault_of_server(server: Server) -> _Fault | None:
+    tls = server.tls
+    if bool(tls.certificate) != bool(tls.key):
+        there, missing = ("certificate", "key") if tls.certificate else ("key", "certificate")
+        return _Fault(("server", "tls", there), f"without its {missing}", f"set server.tls.{missing}, too")
+    if tls.certificate and tls.self_signed:
+        return _Fault(
+            ("server", "tls", "self_signed"), "there is a certificate already", "remove one of the two"
+        )
+    if not tls.is_on and not _is_loopback(server.address):
+        return _Fault(
+            ("server", "address"),
+            f"others could read along: {server.address} is not this machine alone",
+            "set server.tls.certificate and key, or server.tls.self_signed, or use 127.0.0.1",
+        )
+    if server.database and not _scheme(server.database):
+        # Not shown: it may hold a password.
+        return _Fault(("server", "database"), "is no URL", "write it like postgresql://user@host/rota")
+    return None
+
+
+def _fault_of_client(client: Client) -> _Fault | None:
+    urls: dict[KeyPath, str] = {
+        ("client", "contexts", name, "url"): context.url for name, context in client.contexts.items()
+    }
+    if client.url:
+        urls["client", "url"] = client.url
+    for path, url in urls.items():
+        if _scheme(url) not in ("http", "https"):
+            return _Fault(
+                path, f"'{url}' is no address of a server", "write it like https://rota.example.org:8426"
+            )
+    if client.context and client.context not in client.contexts:
+        known = ", ".join(sorted(client.contexts)) or "none"
+        return _Fault(("client", "context"), f"there is no context '{client.context}'", f"known: {known}")
+    return None
+
+
+def _is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
+
+
+def _scheme(url: str) -> str:
+    """Empty: it is no URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return ""
+    return parts.scheme if parts.netloc or parts.scheme == "sqlite" else ""

@@ -1,0 +1,132 @@
+"""All settings, by section, with their defaults. Names in files are without units: they are written with
+theirs, as in `ttl = "1h"`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct, field
+
+from rota.settings.kinds import BYTES, DURATION, FOLDER_OR_FILE, SECRET
+
+Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000)]
+Positive: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000_000)]
+Path: TypeAlias = Annotated[str, Meta(extra={"kind": FOLDER_OR_FILE})]
+DurationMs: TypeAlias = Annotated[int, Meta(extra={"kind": DURATION})]
+SizeBytes: TypeAlias = Annotated[int, Meta(extra={"kind": BYTES})]
+Secret: TypeAlias = Annotated[str, Meta(extra={"kind": SECRET})]
+
+
+class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The base of all; never used by itself."""
+
+
+class Tls(Section, frozen=True, kw_only=True):
+    certificate: Path = ""
+    """PEM, with the whole chain."""
+    key: Path = ""
+    self_signed: bool = False
+    """The server makes a certificate of its own, in its data folder."""
+
+    @property
+    def is_on(self) -> bool:
+        return bool(self.certificate) or self.self_signed
+
+
+class Limits(Section, frozen=True, kw_only=True):
+    body_bytes: SizeBytes = field(default=2**20, name="body")
+    requests_per_second: Positive = 200
+    """Of one token; more than that for a moment is fine."""
+    connections: Positive = 1000
+    header_timeout_ms: DurationMs = field(default=10_000, name="header_timeout")
+    """How long a client may take to send the head of a request."""
+    upload_bytes: SizeBytes = field(default=2**30, name="upload")
+    """Of one input file."""
+    log_bytes: SizeBytes = field(default=256 * 2**20, name="log")
+    """What is kept of the output of one task: its beginning, and its end."""
+
+
+class History(Section, frozen=True, kw_only=True):
+    """What is kept of jobs that are over. Of each project and name of a job the latest runs are kept
+    whatever their age; all others for a while."""
+
+    succeeded: Count = 3
+    failed: Count = 1
+    ttl_ms: DurationMs = field(default=3_600_000, name="ttl")
+    events_ms: DurationMs = field(default=30 * 86_400_000, name="events")
+    """How long events are kept."""
+
+
+class Server(Section, frozen=True, kw_only=True):
+    address: str = "127.0.0.1"
+    port: Port = 8426
+    data: Path = ""
+    """Empty: a folder of the user's, see `paths`. After loading it never is."""
+    database: Secret = ""
+    """A URL; empty: SQLite in the data folder."""
+    policy: Path = ""
+    """Empty: the default policy."""
+    embedded_worker: bool = True
+    """This machine runs jobs, too."""
+    tls: Tls = Tls()
+    limits: Limits = Limits()
+    history: History = History()
+
+
+class Worker(Section, frozen=True, kw_only=True):
+    """What jobs may have of this machine."""
+
+    name: str = ""
+    """Empty: the name of the host."""
+    cpus: Count = 0
+    """0: all."""
+    memory_bytes: SizeBytes = field(default=0, name="memory")
+    """0: all."""
+
+
+class Context(Section, frozen=True, kw_only=True):
+    """A server to talk to."""
+
+    url: str = ""
+    token_file: Path = ""
+    ca_file: Path = ""
+    """Whom to trust that its certificate is right; empty: whom this machine trusts."""
+    project: str = ""
+    """Of jobs that name none; empty: what the server takes."""
+
+
+class Client(Context, frozen=True, kw_only=True):
+    """What is said here goes before what the context says."""
+
+    context: str = ""
+    """The one in use; empty: the server of this machine."""
+    contexts: dict[str, Context] = {}
+
+
+class Logs(Section, frozen=True, kw_only=True):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["auto", "text", "json"] = "auto"
+    """auto: text on a terminal, else JSON."""
+
+
+class Metrics(Section, frozen=True, kw_only=True):
+    enabled: bool = True
+    public: bool = False
+    """Without a token."""
+
+
+class Tracing(Section, frozen=True, kw_only=True):
+    endpoint: str = ""
+    """Of an OpenTelemetry collector (OTLP over HTTP); empty: no traces."""
+    sample: Annotated[float, Meta(ge=0, le=1)] = 1.0
+    """Which part of all requests and cycles is traced."""
+
+
+class Settings(Section, frozen=True, kw_only=True):
+    server: Server = Server()
+    worker: Worker = Worker()
+    client: Client = Client()
+    logs: Logs = Logs()
+    metrics: Metrics = Metrics()
+    tracing: Tracing = Tracing()

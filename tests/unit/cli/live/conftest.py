@@ -1,0 +1,31 @@
+"""Commands here find a fake server, at noon of a day in May, in UTC."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+
+import pytest
+
+from rota.cli.live.connection import Server
+from tests.unit.cli.live.documents import CLOCK
+from tests.unit.cli.live.fake_server import FakeServer
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
+    """The one that commands find; no settings of whoever runs the tests get in."""
+    fake = FakeServer()
+    as_commands_see_it: Server = fake
+
+    def client(**given: object) -> AbstractContextManager[Server]:
+        return nullcontext(as_commands_see_it)
+
+    monkeypatch.setattr("rota.sdk.client.Client", client)
+    monkeypatch.setattr("rota.cli.live.showing.now_ms", lambda: CLOCK.now_ms)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield fake
+    monkeypatch.undo()
+    time.tzset()

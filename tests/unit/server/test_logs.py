@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+
+from rota.server.access import new_secret
+from rota.server.logs import REDACTED, configure_logs, redact
+
+
+@pytest.fixture
+def _as_before() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level = root.handlers[:], root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    structlog.reset_defaults()
+
+
+@pytest.mark.covers("ops-2")
+@pytest.mark.usefixtures("_as_before")
+@pytest.mark.parametrize("form", ["json", "console"])
+def test_secrets_never_reach_the_log(form: str) -> None:
+    secret = new_secret()
+    written = io.StringIO()
+    configure_logs(form, "info", written)  # type: ignore[arg-type]
+    log = structlog.get_logger("rota.test")
+    log.info(f"with {secret}", headers={"Authorization": "Bearer other"}, deep=[{"x": (b"cookie", b"crumb")}])
+    logging.getLogger("a.library").warning("seen %s", f"Bearer {secret}")
+    try:
+        raise ValueError(secret)
+    except ValueError:
+        log.exception("failed", token="short")
+    text = written.getvalue()
+    assert text.count(REDACTED) >= 6
+    for hidden in (secret, "other", "crumb", "short"):
+        assert hidden not in text
+
+
+@pytest.mark.usefixtures("_as_before")
+def test_lines_are_json_with_a_time_and_a_level() -> None:
+    written = io.StringIO()
+    configure_logs("json", "warning", written)
+    structlog.get_logger("rota.test").info("hidden")
+    structlog.get_logger("rota.test").warning("shown", job="17")
+    entry = json.loads(written.getvalue())
+    assert (entry["event"], entry["level"], entry["logger"], entry["job"]) == (
+        "shown",
+        "warning",
+        "rota.test",
+        "17",
+    )
+    assert entry["timestamp"].endswith("Z")
+
+
+def test_what_is_no_secret_stays() -> None:
+    entry = {"event": "rota_events_total", "count": 3, "names": ("a", "b", "c")}
+    assert redact(None, "", dict(entry)) == {**entry, "names": ["a", "b", "c"]}

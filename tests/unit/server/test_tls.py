@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+import ssl
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from rota.server.serve import AddressError, check_address
+from rota.server.tls import Certificate, CertificateError, check_certificate, self_signed
+
+NOW = datetime(2027, 1, 1, tzinfo=UTC)
+
+
+def test_a_certificate_is_made_once_and_kept_for_the_user_alone(tmp_path: Path) -> None:
+    made = self_signed(tmp_path / "tls", ["localhost", "127.0.0.1"], NOW)
+    check_certificate(made)
+    assert [oct(path.stat().st_mode & 0o777) for path in (made.certificate, made.key)] == ["0o600", "0o600"]
+    before = made.certificate.read_bytes()
+    assert self_signed(tmp_path / "tls", ["localhost"], NOW + timedelta(days=300)) == made
+    assert made.certificate.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "hosts, later", [(["localhost"], timedelta(days=340)), (["localhost", "rota.example"], timedelta())]
+)
+def test_a_new_one_is_made_when_it_expires_or_hosts_are_added(
+    tmp_path: Path, hosts: list[str], later: timedelta
+) -> None:
+    made = self_signed(tmp_path, ["localhost"], NOW)
+    before = made.certificate.read_bytes()
+    self_signed(tmp_path, hosts, NOW + later)
+    assert made.certificate.read_bytes() != before
+
+
+def test_a_damaged_one_is_replaced(tmp_path: Path) -> None:
+    made = self_signed(tmp_path, ["::1"], NOW)
+    made.key.write_text("nonsense")
+    check_certificate(self_signed(tmp_path, ["::1"], NOW))
+
+
+def test_clients_can_trust_it(tmp_path: Path) -> None:
+    made = self_signed(tmp_path, ["localhost"])
+    context = ssl.create_default_context(cafile=str(made.certificate))
+    assert len(context.get_ca_certs()) == 1
+
+
+def test_files_that_are_no_certificate_are_named(tmp_path: Path) -> None:
+    made = self_signed(tmp_path, ["localhost"], NOW)
+    other = self_signed(tmp_path / "other", ["localhost"], NOW)
+    with pytest.raises(CertificateError, match="no such file"):
+        check_certificate(Certificate(tmp_path / "missing", made.key))
+    with pytest.raises(CertificateError, match=r"self-signed\.crt"):
+        check_certificate(Certificate(made.certificate, other.key))
+
+
+@pytest.mark.covers("ops-2")
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "rota.example", ""])
+def test_beyond_this_machine_only_with_tls(tmp_path: Path, host: str) -> None:
+    with pytest.raises(AddressError, match="--tls-self-signed"):
+        check_address(host, None)
+    check_address(host, self_signed(tmp_path, ["localhost"], NOW))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
+def test_on_this_machine_without(host: str) -> None:
+    check_address(host, None)
