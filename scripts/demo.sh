@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Plans a mixed example cluster and asks about three of its jobs. `make demo` puts rota on the PATH.
+# Starts a server with a database and a worker for this machine in a folder of its own, runs a small mixed
+# workload, and shows it until it is done. `make demo` puts rota on the PATH.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../examples/mixed"
+cd "$(dirname "${BASH_SOURCE[0]}")/../examples/live"
 
 bold='' dim='' plain=''
 if [ -t 1 ]; then
@@ -9,42 +10,68 @@ if [ -t 1 ]; then
     if [ -z "${NO_COLOR:-}" ]; then export FORCE_COLOR=1; fi
 fi
 
+folder=$(mktemp -d "${TMPDIR:-/tmp}/rota-demo.XXXXXX")
+# Four cores, whatever this machine has: the demo is about who gets them.
+export ROTA_SERVER_DATA=$folder ROTA_SERVER_PORT=0 ROTA_WORKER_NAME=here ROTA_WORKER_CPUS=4
+export ROTA_CONFIG='' XDG_CONFIG_HOME=$folder/config
+unset ROTA_CONFIG ROTA_URL ROTA_TOKEN ROTA_CONTEXT
+
+rota server --policy policy.yaml >"$folder/server.log" 2>&1 &
+server=$!
+leave() {
+    kill "$server" 2>/dev/null || true
+    wait "$server" 2>/dev/null || true
+    rm -rf "$folder"
+}
+trap leave EXIT
+
+for _ in $(seq 150); do
+    if [ -e "$folder/server.json" ]; then break; fi
+    if ! kill -0 "$server" 2>/dev/null; then cat "$folder/server.log" >&2; exit 1; fi
+    sleep 0.1
+done
+
 chapter() { # TITLE
     printf '\n%s── %s%s\n' "$bold" "$1" "$plain"
 }
 
 show() { # COMMAND…
-    printf '%s$ %s%s\n\n' "$dim" "$*" "$plain"
+    printf '%s$ %s%s\n' "$dim" "$*" "$plain"
     local status=0
     "$@" || status=$?
     # 2 says that something waits or is refused, which is part of the show.
     if [ "$status" != 0 ] && [ "$status" != 2 ]; then exit "$status"; fi
 }
 
-files=(cluster.yaml jobs.yaml --policy policy.yaml)
+chapter 'A command as a job: submitted, followed, and its exit status passed on'
+show rota run --name hello -- echo 'hello from a job'
 
-chapter 'What would run where, and what waits'
-show rota plan "${files[@]}"
+chapter 'Work that fills the machine: a job of four tasks, an array of eight and one after it'
+show rota submit morning.yaml
+sleep 2
 
-chapter 'Why a job was placed where it was'
-show rota why search "${files[@]}"
+chapter 'Then a desk, a gang of four, and something urgent, which takes the place of what can wait'
+show rota submit later.yaml
+sleep 1
+show rota eta notebook
+show rota why train
 
-chapter 'Why a job waits, until when, and what would help'
-show rota why caption "${files[@]}"
+chapter 'Until all but that one is done'
+rota cancel train >/dev/null
+show rota watch --until-done
 
-chapter 'Whether a job may run longer'
-show rota extend notebook-ada +4h "${files[@]}"
+chapter 'What became of it'
+show rota ls --all
+show rota logs simulation
+show rota events --limit 8
 
 chapter 'How to go on'
 cat <<'END'
-The files are in examples/mixed: change them and plan again.
-
   source .venv/bin/activate
-  cd examples/mixed
-  rota plan cluster.yaml jobs.yaml --policy policy.yaml -o wide
-  rota why archive cluster.yaml jobs.yaml --policy policy.yaml
-  rota plan cluster.yaml jobs.yaml -o json
-  cd ../day
-  rota sim compare -w workload.yaml -c cluster.yaml -p fifo.yaml -p easy.yaml -p learnt.yaml --report /tmp/day
+  rota server                      # in a terminal of its own; jobs and database stay in ~/.local/share/rota
+  rota run -- hostname
+  rota submit --array 0-9 --cpus 1 --time 5m -- sh -c 'echo $ROTA_ARRAY_INDEX'
+  rota ls; rota why JOB; rota eta JOB; rota top
+  rota plan examples/mixed/cluster.yaml examples/mixed/jobs.yaml   # what would be, on files alone
   rota --help
 END

@@ -13,12 +13,14 @@ from rota.control.memory import Memory
 from rota.lifecycle.advance import advance, submitted
 from rota.lifecycle.events import Bound, DependencyEnded, Ended, JobEvent, Returned, Started, Submitted
 from rota.lifecycle.instructions import Instruction, TellDependents
-from rota.lifecycle.state import JobState
+from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId
 from rota.model.run import JobSpec
 from rota.store.batch import Attempt, Batch, EventRow
 
 _encode = json.Encoder().encode
+_PHASES = {phase: b',"phase":"' + phase.value.encode() + b'"}' for phase in Phase}
+"""What follows the fields of an event, of which there is at least one: its name."""
 
 
 class Draft:
@@ -98,7 +100,8 @@ class Draft:
                 state.id,
                 state.spec.template.project,
                 by,
-                _encode(event),
+                # With the phase that it led to: whoever follows events needn't ask.
+                _encode(event)[:-1] + _PHASES[state.phase],
             )
         )
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
@@ -109,7 +109,7 @@ class AsyncClient:
     async def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
         """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job
         that doesn't succeed raises JobFailed, unless `check` is False."""
-        [job] = (await self.submit({"command": command, **fields})).jobs
+        [job] = (await self.submit(job_calls.one_job(command, fields))).jobs
         ended = await self.wait(job.id)
         if check and not ended.succeeded:
             raise ended_badly(ended)
@@ -136,9 +136,10 @@ class AsyncClient:
         """What happened after event number `after`; with `follow` also what happens from now on, without
         end. Without `after` the first is from the beginning, the second from now."""
         if follow:
-            async for event in self.watch(EventPosition(after, kind, subject, project)):
-                if event is not None:
-                    yield event
+            async with aclosing(self.watch(EventPosition(after, kind, subject, project))) as stream:
+                async for one in stream:
+                    if one is not None:
+                        yield one
             return
         cursor: int | str | None = after
         while True:
@@ -181,7 +182,7 @@ class AsyncClient:
                 failures += 1
                 await _pause(self._stream_retries, failures, failure)
 
-    async def watch(self, position: EventPosition) -> AsyncIterator[EventDocument | None]:
+    async def watch(self, position: EventPosition) -> AsyncGenerator[EventDocument | None, None]:
         """Events as they come, and None each time that the stream begins anew: something may have
         happened unseen."""
         failures = 0
@@ -226,10 +227,11 @@ class AsyncClient:
         await self.close()
 
     async def _over(self, job: str) -> JobDocument:
-        async for _ in self.watch(EventPosition(subject=job)):
-            document = (await self.job(job)).job
-            if document.is_over:
-                return document
+        async with aclosing(self.watch(EventPosition(subject=job))) as stream:
+            async for _ in stream:
+                document = (await self.job(job)).job
+                if document.is_over:
+                    return document
         raise AssertionError("a stream of events never ends by itself")
 
     @asynccontextmanager

@@ -110,7 +110,7 @@ class Client:
     def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
         """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job
         that doesn't succeed raises JobFailed, unless `check` is False."""
-        [job] = self.submit({"command": command, **fields}).jobs
+        [job] = self.submit(job_calls.one_job(command, fields)).jobs
         ended = self.wait(job.id)
         if check and not ended.succeeded:
             raise ended_badly(ended)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
 from rota.lifecycle.events import (
@@ -71,6 +71,7 @@ class Courier:
         self._loop = asyncio.new_event_loop()
         self._changed = asyncio.Event()
         self._is_listening = asyncio.Event()
+        self._streams_begun = 0
         self._at_once = asyncio.Semaphore(RESULTS_AT_ONCE)
         self._thread = threading.Thread(target=self._main, name="rota-executor", daemon=True)
         self._thread.start()
@@ -86,7 +87,7 @@ class Courier:
     def join(self) -> None:
         self._thread.join()
 
-    def _soon(self, do: Any, *args: object) -> bool:
+    def _soon(self, do: Callable[..., None], *args: object) -> bool:
         with self._gate:
             if not self._is_over:
                 self._loop.call_soon_threadsafe(do, *args)
@@ -169,6 +170,7 @@ class Courier:
     async def _submit(self, client: AsyncClient, batch: list[Parcel]) -> None:
         if not batch:
             return
+        streams_begun = self._streams_begun
         futures = self._under_way = [order.future for parcel in batch for order in parcel.orders]
         try:
             forms = await asyncio.gather(*(self._staged(client, parcel) for parcel in batch))
@@ -189,7 +191,8 @@ class Courier:
                 self._to_cancel.append(job.id)
                 continue
             self._jobs[job.id] = future
-            if job.id in ended:
+            # A stream that began anew meanwhile may have missed its end.
+            if job.id in ended or streams_begun != self._streams_begun:
                 self._ask(client, job.id)
 
     async def _staged(self, client: AsyncClient, parcel: Parcel) -> JobForm:
@@ -223,6 +226,7 @@ class Courier:
         async for event in client.watch(position):
             if event is None:
                 self._is_listening.set()
+                self._streams_begun += 1
                 await self._catch_up(client)
             elif event.kind != STARTED:
                 self._ask(client, event.subject)

@@ -24,6 +24,7 @@ from rota.api.documents import (
 )
 from rota.lifecycle.state import Phase
 from rota.sdk.call import Call, get, given, segment, send, steps
+from rota.sdk.errors import BadInput
 
 JobForm: TypeAlias = Mapping[str, object]
 """A job as in a job file: {"command": ["make"], "resources": {"cpu": 2}}."""
@@ -50,6 +51,14 @@ class LogChunk(Struct, frozen=True):
     at: datetime
     data: bytes
     fence: int
+
+
+def one_job(command: Sequence[str], fields: Mapping[str, object]) -> JobForm:
+    if "array" in fields:
+        raise BadInput(
+            "an array is more than one job", field="array", help="submit it, and wait for its elements"
+        )
+    return {"command": command, **fields}
 
 
 def submit(*jobs: JobForm, dry_run: bool = False) -> Call[Submitted]:

@@ -45,7 +45,7 @@ def not_over(job: str, timeout_s: float) -> WaitTimeout:
 
 
 def ended_badly(job: JobDocument, last_words: str = "") -> JobFailed:
-    status = "" if job.exit_code is None else f" with status {job.exit_code}"
+    status = f" with status {job.exit_code}" if job.exit_code else ""
     why = f": {job.message}" if job.message else ""
     message = f"job {job.id} {_ENDED.get(job.phase, job.phase.value)}{status}{why}"
     if last_words:

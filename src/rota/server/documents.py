@@ -68,6 +68,8 @@ def job_document(state: JobState) -> JobDocument:
         promised=None if state.promise is None else moment(state.promise.start_ms),
         exit_code=_exit_code(state),
         command=command_line(state.spec.run),
+        waits_for=[dependency.job for dependency in state.depends_on],
+        not_before=moment(state.not_before_ms) if state.not_before_ms else None,
     )
 
 

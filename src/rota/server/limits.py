@@ -83,7 +83,8 @@ async def body_chunks(
         if message["type"] == "http.disconnect":
             raise _gone()
         assert message["type"] == "http.request"
-        chunk, more = message["body"], message["more_body"]
+        chunk: bytes = message.get("body", b"")
+        more = message.get("more_body", False)
         size_bytes += len(chunk)
         if size_bytes > most_bytes:
             raise _too_large(most_bytes)

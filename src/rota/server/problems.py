@@ -16,6 +16,7 @@ from rota.api.documents import Problem
 from rota.control.errors import BadInput, Conflict, NotFound, Unavailable
 from rota.intake.errors import InputError
 from rota.server.reply import Reply
+from rota.store.errors import BadCursor, StoreUnavailable
 
 MEDIA_TYPE = "application/problem+json"
 _RETRY_AFTER_S = 1
@@ -112,6 +113,11 @@ def _as_problem_error(error: Exception, instance: str) -> ProblemError:
                 help=error.help or "ask again later: nothing was changed",
                 headers=(("retry-after", str(_RETRY_AFTER_S)),),
             )
+        case StoreUnavailable():
+            # Of a question that is answered from the store: the log says what is wrong with it.
+            return _as_problem_error(Unavailable("what is stored can't be read at the moment"), instance)
+        case BadCursor():
+            return bad_input("after", "no page begins there", "give the `next` of the page before, as it was")
         case HTTPException() if error.status_code in _FRAMEWORK:
             kind, detail, help = _FRAMEWORK[error.status_code]
             headers = tuple((error.headers or {}).items())

@@ -56,6 +56,8 @@ class StreamReply:
         gone = asyncio.ensure_future(_disconnected(receive))
         closing = asyncio.ensure_future(self._limits.closing.wait())
         upcoming: asyncio.Future[bytes] | None = None
+        clock = asyncio.get_running_loop().time
+        checked = clock()
         try:
             upcoming = asyncio.ensure_future(anext(self._chunks))
             await self._send_start(send)
@@ -74,10 +76,14 @@ class StreamReply:
                         break
                     await self._send_chunk(send, chunk)
                     upcoming = asyncio.ensure_future(anext(self._chunks))
-                elif closing in done or (self._still_allowed is not None and not await self._still_allowed()):
+                elif closing in done:
                     break
                 elif self._heartbeat:
                     await self._send_chunk(send, self._heartbeat)
+                if clock() - checked >= self._limits.heartbeat_seconds:
+                    if self._still_allowed is not None and not await self._still_allowed():
+                        break
+                    checked = clock()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except Exception as error:
             # The answer has begun: all that is left to say is that it isn't complete.

@@ -6,14 +6,22 @@ from rota.api.documents import Role
 from rota.control.access import Who
 from rota.intake.submissions import Submission, read_submission
 from rota.server.access import at_least
-from rota.server.problems import forbidden
+from rota.server.problems import bad_input, forbidden
 
 DEFAULT_PROJECT = "default"
+MOST_JOBS = 1000
+"""Of one request, an array counting as one."""
 
 
 def read_jobs(body: bytes, who: Who) -> Submission:
     default_project = DEFAULT_PROJECT if who.projects is None or not who.projects else who.projects[0]
     submission = read_submission(body, default_project, who.user)
+    if len(submission.entries) > MOST_JOBS:
+        raise bad_input(
+            "jobs",
+            f"{len(submission.entries):,} jobs in one request",
+            f"send at most {MOST_JOBS:,}, or an array",
+        )
     for index, entry in enumerate(submission.entries):
         template = entry.spec.template
         if not who.sees(template.project):

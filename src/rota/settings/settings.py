@@ -36,12 +36,12 @@ class Tls(Section, frozen=True, kw_only=True):
 
 class Limits(Section, frozen=True, kw_only=True):
     body_bytes: SizeBytes = field(default=2**20, name="body")
-    requests_per_second: Positive = 200
+    requests_per_second: Positive = 2000
     """Of one token; more than that for a moment is fine."""
     connections: Positive = 1000
     header_timeout_ms: DurationMs = field(default=10_000, name="header_timeout")
     """How long a client may take to send the head of a request."""
-    upload_bytes: SizeBytes = field(default=2**30, name="upload")
+    upload_bytes: SizeBytes = field(default=64 * 2**20, name="upload")
     """Of one input file."""
     log_bytes: SizeBytes = field(default=256 * 2**20, name="log")
     """What is kept of the output of one task: its beginning, and its end."""

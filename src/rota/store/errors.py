@@ -19,8 +19,8 @@ class StoreRefused(StoreError):
     """This database won't be used: a bad URL, of a newer Rota, of somebody else."""
 
 
-class BatchRejected(StoreError):
-    """The database won't have this batch, however often one tries."""
+class ValueRejected(StoreError):
+    """The database can't hold a value, however often one tries: nothing was changed."""
 
 
 class StoreDiverged(StoreError):

@@ -11,7 +11,7 @@ from msgspec import MsgspecError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
-from rota.store.errors import BatchRejected, StoreCorrupt, StoreUnavailable
+from rota.store.errors import StoreCorrupt, StoreUnavailable, ValueRejected
 
 _SQLITE_PRIMARY = 0xFF
 _SQLITE_CORRUPT = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
@@ -37,7 +37,7 @@ _REJECTIONS = (sqlite3.IntegrityError, sqlite3.DataError, psycopg.IntegrityError
 def told_plainly() -> Iterator[None]:
     try:
         yield
-    except (SQLAlchemyError, MsgspecError, OverflowError) as error:
+    except (SQLAlchemyError, MsgspecError, OverflowError, UnicodeError) as error:
         raise translated(error) from error
 
 
@@ -48,12 +48,12 @@ def translated(error: Exception) -> Exception:
             return _of_sqlite(cause, error)
         case DBAPIError(orig=psycopg.Error() as cause):
             return _of_postgres(cause, error)
-        case DBAPIError(orig=OverflowError() | UnicodeError() as cause):
-            return BatchRejected(f"a value can't be stored: {cause}")
         case NoConnectionFree():
             return StoreUnavailable("all connections to the database are busy: ask again in a while")
         case OverflowError():
-            return BatchRejected(f"a number is too large to be stored: {error}")
+            return ValueRejected(f"a number is too large to be stored: {error}")
+        case UnicodeError():
+            return ValueRejected(f"a text isn't valid Unicode: {error}")
         case MsgspecError():
             return StoreCorrupt(f"the database holds what this Rota can't read: {error}")
     return error
@@ -85,5 +85,5 @@ def _of_postgres(cause: psycopg.Error, error: DBAPIError) -> Exception:
 
 def _rejected_or_fault(cause: BaseException, error: DBAPIError) -> Exception:
     if isinstance(cause, _REJECTIONS):
-        return BatchRejected(f"the database won't store this: {' '.join(str(cause).split())}")
+        return ValueRejected(f"the database won't store this: {' '.join(str(cause).split())}")
     return error

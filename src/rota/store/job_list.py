@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, select
+from sqlalchemy import ColumnElement, Connection, and_, exists, select
 
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.ids import JobId, Labels
 from rota.store.keys import find_key, keys_of_array
 from rota.store.scan import MAX_STRETCHES, Check, Keys, Path, Scan, Span, Stretch
 from rota.store.tables import Outcome, jobs, labels
+from rota.store.write import in_chunks
 
 
 class JobFilter(Struct, frozen=True, omit_defaults=True):
@@ -89,11 +90,14 @@ def _of_ids(
     connection: Connection, ids: Iterable[JobId], checks: dict[str, Check], span: Span, limit: int
 ) -> Keys:
     keys = {key for key in map(find_key, ids) if key is not None and span.above < key < span.below}
-    statement = select(jobs.c.key).where(
-        jobs.c.key.in_(sorted(keys)), *(check(jobs.c) for check in checks.values())
-    )
-    found = connection.execute(statement.order_by(jobs.c.key.desc()).limit(limit + 1)).scalars().all()
-    return Keys(list(found[:limit]), found[limit - 1] if len(found) > limit else None)
+    conditions = [check(jobs.c) for check in checks.values()]
+    found: list[int] = []
+    for some in in_chunks(sorted(keys, reverse=True)):
+        statement = select(jobs.c.key).where(jobs.c.key.in_(some), *conditions).order_by(jobs.c.key.desc())
+        found.extend(connection.execute(statement.limit(limit + 1 - len(found))).scalars())
+        if len(found) > limit:
+            return Keys(found[:limit], found[limit - 1])
+    return Keys(found, None)
 
 
 def _paths(connection: Connection, wanted: JobFilter) -> Iterator[Path]:
@@ -109,22 +113,22 @@ def _paths(connection: Connection, wanted: JobFilter) -> Iterator[Path]:
     ended = [jobs.c.outcome == int(outcome) for outcome in outcomes]
     told_by_outcome = all(_PHASES_OF[outcome] <= wanted_phases for outcome in outcomes)
     phases = ("phases",) if told_by_outcome else ()
-    for name, column, values in (
+    for field, column, values in (
         ("projects", jobs.c.project, wanted.projects),
         ("users", jobs.c.owner, wanted.users),
         ("queues", jobs.c.queue, wanted.queues),
+        ("name", jobs.c.name, None if wanted.name is None else (wanted.name,)),
     ):
         if values is not None:
-            yield path([(column == value, end) for value, end in product(set(values), ended)], name, *phases)
+            yield path([(column == value, end) for value, end in product(set(values), ended)], field, *phases)
     if wanted.phases is not None:
         yield path([(jobs.c.phase == phase.value,) for phase in set(wanted.phases)], "phases")
-    if wanted.name is not None:
-        projects = set(wanted.projects or _projects_with(connection, wanted.name))
-        named = [
-            (jobs.c.name == wanted.name, jobs.c.project == project, end)
-            for project, end in product(projects, ended)
+    if wanted.name is not None and wanted.projects is not None:
+        runs = [
+            (jobs.c.project == project, jobs.c.name == wanted.name, end)
+            for project, end in product(set(wanted.projects), ended)
         ]
-        yield path(named, "name", "projects", *phases)
+        yield path(runs, "projects", "name", *phases)
     if wanted.labels:
         specs = _specs_with(connection, wanted.labels)
         covered = ("labels",) if len(wanted.labels) == 1 else ()
@@ -155,17 +159,6 @@ def _checks(wanted: JobFilter) -> dict[str, Check]:
 
 def _has_label(spec: ColumnElement[int], label: str, value: str) -> ColumnElement[bool]:
     return exists().where(labels.c.label == label, labels.c.value == value, labels.c.spec == spec)
-
-
-def _projects_with(connection: Connection, name: str) -> list[str]:
-    """Those that have jobs of this name, by leaps along the index; not many more than can be of use."""
-    found: list[str] = []
-    statement = select(func.min(jobs.c.project)).where(jobs.c.name == name)
-    project = connection.execute(statement).scalar()
-    while project is not None and len(found) <= MAX_STRETCHES:
-        found.append(project)
-        project = connection.execute(statement.where(jobs.c.project > project)).scalar()
-    return found
 
 
 def _specs_with(connection: Connection, pairs: Labels) -> Sequence[int]:

@@ -14,7 +14,7 @@ from rota.store.keys import first_key, id_of, number_of
 from rota.store.tables import Outcome, answers, events, jobs, specs
 from rota.store.write import BatchWriter, in_chunks, jobs_in
 
-GROUPS_PER_STEP = 500
+GROUPS_PER_STEP = 200
 
 
 class History(Struct, frozen=True, omit_defaults=True):
@@ -33,8 +33,8 @@ class History(Struct, frozen=True, omit_defaults=True):
 
 
 _Group = tuple[str, str, int]
-"""Name, project and outcome: runs of the same job."""
-_GROUP = (jobs.c.name, jobs.c.project, jobs.c.outcome)
+"""Project, name and outcome: runs of the same job."""
+_GROUP = (jobs.c.project, jobs.c.name, jobs.c.outcome)
 
 
 class Pruner:
@@ -63,8 +63,9 @@ class Pruner:
             if group is None:
                 self._at = None
                 return
-            keep = history.keep(Outcome(group[2]))
-            if keep is not None:
+            _, name, outcome = group
+            keep = history.keep(Outcome(outcome))
+            if name and keep is not None:
                 surplus = _surplus(connection, group, keep, at_most - len(found))
                 found.extend(surplus)
                 if len(found) >= at_most:
@@ -73,9 +74,11 @@ class Pruner:
 
 
 def _next_group(connection: Connection, after: _Group | None) -> _Group | None:
-    beyond = jobs.c.name > "" if after is None else tuple_(*_GROUP) > tuple_(*after)
-    row = connection.execute(select(*_GROUP).where(beyond).order_by(*_GROUP).limit(1)).one_or_none()
-    return None if row is None else (row.name, row.project, row.outcome)
+    groups = select(*_GROUP).order_by(*_GROUP).limit(1)
+    if after is not None:
+        groups = groups.where(tuple_(*_GROUP) > tuple_(*after))
+    row = connection.execute(groups).one_or_none()
+    return None if row is None else (row.project, row.name, row.outcome)
 
 
 def _surplus(connection: Connection, group: _Group, keep: int, at_most: int) -> Sequence[int]:

@@ -9,14 +9,15 @@ empty, and yet not be the last: it says where the next begins.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from sqlalchemy import Column, ColumnElement, Connection, Select, select
 
 EFFORT = 2_000
 """Rows looked at for one page. About 10 ms."""
-MAX_STRETCHES = 48
+MAX_STRETCHES = 96
 """Stretches of an index that are read side by side; a path with more isn't taken."""
 
 Check = Callable[[Any], ColumnElement[bool]]
@@ -90,15 +91,27 @@ class Scan:
         return Span(horizon - 1, span.below) if self._newest_first else Span(span.above, horizon + 1)
 
     def _read(self, connection: Connection, path: Path, span: Span, limit: int) -> list[int]:
-        found: list[Sequence[int]] = []
-        for stretch in path.stretches:
+        merged = heapq.merge(
+            *(self._keys(connection, path, stretch, span, limit) for stretch in path.stretches),
+            reverse=self._newest_first,
+        )
+        return list(islice(merged, limit))
+
+    def _keys(
+        self, connection: Connection, path: Path, stretch: Stretch, span: Span, limit: int
+    ) -> Iterator[int]:
+        """Of one stretch, some at a time: where there are many stretches, few keys of each are needed."""
+        some = limit if path.checks else limit // len(path.stretches) + 8
+        while True:
             if path.checks:
                 statement = self._checked(stretch, path.checks, span)
             else:
                 statement = self._ordered(self._within(select(self._key), stretch, span))
-            found.append(connection.execute(statement.limit(limit)).scalars().all())
-        merged = heapq.merge(*found, reverse=self._newest_first)
-        return [key for key, _ in zip(merged, range(limit), strict=False)]
+            keys = connection.execute(statement.limit(some)).scalars().all()
+            yield from keys
+            if len(keys) < some:
+                return
+            span = Span(span.above, keys[-1]) if self._newest_first else Span(keys[-1], span.below)
 
     def _checked(self, stretch: Stretch, checks: Sequence[Check], span: Span) -> Select[Any]:
         # Materialized: else the database might take another index, for a check, and read all of that.

@@ -20,7 +20,7 @@ from rota.store.event_list import ALL_EVENTS, EventFilter
 from rota.store.faults import told_plainly
 from rota.store.job_list import JobFilter
 from rota.store.keys import find_key
-from rota.store.load import Loaded, load
+from rota.store.load import Loaded, load, without_collection
 from rota.store.migrate import migrate
 from rota.store.prune import History, Pruner, remove_answers, remove_jobs
 from rota.store.queries import JobPage
@@ -115,7 +115,7 @@ class Store:
             return remove_jobs(connection, self._writer, keys, with_events)
 
     def prune(
-        self, history: History, now_ms: int, at_most: int = 1000, with_events: bool = False
+        self, history: History, now_ms: int, at_most: int = 200, with_events: bool = False
     ) -> list[JobId]:
         """One step of an endless round: to be called every so often. Answers what was removed."""
         with self._read() as connection:
@@ -133,7 +133,7 @@ class Store:
     # -- reading
 
     def load(self) -> Loaded:
-        with self._read() as connection:
+        with self._read() as connection, without_collection():
             return load(connection)
 
     def jobs(self, wanted: JobFilter, after: str | None = None, limit: int = 100) -> JobPage:

@@ -50,7 +50,8 @@ def outcome_text(job: JobDocument, attempts: Iterable[AttemptDocument], clock: C
     # Of those that failed at once, the others were most likely drawn along by the first.
     first = min(failed, key=lambda one: (ms_of(one.ended or one.bound), one.rank))
     of_rank = f" of rank {first.rank}" if job.tasks > 1 else ""
-    return f"failed: {end_text(first)}{of_rank} on {first.node}"
+    where = f"{of_rank} on {first.node}"
+    return f"failed{where}: {end_text(first)}" if first.message else f"failed: {end_text(first)}{where}"
 
 
 def is_failure(attempt: AttemptDocument) -> bool:

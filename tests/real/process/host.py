@@ -22,7 +22,7 @@ from rota.backends.backend import (
 )
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.frames import Hello, Inbox, read_answer
-from rota.backends.process.log_writer import Rotation
+from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.model.ids import JobId, NodeName
 from rota.model.run import Run
 
@@ -95,8 +95,8 @@ class Host:
 
 @asynccontextmanager
 async def host(
-    folder: Path, *, rotation: Rotation = Rotation(), end_keeper: bool = True
-) -> AsyncIterator[Host]:  # noqa: B008
+    folder: Path, *, rotation: Rotation = DEFAULT_ROTATION, end_keeper: bool = True
+) -> AsyncIterator[Host]:
     backend = ProcessBackend(folder, NODE, rotation=rotation, keeper_idle_ms=2_000)
     await backend.open()
     opened = Host(backend, folder)

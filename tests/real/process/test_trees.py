@@ -72,7 +72,7 @@ def test_who_heeds_sigterm_may_clean_up(tmp_path: Path) -> None:
             await here.backend.stop([ref("1")])
             end = (await here.end_of(ref("1"))).end
             assert (end.reason, end.exit_code) == (EndReason.STOPPED, 3)
-            assert await here.output_text("1") == "ready\ncleaned\n"
+            assert (await here.output_text("1")).endswith("cleaned\n")
 
     asyncio.run(check())
 

@@ -27,7 +27,7 @@ from rota.store.batch import (
     Token,
     ToldEstimate,
 )
-from rota.store.errors import BatchRejected
+from rota.store.errors import ValueRejected
 from rota.store.store import Store, open_store
 from tests.stored import EXITED, RUNNING, attempt, event, ids, job, keep
 
@@ -103,19 +103,26 @@ def test_events_are_numbered_without_gaps_over_commits(store: Store) -> None:
     assert store.load().last_seq == 3
 
 
-def test_a_batch_that_cannot_be_kept_leaves_nothing_behind(store: Store) -> None:
-    too_large = attempt("1", 2**70)
-    with pytest.raises(BatchRejected):
-        store.commit(Batch(jobs=[job("1")], attempts=[too_large], events=[event("job.Submitted")]))
+@pytest.mark.covers("ops-3")
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Batch(attempts=[attempt("1", 2**70)]),
+        Batch(jobs=[job("2", message="\ud800")]),
+        Batch(jobs=[job("2", project="\ud800")]),
+        Batch(attempts=[attempt("99", 1)]),
+    ],
+    ids=["a number", "a message", "a name", "of an unknown job"],
+)
+def test_a_batch_that_cannot_be_kept_leaves_nothing_behind(store: Store, bad: Batch) -> None:
+    bad.jobs = [job("1"), *bad.jobs]
+    bad.events = [event("job.Submitted")]
+    with pytest.raises(ValueRejected):
+        store.commit(bad)
     assert store.load().jobs == []
+    assert store.attempts(JobId("99")) == []
     assert store.commit(Batch(jobs=[job("1")], events=[event("job.Submitted")])) == 1
     assert store.counts()[Phase.PENDING] == 1
-
-
-def test_an_attempt_of_an_unknown_job_is_rejected(store: Store) -> None:
-    with pytest.raises(BatchRejected):
-        store.commit(Batch(attempts=[attempt("99", 1)]))
-    assert store.attempts(JobId("99")) == []
 
 
 def test_attempts_are_live_until_they_end(store: Store) -> None:

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 import rota as package
+from rota.cli.main import SECTIONS
 from tests.unit.cli.calling import MIXED_FILES, rota, write
 
+ROOT = Path(__file__).parents[3]
 CLUSTER = "nodes: [{name: n, resources: {cpu: 4}}]"
 FITS = "jobs: [{name: fits, resources: {cpu: 1}}]"
 TOO_LARGE = "jobs: [{name: huge, resources: {cpu: 64}}]"
@@ -159,7 +161,9 @@ class TestLightCommands:
         assert rota().out == rota("--help").out
         assert rota().code == 0
 
-    @pytest.mark.parametrize("arguments", [("--help",), ("plan", "--help"), ("--version",)])
+    @pytest.mark.parametrize(
+        "arguments", [("--help",), ("plan", "--help"), ("run", "--help"), ("--version",)]
+    )
     def test_help_needs_no_heavy_imports(self, arguments: tuple[str, ...]) -> None:
         program = (
             "import sys, contextlib\n"
@@ -168,8 +172,23 @@ class TestLightCommands:
             "print(sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr)"
         )
         process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
-        for heavy in ("numpy", "rich", "yaml", "msgspec"):
+        for heavy in ("numpy", "rich", "yaml", "msgspec", "urllib3"):
             assert f"'{heavy}'" not in process.stderr
+
+    def test_every_command_is_listed_and_documented(self) -> None:
+        listed = {one.name for section in SECTIONS.values() for one in section}
+        modules = {
+            path.stem for path in (Path(package.__file__).parent / "cli" / "commands").glob("[a-z]*.py")
+        }
+        assert listed == modules
+        text = (ROOT / "docs" / "cli.md").read_text()
+        assert [name for name in sorted(listed) if f"`rota {name}" not in text] == []
+
+    @pytest.mark.parametrize("name", [one.name for section in SECTIONS.values() for one in section])
+    def test_every_command_has_help(self, name: str) -> None:
+        result = rota(name, "--help")
+        assert (result.code, result.err) == (0, "")
+        assert result.out.startswith(f"Usage: rota {name} ")
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
     def test_completion_scripts(self, shell: str) -> None:

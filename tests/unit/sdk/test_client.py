@@ -46,6 +46,12 @@ def test_a_command_that_fails_raises_with_the_job_unless_told_not_to(client: Cli
     assert client.run("/bin/sh", "-c", "exit 3", check=False).phase is Phase.FAILED
 
 
+def test_an_array_is_not_one_command(client: Client, server: StandIn) -> None:
+    with pytest.raises(BadInput, match="array: an array is more than one job"):
+        client.run("true", array=3)
+    assert server.requests == []
+
+
 def test_waiting_ends_when_the_job_does(client: Client, server: StandIn) -> None:
     [job] = client.submit({"command": ["true"], "hold": True}).jobs
     ended: list[JobDocument] = []

@@ -33,6 +33,7 @@ from rota.model.run import JobSpec, Run
 from rota.model.task import TaskSpec
 from rota.server.access import secret_hash
 from rota.server.app import make_app
+from rota.server.documents import moment
 from rota.server.limits import Limits
 from rota.store.batch import Answer, Attempt, EventRow, NodeSettings, Project, StoredEvent, Token
 from rota.store.queries import EventFilter, JobFilter
@@ -199,7 +200,7 @@ class FakeDesk:
     async def eta(self, job_id: JobId) -> EstimateDocument:
         return EstimateDocument(
             job=job_id,
-            told=None,  # type: ignore[arg-type]
+            told=moment(NOW_MS),
             expected=None,
             bound=None,
             latest=None,
@@ -351,7 +352,7 @@ class _Current:
 
 
 _current = _Current()
-_app = make_app(_current, Limits(burst=10**9), now_ms=lambda: NOW_MS)  # type: ignore[arg-type]
+_app = make_app(_current, Limits(burst=10**9), now_ms=lambda: NOW_MS)
 
 
 class Service:

@@ -12,6 +12,7 @@ from rota.api.documents import Role
 from rota.control.errors import BadInput, Conflict, Unavailable
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
 from rota.model.extension import Answer
+from rota.store.errors import BadCursor, StoreUnavailable
 from tests.unit.server.fake_desk import Service, secret_of
 from tests.unit.server.test_every_route import assert_problem
 
@@ -61,18 +62,31 @@ def test_what_is_wrong_with_a_job_names_its_field() -> None:
     assert problem["field"] == "jobs[1].resources.cpu"
 
 
+@pytest.mark.covers("ops-3")
+def test_a_request_has_so_many_jobs() -> None:
+    service = Service()
+    response = service.ask("POST", "/v1/jobs", json={"jobs": [{"command": "true"}] * 1001})
+    assert assert_problem(response, 422, "bad-input")["field"] == "jobs"
+    assert service.ask("POST", "/v1/jobs", json={"jobs": [{"command": "true"}] * 1000}).status_code == 201
+    assert service.desk.changes == [("submit", "ada", 1000)]
+
+
 @pytest.mark.parametrize(
     "error, status, kind",
     [
         (Conflict("the queue is closed", "wait"), 409, "conflict"),
         (BadInput("jobs[0].queue", "no such queue", "choose another"), 422, "bad-input"),
         (Unavailable("the disk is full"), 503, "unavailable"),
+        (StoreUnavailable("no space left in /secret/place"), 503, "unavailable"),
+        (BadCursor("x"), 422, "bad-input"),
     ],
 )
 def test_what_the_desk_refuses_is_told(error: Exception, status: int, kind: str) -> None:
     service = Service()
     service.desk.error = error
-    assert_problem(service.ask("POST", "/v1/jobs", json=ONE_JOB), status, kind)
+    response = service.ask("POST", "/v1/jobs", json=ONE_JOB)
+    assert_problem(response, status, kind)
+    assert "/secret/place" not in response.text
 
 
 def test_a_list_shows_only_what_the_token_is_for() -> None:

@@ -58,7 +58,7 @@ def served(talk: Talk, limits: Limits = DEFAULT_LIMITS, folder: Path | None = No
         server = RestServer(app, "127.0.0.1", 0, limits=limits, certificate=certificate, closing=closing)
         await server.start()
         try:
-            client = await connect(server, certificate and str(certificate.certificate))
+            client = await connect(server, None if certificate is None else str(certificate.certificate))
             await talk(client, desk, server)
             await client.close()
         finally:

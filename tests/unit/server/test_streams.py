@@ -32,7 +32,7 @@ class Line:
 
     async def get(self, reply: StreamReply) -> None:
         async with asyncio.timeout(5):
-            await reply({"path": "/x", "state": {ABORT: self._abort}}, self.receive, self.send)  # type: ignore[misc, typeddict-item]
+            await reply({"path": "/x", "state": {ABORT: self._abort}}, self.receive, self.send)  # type: ignore[arg-type]
 
     def _abort(self) -> None:
         self.was_aborted = True
@@ -99,7 +99,24 @@ def test_a_silent_source_is_alive_as_long_as_the_token_is() -> None:
         beating = limits(heartbeat_seconds=0.001)
         reply = StreamReply(source.chunks(), "x/y", beating, heartbeat=b":\n", still_allowed=still_allowed)
         await line.get(reply)
-        assert line.chunks == [b":\n", b":\n", b""]
+        assert set(line.chunks) == {b":\n", b""}
+        assert asked == 3
+        assert line.is_complete
+        assert source.is_closed
+
+    asyncio.run(run())
+
+
+def test_a_busy_stream_ends_with_its_token_too() -> None:
+    async def run() -> None:
+        line, source = Line(takes=10**9), Source(10**9)
+
+        async def still_allowed() -> bool:
+            return False
+
+        await line.get(
+            StreamReply(source.chunks(), "x/y", limits(heartbeat_seconds=0.005), still_allowed=still_allowed)
+        )
         assert line.is_complete
         assert source.is_closed
 

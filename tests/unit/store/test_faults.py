@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors
 from sqlalchemy.exc import DBAPIError
 
-from rota.store.errors import BatchRejected, StoreCorrupt, StoreUnavailable
+from rota.store.errors import StoreCorrupt, StoreUnavailable, ValueRejected
 from rota.store.faults import told_plainly, translated
 
 
@@ -50,8 +50,8 @@ def test_errors_of_sqlite(code: str, kind: type[Exception], says: str) -> None:
         (psycopg.OperationalError("connection refused"), StoreUnavailable, "can't be reached"),
         (errors.DataCorrupted(), StoreCorrupt, "damaged"),
         (errors.IndexCorrupted(), StoreCorrupt, "damaged"),
-        (errors.ForeignKeyViolation("no such job"), BatchRejected, "no such job"),
-        (errors.NumericValueOutOfRange(), BatchRejected, "won't store"),
+        (errors.ForeignKeyViolation("no such job"), ValueRejected, "no such job"),
+        (errors.NumericValueOutOfRange(), ValueRejected, "won't store"),
     ],
 )
 def test_errors_of_postgresql(cause: psycopg.Error, kind: type[Exception], says: str) -> None:

@@ -37,7 +37,6 @@ from tests.unit.cli.live.documents import CLOCK, a_job, ago, an_attempt, later, 
         (over(Phase.TIMED_OUT, cause=Cause.DEADLINE), "timed out: its deadline passed"),
     ],
 )  # fmt: skip
-@pytest.mark.covers("job-1")
 def test_how_it_stands(job: JobDocument, text: str) -> None:
     assert state_text(job, CLOCK) == text
 
@@ -62,6 +61,12 @@ def test_the_first_that_failed_is_named() -> None:
 def test_of_one_task_no_rank_is_named() -> None:
     job = over(Phase.FAILED, cause=Cause.TASK_FAILED, exit_code=3)
     assert outcome_text(job, [an_attempt(exit_code=3)], CLOCK) == "failed: exit 3 on n1"
+
+
+def test_a_message_comes_last() -> None:
+    attempt = an_attempt(1, reason=EndReason.NOT_STARTED, message="no such file")
+    told = "failed of rank 1 on n1: couldn't be started: no such file"
+    assert outcome_text(FAILED, [attempt], CLOCK) == told
 
 
 @pytest.mark.parametrize("reason", [EndReason.STOPPED, EndReason.LOST])

@@ -46,7 +46,7 @@ def _unpack_members(archive: tarfile.TarFile, folder: int, prefix: tuple[str, ..
         try:
             _unpack(archive, member, folder, prefix)
         except Leaves as error:
-            raise BadArchive(f"member {error}") from error
+            raise BadArchive(f"member {member.name!r}: {error}") from error
         except FileExistsError as error:
             raise BadArchive(f"member {member.name!r} is there already") from error
         except KeyError as error:

@@ -22,7 +22,7 @@ from rota.backends.backend import (
     TaskReturned,
     TaskStart,
 )
-from rota.backends.process.beneath import opened, parent_of, parts_of
+from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.backends.process.frames import ChangeLimit, Describe, Description, Settle, Start, Stop
@@ -30,7 +30,7 @@ from rota.backends.process.keeper import IDLE_MS
 from rota.backends.process.launch import launch
 from rota.backends.process.link import Link
 from rota.backends.process.log_reader import LogReader
-from rota.backends.process.log_writer import Rotation
+from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.machine import find_gpus, this_machine
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Gpus, Node
@@ -51,7 +51,7 @@ class ProcessBackend:
         node_name: NodeName,
         *,
         name: str = "local",
-        rotation: Rotation = Rotation(),  # noqa: B008 - frozen
+        rotation: Rotation = DEFAULT_ROTATION,
         keeper_idle_ms: int = IDLE_MS,
     ) -> None:
         self.name = name
@@ -126,10 +126,13 @@ class ProcessBackend:
             await asyncio.sleep(_LOOK_EACH_S)
 
     async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        folder = self._folders.outputs_of_task(TaskRef(job, rank, 0))
-        parts = parts_of(path)
-        with opened(folder) as root, parent_of(root, parts, make=False) as parent:
-            file = _open_regular(parts[-1], parent)
+        folder = self._folders.outputs_of_task(job, rank)
+        try:
+            parts = parts_of(path)
+            with opened(folder) as root, parent_of(root, parts, make=False) as parent:
+                file = _open_regular(parts[-1], parent)
+        except (Leaves, NotADirectoryError) as error:
+            raise FileNotFoundError(f"no task has left a file {path!r}") from error
         with file:
             while data := await asyncio.to_thread(file.read, _PIECE_BYTES):
                 yield data

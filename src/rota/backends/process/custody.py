@@ -334,7 +334,7 @@ class Custody:
             return
         task.stage = Stage.COLLECTING
         source = Path(run.directory) if run.directory else room.work
-        target = self._folders.outputs_of_task(task.ref)
+        target = self._folders.outputs_of_task(task.ref.job, task.ref.rank)
         aside = Aside(partial(collect, run.outputs, source, target, move=not run.directory))
         self._begin_aside(aside, partial(self._collected, task, end, aside))
 

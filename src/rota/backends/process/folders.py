@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rota.backends.backend import TaskRef
 from rota.model.ids import JobId
 
 _SAFE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,199}", re.ASCII)
@@ -37,8 +36,8 @@ class Folders:
     def outputs_of(self, job: JobId) -> Path:
         return self.outputs / as_name(job)
 
-    def outputs_of_task(self, ref: TaskRef) -> Path:
-        return self.outputs_of(ref.job) / str(ref.rank)
+    def outputs_of_task(self, job: JobId, rank: int) -> Path:
+        return self.outputs_of(job) / str(rank)
 
     def file(self, sha256: str) -> Path:
         if not _SHA256.fullmatch(sha256):

@@ -25,7 +25,7 @@ from rota.backends.process.connections import Connection, Connections
 from rota.backends.process.custody import Custody
 from rota.backends.process.folders import Folders
 from rota.backends.process.journal import Journal
-from rota.backends.process.log_writer import Rotation
+from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.processes import adopt_orphans, since_boot_ms
 from rota.backends.process.recovery import remember
 from rota.backends.process.watch import Watch
@@ -168,11 +168,10 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    rotation = Rotation()
     parser = argparse.ArgumentParser(prog="rota.backends.process.keeper", description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--segment-bytes", type=int, default=rotation.segment_bytes)
-    parser.add_argument("--segments", type=int, default=rotation.segments)
+    parser.add_argument("--segment-bytes", type=int, default=DEFAULT_ROTATION.segment_bytes)
+    parser.add_argument("--segments", type=int, default=DEFAULT_ROTATION.segments)
     parser.add_argument("--idle-ms", type=int, default=IDLE_MS)
     return parser.parse_args(arguments)
 

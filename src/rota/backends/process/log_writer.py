@@ -32,6 +32,9 @@ class Rotation(Struct, frozen=True):
     segments: int = 4
 
 
+DEFAULT_ROTATION = Rotation()
+
+
 class LogWriter:
     """Of one start of one task. No file is made before the first byte."""
 

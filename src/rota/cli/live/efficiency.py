@@ -30,7 +30,13 @@ def eff(jobs: Sequence[str], form: Form) -> None:
 def efficiency_table(found: Sequence[EfficiencyDocument]) -> Table:
     table = new_table("job", "what", "used", "asked", "share", right=("share",))
     for one in found:
-        table.add_row(one.job, "cpu", _span(one.cpu_used_s), _span(one.cpu_asked_s), _cpu_share(one))
+        table.add_row(
+            one.job,
+            "cpu",
+            _span(one.cpu_used_s),
+            _span(one.cpu_asked_s),
+            _share(one.cpu_used_s, one.cpu_asked_s),
+        )
         table.add_row(
             "",
             "memory",
@@ -44,10 +50,6 @@ def efficiency_table(found: Sequence[EfficiencyDocument]) -> Table:
             limit = format_duration(round(one.time_limit_s * 1000))
             table.add_row("", "time", _span(one.wall_s), limit, _share(one.wall_s, one.time_limit_s))
     return table
-
-
-def _cpu_share(one: EfficiencyDocument) -> Text:
-    return _share(one.cpu_used_s, one.cpu_asked_s)
 
 
 def _share(used: float, asked: float) -> Text:

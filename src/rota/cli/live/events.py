@@ -49,7 +49,11 @@ def event_text(event: EventDocument, now: Clock, *, wide: bool) -> str:
     if event.by:
         parts.append(f"by {event.by}")
     details = ", ".join(f"{name}={_value(value)}" for name, value in event.data.items() if name != "event")
-    return one_line("  ".join([*parts, *([details] if details else [])])).rstrip()
+    return "  ".join([*map(_printable, parts), one_line(details)]).rstrip()
+
+
+def _printable(text: str) -> str:
+    return text if text.isprintable() else one_line(text)
 
 
 def _value(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -10,14 +11,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rota.api.documents import AttemptDocument, EstimateDocument, JobDetail, JobDocument
+from rota.api.documents import AttemptDocument, JobDetail, JobDocument
 from rota.cli.live.estimates import estimate_text
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
 from rota.cli.yaml_text import dump
 from rota.lifecycle.state import Phase
 from rota.model.quantities import format_bytes, format_duration
 from rota.views.folding import fold_counted, fold_names
-from rota.views.jobs import end_text, is_failure, note_text, outcome_text, phase_text, state_text
+from rota.views.jobs import end_text, is_failure, note_text, outcome_text, phase_text
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of, span_text
 from rota.views.wording import count_text, priority_text
@@ -32,7 +33,18 @@ PHASE_STYLES = {
     Phase.CANCELLED: QUIET,
     Phase.TIMED_OUT: BAD,
 }
+_WAITING = (Phase.CREATED, Phase.PENDING)
 _ATTEMPTS_SHOWN = 20
+_WIDE_COLUMNS = {
+    "queue": 0,
+    "user": 0,
+    "project": 100,
+    "nodes": 120,
+    "priority": 130,
+    "submitted": 150,
+    "command": 170,
+}
+"""Each from which width of the terminal on: squeezed to a few letters, none says anything."""
 
 
 class Row(Struct, frozen=True):
@@ -60,8 +72,8 @@ def rows_of(jobs: Sequence[JobDocument], *, fold: bool = True) -> list[Row]:
 def jobs_table(rows: Sequence[Row], clock: Clock, *, wide: bool) -> Table:
     columns = ["job", "name", "state", "time", "note"]
     if wide:
-        columns[2:2] = ["project", "user", "queue", "priority"]
-        columns += ["nodes", "submitted", "command"]
+        width = shutil.get_terminal_size().columns
+        columns += [column for column, from_width in _WIDE_COLUMNS.items() if width >= from_width]
     table = new_table(*columns)
     for row in rows:
         cells = _array_cells(row, clock) if row.is_array else _job_cells(row.first, clock)
@@ -161,7 +173,7 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         "nodes": fold_counted(job.nodes),
         "waits for": fold_names(detail.depends_on),
         "submitted": _moment(ms_of(job.submitted), clock),
-        "start": estimate_text(detail.estimate, clock) if waits(job, detail.estimate) else "",
+        "start": estimate_text(detail.estimate, clock) if job.phase in _WAITING else "",
         "started": "" if job.started is None else _moment(ms_of(job.started), clock),
         "ended": "" if job.ended is None else _moment(ms_of(job.ended), clock),
         "ran" if job.ended else "runs for": time_text(job, clock) if job.started else "",
@@ -174,10 +186,6 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         if value:
             table.add_row(name, value)
     return table
-
-
-def waits(job: JobDocument, estimate: EstimateDocument | None) -> bool:
-    return estimate is not None and job.phase in (Phase.CREATED, Phase.PENDING)
 
 
 def _tasks_text(job: JobDocument) -> str:
@@ -219,8 +227,3 @@ def _ran_text(attempt: AttemptDocument, clock: Clock) -> str:
         return ""
     until_ms = clock.now_ms if attempt.ended is None else ms_of(attempt.ended)
     return span_text(max(0, until_ms - ms_of(attempt.started)))
-
-
-def one_line_of(job: JobDocument, clock: Clock) -> str:
-    """`17 sweep: waiting, retry in 20 s`."""
-    return f"{job.id} {one_line(job.name)}: {state_text(job, clock)}"

@@ -8,9 +8,8 @@ from typing import Protocol
 
 import typer
 from rich.console import RenderableType
-from rich.text import Text
 
-from rota.api.documents import ChangeDocument, EstimateDocument
+from rota.api.documents import ChangeDocument
 from rota.cli.job_filter import Chosen
 from rota.cli.live.connection import Server, connect
 from rota.cli.live.estimates import estimate_text
@@ -88,12 +87,8 @@ def eta(jobs: Sequence[str], form: Form) -> None:
     now = clock()
     table = new_table("job", "start")
     for one in estimates:
-        table.add_row(one.job, _start_text(one, estimate_text(one, now)))
+        table.add_row(one.job, estimate_text(one, now) or "nobody knows when")
     show([table])
-
-
-def _start_text(estimate: EstimateDocument, text: str) -> Text:
-    return Text(text or "nobody knows when")
 
 
 class Change(Protocol):

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import typer
 
 from rota.api.documents import Submitted
+from rota.cli.command_list import chosen_context
 from rota.cli.job_options import Wishes
 from rota.cli.live.connection import Server
 from rota.cli.live.job_form import form_of, merged, option_of
@@ -16,6 +17,9 @@ from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_submission_file
 from rota.intake.sbatch import is_script, read_sbatch
+from rota.settings.contexts import current_context
+from rota.settings.load import load_settings
+from rota.settings.paths import default_files
 
 _STANDARD_INPUT = "-"
 
@@ -24,8 +28,9 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
     """Of a file, with what was given besides; or of a command. After a script, `command` is its arguments."""
     if file is None and not command:
         raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
+    default = _default_project()
     if file is None:
-        return _checked([form_of(wishes, command, os.environ)])
+        return _checked([{**default, **form_of(wishes, command, os.environ)}])
     if _is_script(file):
         found = _read_script(file, command)
     elif command:
@@ -35,10 +40,17 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
     for warning in found.submission.warnings:
         talk(f"warning: {file}: {warning}")
     given = form_of(wishes, (), os.environ)
-    if not given:
+    if not given and not default:
         return found
-    changed = _checked([merged(job, given) for job in found.jobs])
+    changed = _checked([merged({**default, **job}, given) for job in found.jobs])
     return JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
+
+
+def _default_project() -> dict[str, object]:
+    """Of jobs that name none, if the context has one."""
+    flags = {"client.context": chosen_context()}
+    project = current_context(load_settings(default_files(os.environ), os.environ, flags)).project
+    return {"project": project} if project else {}
 
 
 def _is_script(file: str) -> bool:

@@ -35,6 +35,9 @@ _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 1.0
 """Who waits for long doesn't mind a second; who waits briefly does."""
 
+_WORTH_TELLING_S = 0.1
+"""Who waits for less than that hasn't waited."""
+
 
 class Answer(Enum):
     GO_ON = "go on"
@@ -107,10 +110,10 @@ class _Following:
                 detail = self._server.job(self._job)
                 if detail.job.phase is Phase.RUNNING or detail.job.phase.is_terminal:
                     return detail
-                now = clock()
-                line.show(
-                    f"job {self._job} {state_text(detail.job, now)}", estimate_text(detail.estimate, now)
-                )
+                if pause_s >= _WORTH_TELLING_S:
+                    now = clock()
+                    state = f"job {self._job} {state_text(detail.job, now)}"
+                    line.show(state, estimate_text(detail.estimate, now))
                 time.sleep(pause_s)
                 pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 

@@ -19,7 +19,7 @@ from rota.server.problems import bad_input
 from rota.server.reading import read_choices, read_job_id, read_quantity
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, PageQuery, Query, Route
-from rota.server.submission import read_jobs
+from rota.server.submission import MOST_JOBS, read_jobs
 from rota.store.queries import JobFilter
 
 TAG = "jobs"
@@ -182,7 +182,7 @@ SUBMISSION_SCHEMA: dict[str, object] = {
         "jobs": {
             "type": "array",
             "minItems": 1,
-            "maxItems": 1000,
+            "maxItems": MOST_JOBS,
             "items": {"type": "object", "description": "A job, in the form of a job file."},
         }
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.unit.cli.live.fake_server import FakeServer
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeServer]:
     """The one that commands find; no settings of whoever runs the tests get in."""
     fake = FakeServer()
     as_commands_see_it: Server = fake
@@ -24,6 +25,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
 
     monkeypatch.setattr("rota.sdk.client.Client", client)
     monkeypatch.setattr("rota.cli.live.showing.now_ms", lambda: CLOCK.now_ms)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("ROTA_CONFIG", "ROTA_CONTEXT"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     yield fake

@@ -1,5 +1,5 @@
-"""A command on a real terminal, against a fake server: `python -m tests.unit.cli.live.on_terminal SCENE ARGUMENTS`.
-It prints what was asked of the server when it ends."""
+"""A command for a real terminal, against a fake server: `python -m … SCENE ARGUMENTS`. It prints what was
+asked of the server when it ends."""
 
 from __future__ import annotations
 

@@ -28,7 +28,6 @@ def view_of(job: str, cluster: str, jobs: str) -> WhyView:
     return why_view(subject, question.moment.explain(subject.job), plan)
 
 
-@pytest.mark.covers("why-1")
 def test_why_reads_as_it_does_of_files(server: FakeServer, tmp_path: Path) -> None:
     files = write(
         tmp_path,
@@ -65,7 +64,6 @@ class TestExtend:
         assert server.asked == [("extend", "17", {"time_limit": "+1h", "dry_run": False})]
         assert rota("extend", "17", "+1h", "-o", "json").data == plain
 
-    @pytest.mark.covers("time-8")
     def test_refused_says_what_is_in_the_way(self, server: FakeServer) -> None:
         server.extension = Conflict("its nodes are needed", data={"view": to_builtins(REFUSED)})
         result = rota("extend", "17", "2h")

@@ -84,7 +84,6 @@ class TestQueues:
         ("verb", "state"),
         [("pause", QueueMode.PAUSED), ("close", QueueMode.CLOSED), ("open", QueueMode.OPEN)],
     )
-    @pytest.mark.covers("time-6")
     def test_changes(self, server: FakeServer, verb: str, state: QueueMode) -> None:
         assert rota("queues", verb, "gpu", "-m", "why not").code == 0
         assert fields_of(server) == {"state": state, "message": "why not", "dry_run": False}

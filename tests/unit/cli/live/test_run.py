@@ -50,12 +50,17 @@ def test_output_is_passed_on_byte_by_byte(server: FakeServer) -> None:
 
 def test_one_who_waits_is_told_why(server: FakeServer) -> None:
     waiting = a_job(cause=Cause.DEPENDENCY, waits_for=["16"], phase=Phase.CREATED)
-    server.has(detail(waiting), detail(waiting, estimate=an_estimate()), SUCCEEDED)
+    server.has(*([detail(waiting, estimate=an_estimate())] * 9), SUCCEEDED)
     result = rota("run", "--", "true")
     assert result.err.splitlines() == [
         "rota: job 17 (job) is submitted",
         "rota: job 17 waiting, waits for 16",
     ]
+
+
+def test_one_who_hardly_waits_is_told_nothing(server: FakeServer) -> None:
+    server.has(detail(a_job()), detail(a_job()), SUCCEEDED)
+    assert rota("run", "--", "true").err == "rota: job 17 (job) is submitted\n"
 
 
 @pytest.mark.parametrize(

@@ -69,6 +69,17 @@ class TestCommand:
             }
         ]
 
+    def test_a_context_may_have_a_project(
+        self, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings = tmp_path / "rota.toml"
+        settings.write_text("[client.contexts.lab]\nurl = 'https://rota.example.org'\nproject = 'vision'\n")
+        monkeypatch.setenv("ROTA_CONFIG", str(settings))
+        rota("--context", "lab", "submit", "--", "true")
+        rota("--context", "lab", "submit", "--project", "own", "--", "true")
+        rota("submit", "--", "true")
+        assert [job.get("project") for job in server.submitted] == ["vision", "own", None]
+
     def test_dry_run(self, server: FakeServer) -> None:
         result = rota("submit", "--dry-run", "--name", "x", "--", "true")
         assert result.out == "would submit 17 (x)\n"

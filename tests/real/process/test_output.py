@@ -1,0 +1,155 @@
+"""Logs of real tasks: all of them, in order, whatever they hold and however much it is."""
+
+import asyncio
+import hashlib
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rota.backends.backend import LogQuery, Stream, TaskStart
+from rota.backends.process.log_writer import Rotation
+from rota.model.ids import JobId
+from rota.model.run import Run
+from tests.real.process.host import NODE, host, ref, shell
+
+pytestmark = pytest.mark.slow
+
+MIB = 1 << 20
+
+
+@pytest.mark.covers("job-4")
+def test_a_hundred_megabytes_of_anything(tmp_path: Path) -> None:
+    """Binary, without a single line end that means anything, and read in pieces."""
+    script = (
+        "import hashlib, os, sys\n"
+        "block = os.urandom(1 << 20)\n"
+        "seen = hashlib.sha256()\n"
+        "for _ in range(100):\n"
+        "    seen.update(block); sys.stdout.buffer.write(block)\n"
+        "sys.stdout.flush(); sys.stderr.write(seen.hexdigest())\n"
+    )
+
+    async def check() -> None:
+        async with host(tmp_path / "backend") as here:
+            await here.backend.start([TaskStart(ref("1"), NODE, Run(command=("python3", "-c", script)))])
+            seen, told = hashlib.sha256(), b""
+            async for batch in here.backend.logs(LogQuery(JobId("1"), follow=True)):
+                assert sum(len(chunk.data) for chunk in batch) < 2 * MIB
+                for chunk in batch:
+                    if chunk.stream is Stream.OUT:
+                        seen.update(chunk.data)
+                    else:
+                        told += chunk.data
+            assert seen.hexdigest() == told.decode()
+
+    asyncio.run(check())
+
+
+@pytest.mark.covers("job-4")
+def test_old_output_makes_room_for_new(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with host(tmp_path / "backend", rotation=Rotation(segment_bytes=MIB, segments=2)) as here:
+            await here.backend.start([shell("1", "head -c 10000000 /dev/zero; echo the end")])
+            await here.end_of(ref("1"))
+            chunks = await here.chunks("1")
+            kept = b"".join(chunk.data for chunk in chunks)
+            assert kept.endswith(b"the end\n")
+            assert chunks[0].dropped_bytes + len(kept) == 10_000_000 + len("the end\n")
+            assert MIB <= len(kept) < 3 * MIB
+
+    asyncio.run(check())
+
+
+@pytest.mark.covers("job-4")
+def test_ranks_together_and_alone(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with host(tmp_path / "backend") as here:
+            tasks = [
+                TaskStart(ref("1", rank), NODE, Run(command=("sh", "-c", f"sleep 0.{2 * rank}; echo {rank}")))
+                for rank in range(3)
+            ]
+            await here.backend.start(tasks)
+            together = b"".join(chunk.data for chunk in await here.chunks("1", follow=True))
+            assert together == b"0\n1\n2\n"
+            alone = await here.chunks("1", ranks=(1,))
+            assert [(chunk.rank, chunk.data) for chunk in alone] == [(1, b"1\n")]
+
+    asyncio.run(check())
+
+
+def test_what_is_forgotten_is_gone(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with host(tmp_path / "backend") as here:
+            await here.backend.start([shell("1", "echo x"), shell("2", "echo y")])
+            await here.end_of(ref("1"))
+            await here.end_of(ref("2"))
+            await here.backend.forget([JobId("1")])
+            assert await here.chunks("1") == []
+            assert await here.output_text("2") == "y\n"
+
+    asyncio.run(check())
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """Of 8 MiB. Tests run as root; elsewhere nobody may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True, text=True
+    )
+    if mounted.returncode:
+        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.mark.covers("job-4")
+def test_a_full_disk_holds_tasks_up_and_loses_nothing(small_disk: Path) -> None:
+    async def check() -> None:
+        async with host(small_disk / "backend") as here:
+            filler = small_disk / "filler"
+            filler.write_bytes(bytes(5 * MIB))
+            await here.backend.start([shell("1", "head -c 5000000 /dev/zero; echo the end")])
+            async with asyncio.timeout(30):
+                while (await here.backend.health()).healthy:
+                    await asyncio.sleep(0.05)
+            health = await here.backend.health()
+            assert "No space left on device" in health.message
+            filler.unlink()
+            assert (await here.end_of(ref("1"))).end.succeeded
+            data = b"".join([chunk.data for chunk in await here.chunks("1")])
+            assert data == bytes(5_000_000) + b"the end\n"
+            assert (await here.backend.health()).healthy
+
+    asyncio.run(check())
+
+
+@pytest.mark.covers("job-4")
+def test_nothing_starts_that_could_not_be_remembered(small_disk: Path) -> None:
+    async def check() -> None:
+        async with host(small_disk / "backend") as here:
+            await here.backend.start([shell("0", "true")])
+            await here.end_of(ref("0"))
+            filler = small_disk / "filler"
+            fill(filler)
+            wordy = Run(command=("true", "x" * 100_000))
+            starting = asyncio.create_task(here.backend.start([TaskStart(ref("1"), NODE, wordy)]))
+            async with asyncio.timeout(30):
+                while (await here.backend.health()).healthy:
+                    await asyncio.sleep(0.05)
+            assert not starting.done()
+            filler.unlink()
+            await starting
+            assert (await here.end_of(ref("1"))).end.succeeded
+
+    asyncio.run(check())
+
+
+def fill(path: Path) -> None:
+    with suppress(OSError), path.open("wb", buffering=0) as file:
+        while True:
+            file.write(bytes(4096))
