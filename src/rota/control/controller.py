@@ -28,7 +28,7 @@ from rota.lifecycle.events import SetAside
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import JobId
 from rota.store.batch import Batch, StoredEvent
-from rota.store.errors import BatchRejected, StoreDiverged, StoreError, StoreUnavailable
+from rota.store.errors import StoreDiverged, StoreError, StoreUnavailable, ValueRejected
 from rota.store.store import Store
 
 R = TypeVar("R")
@@ -125,7 +125,7 @@ class Controller:
             batch.usage = self.memory.unsaved_usage()
             try:
                 last_seq = await self._keep(batch)
-            except BatchRejected as error:
+            except ValueRejected as error:
                 await self._turn_one_by_one(done, error)
                 return
             except StoreDiverged as error:
@@ -172,7 +172,7 @@ class Controller:
     async def _keep(self, batch: Batch) -> int:
         return await asyncio.get_running_loop().run_in_executor(self._writer, self.store.commit, batch)
 
-    async def _turn_one_by_one(self, done: list[_Asked[Any]], error: BatchRejected) -> None:
+    async def _turn_one_by_one(self, done: list[_Asked[Any]], error: ValueRejected) -> None:
         """One of them is more than the store can take; the others are not to suffer for it."""
         if len(done) > 1:
             for asked in done:

@@ -142,7 +142,7 @@ class LiveDesk:
         """Of an array, whichever elements it may still happen to."""
         elements = self._memory.elements(job_id)
         if not elements and self._memory.job(job_id) is None and await self.job(job_id) is not None:
-            raise Conflict(f"job {job_id} is over", "")
+            raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
 
         def command(draft: Draft) -> list[JobState]:
             states = []
@@ -154,7 +154,7 @@ class LiveDesk:
                     states.append(draft.change(one, event, who.user))
                 except Refused as refused:
                     if not elements:
-                        raise Conflict(str(refused), "") from None
+                        raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
             _answer(draft, answer_of, states)
             return states
 

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from heapq import heapify, heappop, heappush
+from time import perf_counter
 
 import structlog
 
@@ -28,6 +29,7 @@ from rota.loop.metrics import CycleResult, Metrics
 from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
 from rota.loop.standby import Standby
 from rota.loop.time_limit import TimeLimit
+from rota.loop.tracing import span
 from rota.model.ids import JobId
 from rota.model.job import JobRecord, Promise
 from rota.model.plan import Binding, Eviction, Plan
@@ -127,7 +129,6 @@ class LiveLoop:
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        clock = asyncio.get_running_loop().time
         while True:
             try:
                 async with asyncio.timeout(self._sleep_s()):
@@ -135,14 +136,14 @@ class LiveLoop:
             except TimeoutError:
                 pass
             self._wake.clear()
-            began = clock()
+            began = perf_counter()
             try:
                 await self._cycle()
             except Exception:
                 log.exception("a cycle failed")
-                self._metrics.observe_cycle(clock() - began, CycleResult.ERROR)
+                self._metrics.observe_cycle(perf_counter() - began, CycleResult.ERROR)
                 await asyncio.sleep(1)
-            await asyncio.sleep(REST * min(1.0, clock() - began))
+            await asyncio.sleep(REST * min(1.0, perf_counter() - began))
 
     # -- a cycle
 
@@ -152,13 +153,12 @@ class LiveLoop:
             heappop(self._looks)
         await self._end_late(now_ms)
         self._memory.settle_usage()
-        clock = asyncio.get_running_loop().time
-        began = clock()
+        began = perf_counter()
         snapshot = self.snapshot()
-        with self.plugins() as plugins:
+        with span("cycle", waiting=self._memory.cluster.waiting_count), self.plugins() as plugins:
             plan = decide(snapshot, self.policy, now_ms, plugins)
         self.plan = plan
-        self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, clock() - began
+        self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, perf_counter() - began
         measure_cycle(self._metrics, self.last_cycle_s, plan)
         commands = [*self._commands(plan, now_ms), *self._standby.commands(plan, self._memory, now_ms)]
         if commands:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from rota.api.documents import NodeDocument
 from rota.control.memory import Memory
 from rota.lifecycle.instructions import Instruction
 from rota.loop.metrics import CycleResult, Metrics
+from rota.loop.nodes import node_documents
 from rota.model.plan import Plan
 from rota.store.batch import Batch
 
@@ -49,5 +51,13 @@ class Measuring:
                 self._metrics.observe_estimate(late_s, told.started_ms <= estimate.bound_ms)
 
     def look(self) -> None:
-        """What is measured at the moment that somebody asks."""
+        """What isn't told by any change, every few seconds."""
         self._metrics.set_pending({str(queue): count for queue, count in self._memory.pending.items()})
+        self._metrics.set_utilisation(
+            {node.name: _shares(node) for node in node_documents(self._memory, healths={})}
+        )
+
+
+def _shares(node: NodeDocument) -> dict[str, float]:
+    amounts = {name: node.used.get(name, 0) / amount for name, amount in node.capacity.items() if amount}
+    return {**amounts, "gpu": node.gpus_used / node.gpus} if node.gpus else amounts

@@ -54,6 +54,7 @@ class Runtime:
         self.dispatcher = Dispatcher(backends, self.memory, self._reports.keep)
         self.desk = LiveDesk(self.controller, self.live, self.forecaster, backends, put_file)
         self._history = HistoryKeeper(self.controller, backends, history or History())
+        self._measuring = Measuring(self.metrics, self.memory)
         self._backends = backends
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -61,7 +62,7 @@ class Runtime:
         for backend in self._backends:
             await backend.open()
         await self._look_at_nodes()
-        for follower in (self, self.forecaster, self.live, Measuring(self.metrics, self.memory)):
+        for follower in (self, self.forecaster, self.live, self._measuring):
             self.controller.follow(follower)
         self._spawn(self.controller.run())
         lost = await self.dispatcher.reconcile()
@@ -126,6 +127,7 @@ class Runtime:
         nodes = [node for backend in self._backends for node in await backend.nodes()]
         if self.memory.set_nodes(nodes):
             self.live.look_again()
+        self._measuring.look()
 
 
 def _tell_failure(task: asyncio.Task[None]) -> None:

@@ -20,7 +20,8 @@ class StoreRefused(StoreError):
 
 
 class ValueRejected(StoreError):
-    """The database can't hold a value, however often one tries: nothing was changed."""
+    """A batch or a filter has a value that the database can't hold, however often one tries. Nothing was
+    changed."""
 
 
 class StoreDiverged(StoreError):
