@@ -39,8 +39,8 @@ show() { # COMMAND…
     printf '%s$ %s%s\n' "$dim" "$*" "$plain"
     local status=0
     "$@" || status=$?
-    # 2 says that something waits or is refused, which is part of the show.
-    if [ "$status" != 0 ] && [ "$status" != 2 ]; then exit "$status"; fi
+    # 1 and 2 say that something is refused or waits, which is part of the show.
+    if [ "$status" -gt 2 ]; then exit "$status"; fi
 }
 
 chapter 'A command as a job: submitted, followed, and its exit status passed on'
@@ -53,11 +53,13 @@ sleep 2
 chapter 'Then a desk, a gang of four, and something urgent, which takes the place of what can wait'
 show rota submit later.yaml
 sleep 1
-show rota eta notebook
-show rota why train
+show rota eta notebook simulation
+show rota why simulation
 
-chapter 'Until all but that one is done'
-rota cancel train >/dev/null
+chapter 'What can never start is refused, with what would have to change'
+show rota submit --gpus 8 -- ./train
+
+chapter 'Until all is done'
 show rota watch --until-done
 
 chapter 'What became of it'

@@ -69,13 +69,14 @@ Lasting = Annotated[
 ]
 
 JobArgument = Annotated[
-    str, typer.Argument(metavar="JOB", help="A job's id, as in 17 or 17.3.", autocompletion=job_ids)
+    str,
+    typer.Argument(metavar="JOB", help="A job's id, as in 17 or 17.3, or its name.", autocompletion=job_ids),
 ]
 JobArguments = Annotated[
     list[str],
     typer.Argument(
         metavar="JOB...",
-        help="Jobs' ids; that of an array stands for all its jobs.",
+        help="Jobs' ids or names; that of an array stands for all its jobs.",
         autocompletion=job_ids,
     ),
 ]

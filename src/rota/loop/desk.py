@@ -31,6 +31,7 @@ from rota.intake.submissions import Submission
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import CancelAsked, Held, JobEvent, LimitChanged, Released
 from rota.lifecycle.state import JobState, Phase
+from rota.loop.admission import Admission
 from rota.loop.forecaster import Forecaster, time_of
 from rota.loop.live import LiveLoop
 from rota.loop.nodes import node_documents
@@ -63,6 +64,7 @@ class LiveDesk:
         self._forecaster = forecaster
         self._backends = {backend.name: backend for backend in backends}
         self._put_file = put_file
+        self._admission = Admission(self._memory, live)
 
     # -- jobs come in
 
@@ -73,6 +75,7 @@ class LiveDesk:
         dry_run: bool = False,
         answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
     ) -> Sequence[JobState]:
+        self._admission.check(submission, self._controller.now_ms())
         ended = await self._ended_partners(submission)
         first = self._memory.last_number + 1
         if not dry_run:
@@ -199,7 +202,9 @@ class LiveDesk:
         if state is None:
             raise Conflict(f"job {job_id} is over: nothing keeps it waiting", f"ask for job {job_id} itself")
         if state.phase is Phase.CREATED:
-            raise Conflict(f"job {job_id} isn't waiting for room yet", f"ask for job {job_id} itself")
+            waits = "is held" if state.held else "waits for other jobs to end"
+            remedy = "release it" if state.held else "see which with `rota show`"
+            raise Conflict(f"job {job_id} {waits}, so no room is looked for yet", remedy)
         return why_of(self._live, self._controller.now_ms(), job_id, rank, self._forecaster.estimate(job_id))
 
     async def eta(self, job_id: JobId) -> EstimateDocument:

@@ -11,7 +11,7 @@ from msgspec import MsgspecError
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as NoConnectionFree
 
-from rota.store.errors import ValueRejected, StoreCorrupt, StoreUnavailable
+from rota.store.errors import StoreCorrupt, StoreUnavailable, ValueRejected
 
 _SQLITE_PRIMARY = 0xFF
 _SQLITE_CORRUPT = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))

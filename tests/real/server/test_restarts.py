@@ -100,7 +100,7 @@ def test_two_servers_never_share_a_folder(server: RotaServer) -> None:
 @pytest.mark.parametrize(
     ("flags", "named"),
     [
-        (("--address", "0.0.0.0"), "TLS"),
+        (("--address", "0.0.0.0"), "server.tls.self_signed"),
         (("--tls-cert", "/no/such/file", "--tls-key", "/no/such/file"), "/no/such/file"),
         (("--policy", "/no/such/policy.yaml"), "/no/such/policy.yaml"),
         (("--database", "mysql://somewhere/rota"), "database"),

@@ -288,3 +288,16 @@ def test_short_tasks_of_an_array_are_handed_ahead(tmp_path: Path) -> None:
             assert phases.count(TaskPhase.STANDBY) < len(phases)
 
     run(test)
+
+
+@pytest.mark.covers("time-9")
+def test_what_can_never_start_is_refused_with_what_would_have_to_change(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with live(tmp_path, ObedientBackend(node("n1", cpus=2))) as desk:
+            with pytest.raises(BadInput, match="never start here") as refused:
+                await submit(desk, spec(), spec(cpus=3))
+            assert refused.value.field == "jobs[1]"
+            assert "2" in refused.value.help
+            assert (await desk.stats()).pending == 0
+
+    run(test)

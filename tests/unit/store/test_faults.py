@@ -9,7 +9,7 @@ import pytest
 from psycopg import errors
 from sqlalchemy.exc import DBAPIError
 
-from rota.store.errors import ValueRejected, StoreCorrupt, StoreUnavailable
+from rota.store.errors import StoreCorrupt, StoreUnavailable, ValueRejected
 from rota.store.faults import told_plainly, translated
 
 

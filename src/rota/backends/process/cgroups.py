@@ -86,6 +86,13 @@ class Cgroups:
             raise
         return group
 
+    def remove_empty(self) -> None:
+        """Groups that another keeper left behind; those with processes in them stay."""
+        for base in self._bases:
+            for group in base.iterdir():
+                if group.is_dir():
+                    Group([str(group)]).remove()
+
     def remove(self) -> None:
         for base in self._bases:
             with suppress(OSError):

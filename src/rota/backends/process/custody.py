@@ -1,35 +1,30 @@
-"""All tasks of this keeper, from the moment it is told of one until its end is settled.
+"""Carries tasks through their lives.
 
-    WAITING ──► (STAGING) ──► RUNNING ──► CLEARING ──► (COLLECTING) ──► OVER
-
-Whatever a later keeper has to know is added to the journal here; `keeper.py` sees to it that it is
-written before anybody hears of it.
+WAITING ──► (STAGING) ──► RUNNING ──► CLEARING ──► (COLLECTING) ──► OVER
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
+from rota.backends.backend import TaskRef
 from rota.backends.process import journal, processes
 from rota.backends.process.aside import Aside
 from rota.backends.process.cgroups import Cgroups, Group
 from rota.backends.process.cleaning import Cleaning
 from rota.backends.process.ending import end_of, end_unseen, used_by
 from rota.backends.process.folders import Folders
-from rota.backends.process.journal import Journal
-from rota.backends.process.lanes import Arrival, Lanes
+from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import Drain, LogWriter, Rotation
 from rota.backends.process.outlets import Outlets
 from rota.backends.process.outputs import collect
-from rota.backends.process.processes import now_ms, since_boot_ms
+from rota.backends.process.processes import since_boot_ms
 from rota.backends.process.recovery import Finished, Remembered
 from rota.backends.process.rooms import Rooms
 from rota.backends.process.segments import Origin
@@ -48,16 +43,11 @@ _HOW_IT_ENDED_WITHIN_MS = 2_000
 
 class Custody:
     def __init__(
-        self,
-        folders: Folders,
-        name: str,
-        written: Journal,
-        watch: Watch,
-        cgroups: Cgroups,
-        rotation: Rotation,
+        self, folders: Folders, name: str, ledger: Ledger, watch: Watch, cgroups: Cgroups, rotation: Rotation
     ) -> None:
+        """`name`: of this keeper, in the marks of its tasks."""
         self._folders = folders
-        self._journal = written
+        self._ledger = ledger
         self._watch = watch
         self._cgroups = cgroups
         self._rotation = rotation
@@ -65,66 +55,13 @@ class Custody:
         self._outlets = Outlets(watch)
         self._cleaning = Cleaning(self._rooms, self._begin_aside)
         self._trees = Trees(name)
-        self._lanes = Lanes()
-        self._tasks: dict[TaskRef, KeptTask] = {}
-        self._to_start: deque[KeptTask] = deque()
         self._running: dict[TaskRef, KeptTask] = {}
         """Those whose processes aren't all gone."""
         self._by_pid: dict[int, KeptTask] = {}
         """Those of them that are children of this keeper, until they are reaped."""
         self._asides: dict[int, tuple[Aside, Callable[[], None]]] = {}
-        self._reports: list[TaskReport] = []
         self._base = base_environment(os.environ)
         self._boot_id = processes.boot_id()
-
-    # What it is told
-
-    def start(self, starts: Iterable[TaskStart]) -> None:
-        for start in starts:
-            if start.ref not in self._tasks:
-                self._journal.add(journal.Told(start))
-                self._accept(KeptTask(start))
-
-    def stop(self, refs: Iterable[TaskRef]) -> None:
-        for ref in refs:
-            if (task := self._tasks.get(ref)) and task.told_to is None:
-                self._end(task, EndReason.STOPPED)
-
-    def stop_all(self) -> None:
-        self.stop(list(self._tasks))
-
-    def change_limit(self, ref: TaskRef, time_limit_ms: int) -> None:
-        if (task := self._tasks.get(ref)) and task.over is None:
-            task.time_limit_ms, task.limit_changed, task.was_warned = time_limit_ms, True, False
-            self._journal.add(journal.LimitChanged(ref, time_limit_ms))
-
-    def settle(self, refs: Sequence[TaskRef]) -> None:
-        settled = [ref for ref in refs if (task := self._tasks.get(ref)) and task.over is not None]
-        for ref in settled:
-            self._lanes.settles(self._tasks.pop(ref).start.lane, ref)
-        if settled:
-            self._journal.add(journal.Settled(tuple(settled)))
-
-    # What it says
-
-    def unsettled(self) -> list[TaskRef]:
-        return list(self._tasks)
-
-    def take_reports(self) -> list[TaskReport]:
-        reports, self._reports = self._reports, []
-        return reports
-
-    def all_reports(self) -> list[TaskReport]:
-        """Of all that isn't settled, for somebody who has just come."""
-        return [report for task in self._tasks.values() for report in task.reports()]
-
-    def entries(self) -> Iterable[journal.Entry]:
-        for task in self._tasks.values():
-            yield from task.entries()
-
-    @property
-    def lacking(self) -> Sequence[str]:
-        return self._cgroups.lacking
 
     @property
     def wrong(self) -> str:
@@ -133,19 +70,17 @@ class Custody:
     @property
     def is_busy(self) -> bool:
         """Something runs, or is about to."""
-        return bool(self._running or self._asides or self._to_start or self._outlets.are_stalled)
+        return bool(self._running or self._asides or self._ledger.to_start or self._outlets.are_stalled)
 
-    # What happens
+    # What makes tasks move
 
     def start_some(self) -> None:
         """Raises OSError if that can't be written down: then nothing was started."""
-        batch = [self._to_start[at] for at in range(min(STARTS_AT_ONCE, len(self._to_start)))]
-        trying = tuple(task.ref for task in batch if task.is_ready)
-        if trying:
-            self._journal.add(journal.Trying(trying))
-        self._journal.flush()
+        to_start = self._ledger.to_start
+        batch = [to_start[at] for at in range(min(STARTS_AT_ONCE, len(to_start)))]
+        self._ledger.tries([task for task in batch if task.is_ready])
         for _ in batch:
-            self._to_start.popleft()
+            to_start.popleft()
         for task in batch:
             if task.told_to is not None:
                 self._over(task, TaskEnd(task.told_to))
@@ -154,9 +89,20 @@ class Custody:
             else:
                 self._stage(task)
 
-    @property
-    def has_more_to_start(self) -> bool:
-        return bool(self._to_start)
+    def end(self, task: KeptTask, why: EndReason) -> None:
+        """In whatever stage it is; nothing happens if it is about to end anyway."""
+        if task.told_to is not None or self._ledger.takes_back(task):
+            return
+        match task.stage:
+            case Stage.WAITING:
+                self._ledger.is_to_end(task, why)
+            case Stage.STAGING:
+                self._ledger.is_to_end(task, why)
+                assert task.aside is not None
+                processes.kill(task.aside.pid, signal.SIGKILL)
+            case Stage.RUNNING:
+                self._ledger.is_to_end(task, why)
+                self._ask_to_end(task)
 
     def reap(self) -> None:
         """Children that have ended, of whatever kind."""
@@ -199,7 +145,7 @@ class Custody:
                 task.kill_at_ms = None
                 self._trees.signal(task, signal.SIGKILL)
             elif (limit_at_ms := task.limit_at_ms) is not None and limit_at_ms <= now:
-                self._end(task, EndReason.TIME_LIMIT)
+                self.end(task, EndReason.TIME_LIMIT)
             else:
                 task.was_warned = True
                 self._trees.signal(task, task.warn_signal)
@@ -207,24 +153,7 @@ class Custody:
             self._clear()
         self._outlets.retry()
 
-    @property
-    def _is_clearing(self) -> bool:
-        return any(task.stage is Stage.CLEARING for task in self._running.values())
-
-    # The way of a task
-
-    def _accept(self, task: KeptTask) -> None:
-        self._tasks[task.ref] = task
-        lane = task.start.lane
-        if not task.start.standby:
-            self._lanes.enters(lane)
-            self._to_start.append(task)
-            return
-        match self._lanes.arrives(lane, task.ref):
-            case Arrival.STARTS:
-                self._to_start.append(task)
-            case Arrival.RETURNS:
-                self._return(task)
+    # The stages
 
     def _stage(self, task: KeptTask) -> None:
         try:
@@ -245,7 +174,7 @@ class Custody:
             self._over(task, TaskEnd(EndReason.STAGING, message=aside.failure))
         else:
             task.is_staged = True
-            self._to_start.appendleft(task)
+            self._ledger.to_start.appendleft(task)
 
     def _spawn(self, task: KeptTask) -> None:
         start, ref = task.start, task.ref
@@ -256,11 +185,12 @@ class Custody:
             prepare(start, room)
             spawned = spawn(start, room, group, self._base, self._trees.mark(task))
         except (OSError, ValueError) as error:
+            if task.group is not None:
+                task.group.remove()
             self._over(task, TaskEnd(EndReason.NOT_STARTED, message=_text(error)))
             return
         self._trees.own.add(spawned.pid)
         self._by_pid[spawned.pid] = task
-        pipes = os.fstat(spawned.out).st_ino, os.fstat(spawned.err).st_ino
         began = journal.Began(
             ref,
             spawned.at_ms,
@@ -270,41 +200,31 @@ class Custody:
             self._boot_id,
             room.number,
             group.paths if group else (),
-            pipes,
+            (os.fstat(spawned.out).st_ino, os.fstat(spawned.err).st_ino),
         )
-        self._journal.add(began)
-        self._runs(task, began, Drain(spawned.out, spawned.err, writer))
-        self._reports.append(TaskStarted(ref, began.at_ms))
+        self._ledger.began(task, began)
+        self._runs(task, Drain(spawned.out, spawned.err, writer))
 
-    def _runs(self, task: KeptTask, began: journal.Began, drain: Drain) -> None:
+    def _runs(self, task: KeptTask, drain: Drain) -> None:
         task.stage = Stage.RUNNING
-        task.began, task.drain = began, drain
-        task.started = TaskStarted(task.ref, began.at_ms)
+        task.drain = drain
         self._running[task.ref] = task
         self._outlets.open(drain)
 
-    def _end(self, task: KeptTask, why: EndReason) -> None:
-        """Has it end, in whatever stage it is."""
-        if task.over is not None:
-            return
-        if task.start.standby and self._lanes.withdraws(task.start.lane, task.ref):
-            self._return(task)
-            return
-        task.told_to = why
-        self._journal.add(journal.StopAsked(task.ref, why))
-        if task.aside is not None and task.stage is Stage.STAGING:
-            processes.kill(task.aside.pid, signal.SIGKILL)
-        elif task.stage is Stage.RUNNING:
-            self._trees.signal(task, signal.SIGTERM)
-            # One that is stopped (SIGSTOP) would never see it.
-            self._trees.signal(task, signal.SIGCONT)
-            task.kill_at_ms = since_boot_ms() + task.start.run.grace_ms
+    def _ask_to_end(self, task: KeptTask) -> None:
+        self._trees.signal(task, signal.SIGTERM)
+        # One that is stopped (SIGSTOP) would never see it.
+        self._trees.signal(task, signal.SIGCONT)
+        task.kill_at_ms = since_boot_ms() + task.start.run.grace_ms
+
+    @property
+    def _is_clearing(self) -> bool:
+        return any(task.stage is Stage.CLEARING for task in self._running.values())
 
     def _clear(self) -> None:
         for task in self._trees.kill_rest(self._running.values()):
-            if task.is_adopted and task.status is None and self._may_still_be_told(task):
-                continue
-            self._cleared(task)
+            if not self._may_still_be_told(task):
+                self._cleared(task)
 
     def _cleared(self, task: KeptTask) -> None:
         """None of its processes is left."""
@@ -318,7 +238,7 @@ class Custody:
             out_of_memory = task.group.ran_out_of_memory()
             task.used = Used(task.used.cpu_ms, task.group.max_memory_bytes())
             task.group.remove()
-        self._leave_lane(task)
+        self._ledger.leaves_room(task)
         if task.status is None:
             end = end_unseen(task.told_to)
         else:
@@ -343,27 +263,9 @@ class Custody:
         self._over(task, replace(end, message="; ".join(notes)))
 
     def _over(self, task: KeptTask, end: TaskEnd) -> None:
-        self._leave_lane(task)
         if task.room is not None:
             self._cleaning.after(task.room)
-        self._report(task, TaskEnded(task.ref, now_ms(), end))
-
-    def _return(self, task: KeptTask) -> None:
-        task.holds_room = False
-        self._report(task, TaskReturned(task.ref, now_ms()))
-
-    def _report(self, task: KeptTask, report: TaskEnded | TaskReturned) -> None:
-        task.stage, task.over = Stage.OVER, report
-        self._journal.add(journal.Over(report, task.started, task.start.lane))
-        self._reports.append(report)
-
-    def _leave_lane(self, task: KeptTask) -> None:
-        if not task.holds_room:
-            return
-        task.holds_room = False
-        following = self._lanes.leaves(task.start.lane, task.ref)
-        if following is not None:
-            self._to_start.appendleft(self._tasks[following])
+        self._ledger.over(task, end)
 
     def _begin_aside(self, aside: Aside, then: Callable[[], None]) -> None:
         self._trees.own.add(aside.pid)
@@ -376,8 +278,8 @@ class Custody:
 
     def recover(self, unfinished: Iterable[Remembered], finished: Iterable[Finished]) -> None:
         for each in finished:
-            self._tasks[each.report.ref] = each.as_task()
-        untried = []
+            self._ledger.keep_report(each.as_task())
+        untried: list[KeptTask] = []
         for remembered in unfinished:
             task = remembered.as_task()
             if remembered.began is not None:
@@ -390,31 +292,31 @@ class Custody:
         for room in self._rooms.existing():
             if room.number not in kept:
                 self._cleaning.remove(room)
+        self._cgroups.remove_empty()
         for task in sorted(untried, key=lambda each: each.start.standby):
-            self._accept(task)
+            self._ledger.queue(task)
 
     def _adopt(self, task: KeptTask, began: journal.Began) -> None:
         """It may have ended meanwhile: then what it left behind has to go."""
-        self._tasks[task.ref] = task
-        self._lanes.enters(task.start.lane)
+        self._ledger.hold(task)
+        task.has_begun(began)
         task.is_adopted = True
         task.room = self._rooms.of(began.room)
         task.group = Group(began.groups) if began.groups else None
         if began.boot_id == self._boot_id:
             from_ms = began.since_boot_ms
             task.pidfd = processes.open_pidfd(began.pid, from_ms, from_ms + began.within_ms)
-        holders = [began.pid, *self._trees.marked(task)] if task.pidfd is not None else []
+        holders = sorted(self._trees.marked(task)) if task.pidfd is None else [began.pid]
         out, err = (processes.reopen_pipe(holders, inode) for inode in began.pipes)
         writer = self._writer(task.ref)
         writer.resume()
-        self._runs(task, began, Drain(out, err, writer))
+        self._runs(task, Drain(out, err, writer))
         if task.pidfd is None:
             task.stage = Stage.CLEARING
             return
         self._watch.add(task.pidfd, partial(self._adopted_ended, task, task.pidfd))
         if task.told_to is not None:
-            self._trees.signal(task, signal.SIGTERM)
-            task.kill_at_ms = since_boot_ms() + task.start.run.grace_ms
+            self._ask_to_end(task)
 
     def _adopted_ended(self, task: KeptTask, pidfd: int) -> None:
         self._watch.remove(pidfd)
@@ -422,16 +324,15 @@ class Custody:
         task.unseen_until_ms = since_boot_ms() + _HOW_IT_ENDED_WITHIN_MS
 
     def _may_still_be_told(self, task: KeptTask) -> bool:
-        """The kernel says how it ended only once its new parent has asked."""
-        if task.pidfd is None:
-            return False
-        task.status = processes.exit_status(task.pidfd)
-        return task.status is None and since_boot_ms() < (task.unseen_until_ms or 0)
+        """How it ended: the kernel says so only once its new parent has asked."""
+        if task.status is None and task.pidfd is not None:
+            task.status = processes.exit_status(task.pidfd)
+            return task.status is None and since_boot_ms() < task.unseen_until_ms
+        return False
 
     def _give_up(self, task: KeptTask) -> None:
         """The other keeper ended while it started this one, or just before: it is not to run twice."""
-        self._tasks[task.ref] = task
-        self._lanes.enters(task.start.lane)
+        self._ledger.hold(task)
         for pid in self._trees.marked(task):
             processes.kill(pid, signal.SIGKILL)
         self._over(task, end_unseen(task.told_to))

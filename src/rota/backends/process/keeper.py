@@ -19,16 +19,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
+from rota.backends.backend import TaskRef
 from rota.backends.process import frames, journal
 from rota.backends.process.cgroups import find_cgroups
 from rota.backends.process.connections import Connection, Connections
 from rota.backends.process.custody import Custody
 from rota.backends.process.folders import Folders
 from rota.backends.process.journal import Journal
+from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.processes import adopt_orphans, since_boot_ms
 from rota.backends.process.recovery import remember
 from rota.backends.process.watch import Watch
+from rota.lifecycle.state import EndReason
 
 ALREADY_KEPT = 3
 """Exit status: another keeper has this folder."""
@@ -38,6 +41,7 @@ _WRITE_AGAIN_S = 1.0
 
 class Keeper:
     def __init__(self, folders: Folders, rotation: Rotation, idle_ms: int = IDLE_MS) -> None:
+        self._folders = folders
         self._watch = Watch()
         self._idle_ms = idle_ms
         self._idle_since_ms = since_boot_ms()
@@ -57,9 +61,10 @@ class Keeper:
         )
         before = list(journal.read(folders.journal))
         self._journal = Journal(folders.journal, before)
-        self._custody = Custody(folders, name, self._journal, self._watch, self._cgroups, rotation)
+        self._ledger = Ledger(self._journal)
+        self._custody = Custody(folders, name, self._ledger, self._watch, self._cgroups, rotation)
         self._custody.recover(*remember(before))
-        self._journal.rewrite(self._custody.entries())
+        self._journal.rewrite(self._ledger.entries())
         self._connections = Connections(folders, self._watch, self._asked)
 
     def run(self) -> None:
@@ -79,14 +84,14 @@ class Keeper:
             self._custody.start_some()
             self._journal.flush()
             if self._journal.is_due_for_rewriting:
-                self._journal.rewrite(self._custody.entries())
+                self._journal.rewrite(self._ledger.entries())
         except OSError as error:
             self._unwritten = f"what tasks do can't be written down, so none is started: {error.strerror}"
             return
         self._unwritten = ""
-        self._connections.report(None, self._custody.take_reports())
+        self._connections.report(None, self._ledger.take_reports())
         if newcomers := self._connections.newcomers():
-            self._connections.report(newcomers, self._custody.all_reports())
+            self._connections.report(newcomers, self._ledger.all_reports())
         for connection, answer in self._answers:
             self._connections.send(connection, answer)
         self._answers.clear()
@@ -94,18 +99,23 @@ class Keeper:
     def _asked(self, connection: Connection, request: frames.Request) -> None:
         match request:
             case frames.Start(_, tasks):
-                self._custody.start(tasks)
+                if self._is_leaving:
+                    # Without an answer, it is asked of the next keeper.
+                    return
+                for start in tasks:
+                    self._ledger.told(start)
             case frames.Stop(_, refs):
-                self._custody.stop(refs)
+                self._stop(refs)
             case frames.ChangeLimit(_, ref, time_limit_ms):
-                self._custody.change_limit(ref, time_limit_ms)
+                task = self._ledger.get(ref)
+                if task is not None and task.over is None:
+                    self._ledger.limit_changed(task, time_limit_ms)
             case frames.Settle(_, refs):
-                self._custody.settle(refs)
+                self._ledger.settle(refs)
             case frames.Describe(call):
                 wrong = [each for each in (self._unwritten, self._custody.wrong) if each]
-                lacking = self._custody.lacking
                 # At once: whatever is wrong might keep other answers from being sent.
-                answer = frames.Description(call, self._custody.unsettled(), lacking, wrong)
+                answer = frames.Description(call, self._ledger.refs(), self._cgroups.lacking, wrong)
                 self._connections.send(connection, answer)
                 return
         self._answers.append((connection, frames.Done(request.call)))
@@ -115,12 +125,18 @@ class Keeper:
         self._children_ended |= signal.SIGCHLD in numbers
         if signal.SIGTERM in numbers:
             self._is_leaving = True
-            self._custody.stop_all()
+            self._stop(self._ledger.refs())
+
+    def _stop(self, refs: Sequence[TaskRef]) -> None:
+        for ref in refs:
+            task = self._ledger.get(ref)
+            if task is not None:
+                self._custody.end(task, EndReason.STOPPED)
 
     def _timeout_s(self) -> float | None:
         if self._unwritten:
             return _WRITE_AGAIN_S
-        if self._custody.has_more_to_start:
+        if self._ledger.to_start:
             return 0
         dues = [self._custody.next_due_ms()]
         if not self._connections:
@@ -134,7 +150,7 @@ class Keeper:
             return False
         if self._is_leaving:
             return True
-        if self._connections or self._custody.unsettled():
+        if self._connections or (self._ledger.refs() and self._folders.socket.exists()):
             self._idle_since_ms = since_boot_ms()
         return since_boot_ms() - self._idle_since_ms >= self._idle_ms
 

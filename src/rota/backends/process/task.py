@@ -52,7 +52,7 @@ class KeptTask:
         self.holds_room = True
         """Nobody of its lane may start in its place yet."""
         self.status: int | None = None
-        self.unseen_until_ms: int | None = None
+        self.unseen_until_ms = 0
         """Of an adopted task: so long the kernel is asked how it ended."""
         self.used = Used()
         self.started: TaskStarted | None = None
@@ -96,6 +96,10 @@ class KeptTask:
     @property
     def warn_signal(self) -> signal.Signals:
         return signal.Signals[self.start.run.warn_signal]
+
+    def has_begun(self, began: journal.Began) -> None:
+        self.began = began
+        self.started = TaskStarted(self.ref, began.at_ms)
 
     def reports(self) -> Iterator[TaskReport]:
         if self.started is not None:

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from rota.api.documents import EfficiencyDocument
 from rota.cli.live.connection import connect
+from rota.cli.live.names import job_named
 from rota.cli.output import Form, show, write_document
 from rota.cli.tables import GOOD, PASSING, new_table
 from rota.model.quantities import format_duration
@@ -20,7 +21,7 @@ _WELL_USED = 0.5
 
 def eff(jobs: Sequence[str], form: Form) -> None:
     with connect() as server:
-        found = [server.efficiency(job) for job in jobs]
+        found = [server.efficiency(job_named(server, job)) for job in jobs]
     if form.is_table:
         show([efficiency_table(found)])
     else:

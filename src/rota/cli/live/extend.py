@@ -7,6 +7,7 @@ from msgspec import ValidationError, convert, json
 
 from rota.cli.extend.tables import extension_tables
 from rota.cli.live.connection import connect
+from rota.cli.live.names import job_named
 from rota.cli.live.showing import clock
 from rota.cli.output import Form, show, talk, write_document
 from rota.model.extension import Extension
@@ -23,7 +24,9 @@ def extend_on_server(job: str, limit: str, form: Form, *, dry_run: bool) -> bool
         raise typer.BadParameter(str(error), param_hint="LIMIT") from None
     with connect() as server:
         try:
-            extension = json.decode(server.extend(job, limit, dry_run=dry_run).view, type=Extension)
+            extension = json.decode(
+                server.extend(job_named(server, job), limit, dry_run=dry_run).view, type=Extension
+            )
         except Conflict as refusal:
             extension = _refused(refusal)
     if form.is_table:

@@ -15,6 +15,7 @@ from rota.cli.live.connection import Server, connect
 from rota.cli.live.estimates import estimate_text
 from rota.cli.live.given import moment_of
 from rota.cli.live.job_tables import Row, detail_tables, jobs_table, rows_of
+from rota.cli.live.names import job_named
 from rota.cli.live.showing import clock, show_list, show_one
 from rota.cli.output import Form, ListForm, show, talk, write_document
 from rota.cli.tables import new_table
@@ -74,13 +75,13 @@ def _phases(chosen: Chosen) -> list[Phase]:
 
 def show_job(job: str, form: Form) -> None:
     with connect() as server:
-        detail = server.job(job)
+        detail = server.job(job_named(server, job))
     show_one(detail, form, lambda one: detail_tables(one, clock(), wide=form is Form.WIDE))
 
 
 def eta(jobs: Sequence[str], form: Form) -> None:
     with connect() as server:
-        estimates = [server.eta(job) for job in jobs]
+        estimates = [server.eta(job_named(server, job)) for job in jobs]
     if not form.is_table:
         write_document(estimates[0] if len(estimates) == 1 else estimates, form)
         return
@@ -101,7 +102,7 @@ def change_jobs(jobs: Sequence[str], done: str, change: Change, form: ListForm) 
     try:
         with connect() as server:
             for job in jobs:
-                documents.append(change(server, job))
+                documents.append(change(server, job_named(server, job)))
     finally:
         if documents:
             _tell_changes(documents, done, form)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from rota.cli.live.connection import connect
 from rota.cli.live.given import moment_of, read_as
 from rota.cli.live.log_lines import prefixed
+from rota.cli.live.names import job_named
 from rota.cli.live.showing import clock
 from rota.cli.output import write_bytes
 from rota.model.quantities import parse_bytes
@@ -25,6 +26,7 @@ def logs(
     since_at = moment_of("--since", since, clock().now_ms)
     tail_bytes = None if tail is None else read_as("--tail", parse_bytes, tail)
     with connect() as server:
+        job = job_named(server, job)
         if prefix is None:
             # Lines of several tasks can't be told apart by eye; a file or a pipe wants the bytes.
             several = len(ranks) != 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import json
 
 from rota.cli.live.connection import connect
+from rota.cli.live.names import job_named
 from rota.cli.live.showing import clock
 from rota.cli.output import Form, show, write_document
 from rota.views.why.view import WhyView
@@ -12,7 +13,7 @@ from rota.views.why.view import WhyView
 
 def why_of_server(job: str, form: Form) -> None:
     with connect() as server:
-        answer = server.why(job)
+        answer = server.why(job_named(server, job))
     if form.is_table:
         from rota.cli.why.tables import why_tables
 

@@ -5,7 +5,16 @@ import struct
 import pytest
 
 from rota.backends.backend import TaskRef
-from rota.backends.process.frames import LARGEST_BYTES, BadFrame, Describe, Inbox, Settle, frame, read_request
+from rota.backends.process.frames import (
+    LARGEST_BYTES,
+    BadFrame,
+    Describe,
+    Inbox,
+    Request,
+    Settle,
+    frame,
+    read_request,
+)
 from rota.model.ids import JobId
 
 
