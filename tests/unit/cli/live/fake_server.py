@@ -120,7 +120,7 @@ class FakeServer:
         }
         for steps in self.details.values():
             job = steps[0].job
-            if not phases or job.phase in phases:
+            if (not phases or job.phase in phases) and name in (None, job.name):
                 yield job
 
     def job(self, job: str) -> JobDetail:

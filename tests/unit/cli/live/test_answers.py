@@ -40,7 +40,7 @@ def test_why_reads_as_it_does_of_files(server: FakeServer, tmp_path: Path) -> No
         server.why_answer = WhyAnswer(plain, Raw(json.encode(view)))
         for form in ("table", "wide", "json"):
             of_files = rota("why", job, *files, "--now", "2026-05-01T12:00:00Z", "-o", form)
-            assert rota("why", job, "-o", form) == of_files
+            assert rota("why", "17", "-o", form) == of_files
 
 
 GRANTED = Extension(JobId("17"), Answer.GRANTED, 7_200_000, had_ms=3_600_000, end_ms=CLOCK.now_ms + 60_000)
