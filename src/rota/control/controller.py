@@ -15,10 +15,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 import structlog
 
+from rota.control.access import SYSTEM
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, ControlError, Unavailable
 from rota.control.feed import Feed
@@ -31,10 +32,15 @@ from rota.store.batch import Batch, StoredEvent
 from rota.store.errors import StoreDiverged, StoreError, StoreUnavailable, ValueRejected
 from rota.store.store import Store
 
+P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST = 1000
 """Commands in one transaction."""
+CHECK_S = 5.0
+"""How often somebody looks whether the store is still there, if nothing is asked of it anyway."""
+RETRY_S = 1.0
+"""The same, while it can keep nothing."""
 
 log = structlog.get_logger()
 
@@ -73,6 +79,8 @@ class Controller:
         self._queue: deque[_Asked[Any]] = deque()
         self._wake = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, "rota-writer")
+        self._is_behind = False
+        """More is kept than memory knows of: it is to be read anew before anything else is tried."""
         self._stopped = False
 
     def follow(self, follower: Follower) -> None:
@@ -96,18 +104,35 @@ class Controller:
     async def numbers(self, count: int) -> int:
         """The first of so many fresh numbers for jobs."""
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._writer, self.store.allocate, count)
+            return await self._in_writer(self.store.allocate, count)
         except StoreUnavailable as error:
             raise _unavailable(error) from None
 
     async def run(self) -> None:
         while not self._stopped or self._queue:
             if not self._queue:
-                self._wake.clear()
-                await self._wake.wait()
+                await self._wait()
                 continue
             taken = [self._queue.popleft() for _ in range(min(MOST, len(self._queue)))]
             await self._turn(taken)
+
+    async def _wait(self) -> None:
+        """For something to do. Meanwhile it is found out whether the store is gone, or back again."""
+        self._wake.clear()
+        try:
+            async with asyncio.timeout(RETRY_S if self.fault else CHECK_S):
+                await self._wake.wait()
+        except TimeoutError:
+            if self.fault:
+                await self._turn([])
+            else:
+                await self._check()
+
+    async def _check(self) -> None:
+        try:
+            await self._in_writer(self.store.job, JobId("0"))
+        except StoreError as error:
+            self._refuse([], error)
 
     async def stop(self) -> None:
         """After what was asked before."""
@@ -118,8 +143,12 @@ class Controller:
         self._writer.shutdown()
 
     async def _turn(self, taken: list[_Asked[Any]]) -> None:
+        if self._is_behind and not await self._reload(taken):
+            return
         draft = Draft(self.memory, self.now_ms(), self._chance)
         done = [asked for asked in taken if self._try(asked, draft)]
+        if self.fault:
+            draft.note("store.Recovered", "store", SYSTEM, {"fault": self.fault})
         batch = draft.sealed()
         if not batch.is_empty:
             batch.usage = self.memory.unsaved_usage()
@@ -129,13 +158,15 @@ class Controller:
                 await self._turn_one_by_one(done, error)
                 return
             except StoreDiverged as error:
-                self._refuse(done, error)
-                await self._reload()
-                return
-            except StoreUnavailable as error:
+                self._is_behind = True
                 self._refuse(done, error)
                 return
-            self.fault = ""
+            except StoreError as error:
+                self._refuse(done, error)
+                return
+            if self.fault:
+                log.info("changes can be kept again")
+                self.fault = ""
             self._publish(batch, draft.instructions, last_seq)
         for asked in done:
             if not asked.answer.done():
@@ -170,17 +201,21 @@ class Controller:
         draft.merge(own)
 
     async def _keep(self, batch: Batch) -> int:
-        return await asyncio.get_running_loop().run_in_executor(self._writer, self.store.commit, batch)
+        return await self._in_writer(self.store.commit, batch)
+
+    async def _in_writer(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+        return await asyncio.get_running_loop().run_in_executor(self._writer, partial(call, *args, **kwargs))
 
     async def _turn_one_by_one(self, done: list[_Asked[Any]], error: ValueRejected) -> None:
         """One of them is more than the store can take; the others are not to suffer for it."""
-        if len(done) > 1:
+        if len(done) != 1:
             for asked in done:
                 await self._turn([asked])
             return
         [asked] = done
         log.error("the store won't have a change", job=asked.job, why=str(error))
-        asked.answer.set_exception(Conflict(f"this can't be kept: {error}"))
+        if not asked.answer.done():
+            asked.answer.set_exception(Conflict(f"this can't be kept: {error}"))
         if asked.job is not None and not asked.is_setting_aside:
             await self._turn([self._setting_aside(asked.job, error)])
 
@@ -191,12 +226,18 @@ class Controller:
         command = partial(_set_aside, job=job, error=error)
         return _Asked(command, answer, dry_run=False, job=job, is_setting_aside=True)
 
-    async def _reload(self) -> None:
+    async def _reload(self, taken: list[_Asked[Any]]) -> bool:
         """What was taken for lost turned out to be kept: memory is behind, and so is all that follows it."""
-        loaded = await asyncio.get_running_loop().run_in_executor(self._writer, self.store.load)
+        try:
+            loaded = await self._in_writer(self.store.load)
+        except StoreError as error:
+            self._refuse(taken, error)
+            return False
         self.memory.reload(loaded)
         self.feed.skip_to(loaded.last_seq)
         self.reloaded.set()
+        self._is_behind = False
+        return True
 
     def _refuse(self, done: list[_Asked[Any]], error: StoreError) -> None:
         if self.fault != str(error):

@@ -12,7 +12,15 @@ from typing import Protocol
 
 import structlog
 
-from rota.backends.backend import Backend, TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart
+from rota.backends.backend import (
+    Backend,
+    BackendUnavailable,
+    TaskEnded,
+    TaskRef,
+    TaskReport,
+    TaskReturned,
+    TaskStart,
+)
 from rota.dispatch.environment import environment_of, hosts_of
 from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, StopTask
 from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPhase
@@ -48,7 +56,16 @@ class Dispatcher:
         self._to_do: dict[str, list[Instruction]] = {}
         self._unsent: list[TaskEnded] = []
         """Ends of tasks that were told to stop before any backend heard of them."""
+        self._settled: dict[str, list[TaskRef]] = {}
         self._wake = asyncio.Event()
+
+    def settle(self, ended: Iterable[TaskRef], node: NodeName) -> None:
+        """Their ends are kept. Backends are told before any start that follows: what isn't settled leaves
+        its room to the next of its lane on standby."""
+        known = self._jobs.node(node)
+        if known is not None and known.spec.backend in self.backends:
+            self._settled.setdefault(known.spec.backend, []).extend(ended)
+            self._wake.set()
 
     def carry_out(self, instructions: Iterable[Instruction]) -> None:
         """In order; must not wait, so it only notes them."""
@@ -98,13 +115,18 @@ class Dispatcher:
             if unsent:
                 await self._keep(unsent)
             to_do, self._to_do = self._to_do, {}
-            for name, instructions in to_do.items():
-                await self._send(self.backends[name], instructions)
+            settled, self._settled = self._settled, {}
+            for name in dict.fromkeys((*settled, *to_do)):
+                await self._send(self.backends[name], to_do.get(name, []), settled.get(name, []))
 
-    async def _send(self, backend: Backend, instructions: Sequence[Instruction]) -> None:
+    async def _send(
+        self, backend: Backend, instructions: Sequence[Instruction], settled: Sequence[TaskRef]
+    ) -> None:
         starts = [start for start in map(self._start_of, instructions) if start is not None]
         stops = [TaskRef(one.job, one.rank, one.fence) for one in instructions if isinstance(one, StopTask)]
         try:
+            if settled:
+                await backend.settle(settled)
             if starts:
                 await backend.start(starts)
             if stops:
@@ -112,11 +134,12 @@ class Dispatcher:
             for one in instructions:
                 if isinstance(one, ChangeLimit):
                     await backend.change_limit(TaskRef(one.job, one.rank, one.fence), one.time_limit_ms)
-        except OSError as error:
+        except (OSError, BackendUnavailable) as error:
             # They are sent anew when the backend is back: all calls may come twice.
             log.warning("a backend can't be reached", backend=backend.name, why=str(error))
             await asyncio.sleep(RETRY_S)
-            self._to_do.setdefault(backend.name, []).extend(instructions)
+            self._to_do[backend.name] = [*instructions, *self._to_do.get(backend.name, ())]
+            self._settled[backend.name] = [*settled, *self._settled.get(backend.name, ())]
             self._wake.set()
 
     def _start_of(self, instruction: Instruction) -> TaskStart | None:
@@ -134,6 +157,7 @@ class Dispatcher:
             try:
                 async for reports in backend.reports():
                     await self._keep(reports)
+                    # Those that were kept are settled on their way, but some may be of no use to anybody.
                     settled = [one.ref for one in reports if isinstance(one, TaskEnded | TaskReturned)]
                     if settled:
                         await backend.settle(settled)
@@ -141,7 +165,7 @@ class Dispatcher:
                     unwanted = [ref for ref in unwanted if ref not in settled]
                     if unwanted:
                         await backend.stop(unwanted)
-            except OSError as error:
+            except (OSError, BackendUnavailable) as error:
                 log.warning("a backend can't be reached", backend=backend.name, why=str(error))
             await asyncio.sleep(RETRY_S)
 

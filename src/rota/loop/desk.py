@@ -34,6 +34,7 @@ from rota.lifecycle.state import JobState, Phase
 from rota.loop.admission import Admission
 from rota.loop.forecaster import Forecaster, time_of
 from rota.loop.live import LiveLoop
+from rota.loop.logs import followed
 from rota.loop.nodes import node_documents
 from rota.loop.questions import plan_answer, why_of
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
@@ -219,7 +220,10 @@ class LiveDesk:
     # -- files
 
     def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
-        return self._backend_of(query.job).logs(query)
+        backend = self._backend_of(query.job)
+        if not query.follow:
+            return backend.logs(query)
+        return followed(query, backend, self._memory, self._controller.feed)
 
     def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
         return self._backend_of(job_id).output(job_id, rank, path)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import structlog
 
-from rota.backends.backend import Backend
+from rota.backends.backend import Backend, BackendUnavailable
 from rota.control.controller import Controller
 from rota.store.errors import StoreUnavailable
 from rota.store.prune import History
@@ -29,7 +29,7 @@ class HistoryKeeper:
             await asyncio.sleep(EVERY_S)
             try:
                 await self.tidy()
-            except (StoreUnavailable, OSError) as error:
+            except (StoreUnavailable, BackendUnavailable, OSError) as error:
                 log.warning("history can't be tidied", why=str(error))
 
     async def tidy(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 import structlog
 
-from rota.backends.backend import Backend
+from rota.backends.backend import Backend, BackendUnavailable, TaskRef
 from rota.control.controller import Controller
 from rota.control.errors import Unavailable
 from rota.control.feed import Feed
@@ -98,6 +98,9 @@ class Runtime:
         await self.controller.close()
 
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        for attempt in batch.attempts:
+            if attempt.ended_ms is not None:
+                self.dispatcher.settle([TaskRef(attempt.job, attempt.rank, attempt.fence)], attempt.node)
         self.dispatcher.carry_out(instructions)
 
     def _spawn(self, coroutine: object) -> None:
@@ -120,7 +123,7 @@ class Runtime:
             await asyncio.sleep(NODES_EVERY_S)
             try:
                 await self._look_at_nodes()
-            except OSError as error:
+            except (OSError, BackendUnavailable) as error:
                 log.warning("nodes can't be looked at", why=str(error))
 
     async def _look_at_nodes(self) -> None:

@@ -28,6 +28,7 @@ from rota.loop.plugin_host import PluginHost
 from rota.loop.runtime import Runtime
 from rota.model.ids import NodeName
 from rota.model.policy import Policy
+from rota.model.resources import Resources
 from rota.server.app import make_app
 from rota.server.first_token import local_token
 from rota.server.limits import Limits
@@ -66,7 +67,12 @@ def run_server(settings: Settings) -> int:
 async def _serve(settings: Settings, folder: Path, store: Store) -> None:
     certificate = _certificate(settings, folder)
     check_address(settings.server.address, certificate)
-    backend = ProcessBackend(folder / "worker", NodeName(settings.worker.name or socket.gethostname()))
+    worker = settings.worker
+    backend = ProcessBackend(
+        folder / "worker",
+        NodeName(worker.name or socket.gethostname()),
+        share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
+    )
     runtime = Runtime(
         store,
         _policy(settings),

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from rota.store.batch import EventRow
-from rota.store.scan import MAX_STRETCHES, Check, Path, Scan, Span
+from rota.store.scan import EVERYTHING, MAX_STRETCHES, Check, Path, Scan, Span
 from rota.store.tables import events
 
 
@@ -31,7 +31,6 @@ class EventFilter(Struct, frozen=True, omit_defaults=True):
 ALL_EVENTS = EventFilter()
 
 _SCAN = Scan(events.c.seq, (events.c.kind, events.c.subject, events.c.project), newest_first=False)
-_LATEST = 2**63 - 1
 
 
 def select_seqs(connection: Connection, wanted: EventFilter, after_seq: int, limit: int) -> list[int]:
@@ -41,7 +40,7 @@ def select_seqs(connection: Connection, wanted: EventFilter, after_seq: int, lim
     paths = [path for path in _paths(wanted) if len(path.stretches) <= MAX_STRETCHES]
     at: int | None = after_seq
     while at is not None:
-        found, at = _SCAN.page(connection, paths, Span(at, _LATEST), limit)
+        found, at = _SCAN.page(connection, paths, Span(at, EVERYTHING.below), limit)
         if found:
             return found
     return []
@@ -62,5 +61,5 @@ def _paths(wanted: EventFilter) -> Iterator[Path]:
     ):
         if values is not None:
             rest = [check for other, check in checks.items() if other != name]
-            yield Path([(column == value,) for value in set(values)], rest)
+            yield Path([((column, value),) for value in set(values)], rest)
     yield Path([()], list(checks.values()))

@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Connection, and_, exists, select
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.ids import JobId, Labels
 from rota.store.keys import find_key, keys_of_array
-from rota.store.scan import MAX_STRETCHES, Check, Keys, Path, Scan, Span, Stretch
+from rota.store.scan import EVERYTHING, MAX_STRETCHES, Check, Keys, Path, Scan, Span, Stretch
 from rota.store.tables import Outcome, jobs, labels
 from rota.store.write import in_chunks
 
@@ -42,7 +42,6 @@ _PHASES_OF = {
     Outcome.SUCCEEDED: frozenset((Phase.SUCCEEDED,)),
     Outcome.FAILED: TERMINAL - {Phase.SUCCEEDED},
 }
-_OLDEST, _NEWEST = -1, 2**63 - 1
 _NOTHING = Keys([], None)
 _SCAN = Scan(
     jobs.c.key,
@@ -66,7 +65,7 @@ def select_keys(connection: Connection, wanted: JobFilter, before: int | None, l
 
 def _span(connection: Connection, wanted: JobFilter, before: int | None) -> Span | None:
     """Ids are given in the order of submission: a period is a span of keys. None: no job is in it."""
-    above, below = _OLDEST, _NEWEST if before is None else before
+    above, below = EVERYTHING.above, EVERYTHING.below if before is None else before
     if wanted.array is not None:
         elements = keys_of_array(wanted.array)
         above, below = elements.start - 1, min(below, elements.stop)
@@ -110,7 +109,7 @@ def _paths(connection: Connection, wanted: JobFilter) -> Iterator[Path]:
     yield path([()])
     wanted_phases = frozenset(Phase if wanted.phases is None else wanted.phases)
     outcomes = [outcome for outcome, phases in _PHASES_OF.items() if phases & wanted_phases]
-    ended = [jobs.c.outcome == int(outcome) for outcome in outcomes]
+    ended = [(jobs.c.outcome, int(outcome)) for outcome in outcomes]
     told_by_outcome = all(_PHASES_OF[outcome] <= wanted_phases for outcome in outcomes)
     phases = ("phases",) if told_by_outcome else ()
     for field, column, values in (
@@ -120,19 +119,19 @@ def _paths(connection: Connection, wanted: JobFilter) -> Iterator[Path]:
         ("name", jobs.c.name, None if wanted.name is None else (wanted.name,)),
     ):
         if values is not None:
-            yield path([(column == value, end) for value, end in product(set(values), ended)], field, *phases)
+            yield path([((column, value), end) for value, end in product(set(values), ended)], field, *phases)
     if wanted.phases is not None:
-        yield path([(jobs.c.phase == phase.value,) for phase in set(wanted.phases)], "phases")
+        yield path([((jobs.c.phase, phase.value),) for phase in set(wanted.phases)], "phases")
     if wanted.name is not None and wanted.projects is not None:
         runs = [
-            (jobs.c.project == project, jobs.c.name == wanted.name, end)
+            ((jobs.c.project, project), (jobs.c.name, wanted.name), end)
             for project, end in product(set(wanted.projects), ended)
         ]
         yield path(runs, "projects", "name", *phases)
     if wanted.labels:
         specs = _specs_with(connection, wanted.labels)
         covered = ("labels",) if len(wanted.labels) == 1 else ()
-        yield path([(jobs.c.spec == spec,) for spec in specs], *covered)
+        yield path([((jobs.c.spec, spec),) for spec in specs], *covered)
 
 
 def _checks(wanted: JobFilter) -> dict[str, Check]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, exists, select, tuple_
+from sqlalchemy import Connection, Select, delete, exists, select, tuple_
 
 from rota.lifecycle.state import Phase
 from rota.model.ids import JobId
 from rota.store.keys import first_key, id_of, number_of
+from rota.store.scan import EVERYTHING, Span, along
 from rota.store.tables import Outcome, answers, events, jobs, specs
 from rota.store.write import BatchWriter, in_chunks, jobs_in
 
@@ -83,19 +85,20 @@ def _next_group(connection: Connection, after: _Group | None) -> _Group | None:
 
 def _surplus(connection: Connection, group: _Group, keep: int, at_most: int) -> Sequence[int]:
     """The oldest first."""
-    keys = select(jobs.c.key).where(*(column == value for column, value in zip(_GROUP, group, strict=True)))
-    kept_from = None
-    newest = keys.order_by(jobs.c.key.desc())
-    if keep and connection.execute(newest.offset(keep).limit(1)).scalar() is None:
+    stretch = tuple(zip(_GROUP, group, strict=True))
+    span = EVERYTHING
+
+    def keys(newest_first: bool) -> Select[Any]:
+        return along(connection, (jobs.c.key,), stretch, jobs.c.key, span, newest_first)
+
+    if connection.execute(keys(newest_first=True).offset(keep).limit(1)).scalar() is None:
         return ()
     for _ in range(keep):
-        older = newest if kept_from is None else newest.where(jobs.c.key < kept_from)
-        key = connection.execute(older.limit(1)).scalar()
+        key = connection.execute(keys(newest_first=True).limit(1)).scalar()
         if key is None:
             return ()
-        kept_from = first_key(number_of(key))
-    surplus = keys if kept_from is None else keys.where(jobs.c.key < kept_from)
-    return connection.execute(surplus.order_by(jobs.c.key).limit(at_most)).scalars().all()
+        span = Span(span.above, first_key(number_of(key)))
+    return connection.execute(keys(newest_first=False).limit(at_most)).scalars().all()
 
 
 def remove_jobs(

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, ColumnElement, Connection, Select, select
+from sqlalchemy import Column, ColumnElement, Connection, Select, literal, select, tuple_
 
 EFFORT = 2_000
 """Rows looked at for one page. About 10 ms."""
@@ -22,8 +22,10 @@ MAX_STRETCHES = 96
 
 Check = Callable[[Any], ColumnElement[bool]]
 """A condition, given the columns it is to be checked on."""
-Stretch = tuple[ColumnElement[bool], ...]
-"""Equalities that select one stretch of an index, which is then in the order of the key."""
+Stretch = tuple[tuple[Column[Any], Any], ...]
+"""The first columns of an index, and a value for each: such rows are then in the order of the key."""
+
+Columns = Sequence[Column[Any]]
 
 
 class Path(NamedTuple):
@@ -39,6 +41,9 @@ class Span(NamedTuple):
     below: int
 
 
+EVERYTHING = Span(-1, 2**63 - 1)
+
+
 class Keys(NamedTuple):
     found: list[int]
     next: int | None
@@ -46,7 +51,7 @@ class Keys(NamedTuple):
 
 
 class Scan:
-    def __init__(self, key: Column[int], checked: Sequence[Column[Any]], newest_first: bool) -> None:
+    def __init__(self, key: Column[int], checked: Columns, newest_first: bool) -> None:
         """`checked`: the columns that checks look at."""
         self._key = key
         self._columns = (key, *checked)
@@ -79,8 +84,8 @@ class Scan:
         share = EFFORT // len(path.stretches)
         reached: list[int] = []
         for stretch in path.stretches:
-            beyond = self._ordered(self._within(select(self._key), stretch, span)).offset(share - 1).limit(1)
-            key = connection.execute(beyond).scalar()
+            last = self._along(connection, stretch, span).offset(share - 1).limit(1)
+            key = connection.execute(last).scalar()
             if key is not None:
                 reached.append(key)
         if not reached:
@@ -104,24 +109,55 @@ class Scan:
         some = limit if path.checks else limit // len(path.stretches) + 8
         while True:
             if path.checks:
-                statement = self._checked(stretch, path.checks, span)
+                statement = self._checked(connection, stretch, path.checks, span)
             else:
-                statement = self._ordered(self._within(select(self._key), stretch, span))
+                statement = self._along(connection, stretch, span)
             keys = connection.execute(statement.limit(some)).scalars().all()
             yield from keys
             if len(keys) < some:
                 return
             span = Span(span.above, keys[-1]) if self._newest_first else Span(keys[-1], span.below)
 
-    def _checked(self, stretch: Stretch, checks: Sequence[Check], span: Span) -> Select[Any]:
+    def _along(self, connection: Connection, stretch: Stretch, span: Span) -> Select[Any]:
+        return along(connection, (self._key,), stretch, self._key, span, self._newest_first)
+
+    def _checked(
+        self, connection: Connection, stretch: Stretch, checks: Sequence[Check], span: Span
+    ) -> Select[Any]:
         # Materialized: else the database might take another index, for a check, and read all of that.
-        rows = self._within(select(*self._columns), stretch, span).cte("rows").prefix_with("MATERIALIZED")
+        all_rows = within(connection, self._columns, stretch, self._key, span)
+        rows = all_rows.cte("rows").prefix_with("MATERIALIZED")
         key = rows.c[self._key.name]
-        return self._ordered(select(key).where(*(check(rows.c) for check in checks)), key)
+        found = select(key).where(*(check(rows.c) for check in checks))
+        return found.order_by(key.desc() if self._newest_first else key)
 
-    def _within(self, statement: Select[Any], stretch: Stretch, span: Span) -> Select[Any]:
-        return statement.where(*stretch, self._key > span.above, self._key < span.below)
 
-    def _ordered(self, statement: Select[Any], key: ColumnElement[int] | None = None) -> Select[Any]:
-        key = self._key if key is None else key
-        return statement.order_by(key.desc() if self._newest_first else key)
+def along(
+    connection: Connection,
+    columns: Columns,
+    stretch: Stretch,
+    key: Column[int],
+    span: Span,
+    newest_first: bool,
+) -> Select[Any]:
+    """In the order of the key."""
+    order = (*(column for column, _ in stretch), key)
+    return within(connection, columns, stretch, key, span).order_by(
+        *(column.desc() if newest_first else column for column in order)
+    )
+
+
+def within(
+    connection: Connection, columns: Columns, stretch: Stretch, key: Column[int], span: Span
+) -> Select[Any]:
+    if connection.dialect.name == "sqlite":
+        equal = [column == value for column, value in stretch]
+        return select(*columns).where(*equal, key > span.above, key < span.below)
+    # PostgreSQL may take it for cheaper to go through all keys until enough rows have the values, and then
+    # goes through all there are. Rows that are compared as a whole leave it the right index only.
+    row = tuple_(*(column for column, _ in stretch), key)
+    values = [literal(value, column.type) for column, value in stretch]
+    return select(*columns).where(
+        row > tuple_(*values, literal(span.above, key.type)),
+        row < tuple_(*values, literal(span.below, key.type)),
+    )

@@ -137,7 +137,7 @@ def test_a_dry_run_changes_nothing(server: RotaServer) -> None:
     client.set_project("p", description="d", dry_run=True)
     assert client.add_token("ada", Role.VIEWER, dry_run=True).secret is None
     with pytest.raises(Conflict):
-        client.hold(job, dry_run=True)
+        client.extend(job, "+1h", dry_run=True)
     assert [event.seq for event in client.events()] == before
     assert client.job(job).job.phase is Phase.CREATED
     assert not list(client.maintenance())

@@ -31,9 +31,10 @@ from rota.backends.process.launch import launch
 from rota.backends.process.link import Link
 from rota.backends.process.log_reader import LogReader
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
-from rota.backends.process.machine import find_gpus, this_machine
+from rota.backends.process.machine import ALL, find_gpus, this_machine
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Gpus, Node
+from rota.model.resources import Resources
 
 _TASKS_A_FRAME = 500
 _LOOK_EACH_S = 0.2
@@ -53,7 +54,10 @@ class ProcessBackend:
         name: str = "local",
         rotation: Rotation = DEFAULT_ROTATION,
         keeper_idle_ms: int = IDLE_MS,
+        share: Resources = ALL,
     ) -> None:
+        """`share`: what jobs may have of this machine; 0 of a resource: all of it."""
+        self._share = share
         self.name = name
         self._folders = Folders(folder)
         self._node_name = node_name
@@ -87,7 +91,7 @@ class ProcessBackend:
             await self._link.close()
 
     async def nodes(self) -> Sequence[Node]:
-        return [this_machine(self._node_name, self.name, self._folders.root, self._gpus)]
+        return [this_machine(self._node_name, self.name, self._folders.root, self._gpus, self._share)]
 
     async def start(self, tasks: Sequence[TaskStart]) -> None:
         for task in tasks:
@@ -107,8 +111,12 @@ class ProcessBackend:
         return (await self._describe()).unsettled
 
     async def reports(self) -> AsyncIterator[Sequence[TaskReport]]:
+        """All that have come meanwhile at once: whoever keeps them does so in one transaction."""
         while True:
-            yield await self._reports.get()
+            reports = list(await self._reports.get())
+            while not self._reports.empty():
+                reports.extend(self._reports.get_nowait())
+            yield reports
 
     async def settle(self, tasks: Sequence[TaskRef]) -> None:
         await (await self._linked()).call(partial(Settle, refs=tasks))

@@ -16,13 +16,16 @@ from rota.model.resources import DEFAULT_SLOTS, Resources
 
 _QUERY = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
 _ANSWERS_WITHIN_S = 10.0
+ALL = Resources()
 
 
-def this_machine(name: NodeName, backend: str, folder: Path, gpus: Gpus) -> Node:
-    cpu_milli = usable_cpu_milli(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup").read_text())
+def this_machine(name: NodeName, backend: str, folder: Path, gpus: Gpus, share: Resources = ALL) -> Node:
+    """`share`: what jobs may have of it, as somebody set it; more than there is if they want it so."""
+    own = Path("/proc/self/cgroup").read_text()
+    cpu_milli = usable_cpu_milli(Path("/sys/fs/cgroup"), own)
     capacity = Resources(
-        cpu_milli=cpu_milli,
-        memory_bytes=usable_memory_bytes(Path("/sys/fs/cgroup"), Path("/proc/self/cgroup").read_text()),
+        cpu_milli=share.cpu_milli or cpu_milli,
+        memory_bytes=share.memory_bytes or usable_memory_bytes(Path("/sys/fs/cgroup"), own),
         storage_bytes=shutil.disk_usage(folder).total,
         slots=max(DEFAULT_SLOTS, 4 * cpu_milli // 1000),
     )
