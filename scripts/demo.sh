@@ -46,17 +46,20 @@ show() { # COMMAND…
 chapter 'A command as a job: submitted, followed, and its exit status passed on'
 show rota run --name hello -- echo 'hello from a job'
 
-chapter 'Work that fills the machine: a job of four tasks, an array of eight and one after it'
+chapter 'Work that fills all four cores, and can wait'
 show rota submit morning.yaml
-sleep 2
-
-chapter 'Then a desk, a gang of four, and something urgent, which takes the place of what can wait'
-show rota submit later.yaml
 sleep 1
-show rota eta notebook simulation
+
+chapter 'Something urgent takes its place; an array and a gang of four wait for theirs'
+show rota submit later.yaml
 show rota why simulation
 
-chapter 'What can never start is refused, with what would have to change'
+chapter 'Somebody at a desk is promised a start'
+show rota submit --name notebook --queue desk --cpus 3 --time 10s -- sh -c 'echo ready; sleep 2'
+sleep 1
+show rota eta notebook
+
+chapter 'What can never start is refused'
 show rota submit --gpus 8 -- ./train
 
 chapter 'Until all is done'
@@ -65,7 +68,7 @@ show rota watch --until-done
 chapter 'What became of it'
 show rota ls --all
 show rota logs simulation
-show rota events --limit 8
+show rota show reindex
 
 chapter 'How to go on'
 cat <<'END'

@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 MOST = 1000
 """Commands in one transaction."""
-CHECK_S = 5.0
+CHECK_S = 2.0
 """How often somebody looks whether the store is still there, if nothing is asked of it anyway."""
 RETRY_S = 1.0
 """The same, while it can keep nothing."""
@@ -106,6 +106,7 @@ class Controller:
         try:
             return await self._in_writer(self.store.allocate, count)
         except StoreUnavailable as error:
+            self._refuse([], error)
             raise _unavailable(error) from None
 
     async def run(self) -> None:

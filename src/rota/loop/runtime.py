@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 
 import structlog
 
@@ -57,6 +57,8 @@ class Runtime:
         self._measuring = Measuring(self.metrics, self.memory)
         self._backends = backends
         self._tasks: list[asyncio.Task[None]] = []
+        self.failed = asyncio.Event()
+        """Set when a part ended that nothing works without. Whoever starts the whole anew loses nothing."""
 
     async def start(self) -> None:
         for backend in self._backends:
@@ -64,9 +66,9 @@ class Runtime:
         await self._look_at_nodes()
         for follower in (self, self.forecaster, self.live, self._measuring):
             self.controller.follow(follower)
-        self._spawn(self.controller.run())
+        self._spawn(self.controller.run(), is_vital=True)
         lost = await self.dispatcher.reconcile()
-        self._spawn(self.dispatcher.run())
+        self._spawn(self.dispatcher.run(), is_vital=True)
         if lost:
             await self._reports.lose(lost, "it was gone when the server came back")
         self.live.remember()
@@ -89,7 +91,7 @@ class Runtime:
         except (Unavailable, TimeoutError):
             log.warning("what was learnt last isn't kept")
         await self.controller.stop()
-        await self._tasks[0]
+        await asyncio.gather(*self._tasks[:1], return_exceptions=True)
         for task in self._tasks[1:]:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -103,9 +105,11 @@ class Runtime:
                 self.dispatcher.settle([TaskRef(attempt.job, attempt.rank, attempt.fence)], attempt.node)
         self.dispatcher.carry_out(instructions)
 
-    def _spawn(self, coroutine: object) -> None:
-        task: asyncio.Task[None] = asyncio.create_task(coroutine)  # type: ignore[arg-type]
+    def _spawn(self, coroutine: Coroutine[object, object, None], is_vital: bool = False) -> None:
+        task = asyncio.create_task(coroutine)
         task.add_done_callback(_tell_failure)
+        if is_vital:
+            task.add_done_callback(lambda _: self.failed.set())
         self._tasks.append(task)
 
     async def _watch_reloads(self) -> None:

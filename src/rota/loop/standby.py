@@ -77,6 +77,12 @@ class Standby:
                         return
                     yield job_id, _standing_by(job_id, node)
 
+    def stands_before(self, job_id: JobId, node: NodeName) -> bool:
+        """Whether others of its array stand by on that node: room that an end has left is taken by one of
+        them already, though nobody has told us yet, so this one is to stand by behind them."""
+        live = self._live.get(array_of(job_id), {})
+        return any(task.node == node and task.phase is TaskPhase.STANDBY for task in live.values())
+
     def _on_nodes(self, array: str) -> dict[NodeName, tuple[int, int]]:
         """How many of its tasks run on each node, and how many stand by."""
         found: dict[NodeName, tuple[int, int]] = {}

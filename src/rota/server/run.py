@@ -102,12 +102,21 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         await rest.start()
         _announce(folder, rest.url, certificate)
         log.info("ready", url=rest.url, data=str(folder), jobs=len(runtime.memory.jobs))
-        await told_to_stop.wait()
+        await _first_of(told_to_stop, runtime.failed)
         log.info("stopping", running=sum(len(state.live) for state in runtime.memory.jobs.values()))
         (folder / SERVER_FILE).unlink(missing_ok=True)
         await rest.stop()
+        if runtime.failed.is_set():
+            raise ServerError("a part of the server failed, as its log says; start it again: nothing is lost")
     finally:
         await runtime.stop()
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    waiting = [asyncio.create_task(event.wait()) for event in events]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
 
 
 @contextmanager

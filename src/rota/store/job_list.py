@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import product
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Connection, and_, exists, select
+from sqlalchemy import ColumnElement, Connection, and_, select
 
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.ids import JobId, Labels
@@ -157,7 +157,11 @@ def _checks(wanted: JobFilter) -> dict[str, Check]:
 
 
 def _has_label(spec: ColumnElement[int], label: str, value: str) -> ColumnElement[bool]:
-    return exists().where(labels.c.label == label, labels.c.value == value, labels.c.spec == spec)
+    # Looked up for each row. An EXISTS could become a join, for which all specs with the label are read.
+    found = select(labels.c.spec).where(
+        labels.c.label == label, labels.c.value == value, labels.c.spec == spec
+    )
+    return found.scalar_subquery().is_not(None)
 
 
 def _specs_with(connection: Connection, pairs: Labels) -> Sequence[int]:

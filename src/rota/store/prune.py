@@ -16,7 +16,7 @@ from rota.store.scan import EVERYTHING, Span, along
 from rota.store.tables import Outcome, answers, events, jobs, specs
 from rota.store.write import BatchWriter, in_chunks, jobs_in
 
-GROUPS_PER_STEP = 200
+GROUPS_PER_STEP = 100
 
 
 class History(Struct, frozen=True, omit_defaults=True):

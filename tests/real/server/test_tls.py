@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec import json
 
 from rota.sdk.client import Client
 from rota.sdk.errors import NoServer, Untrusted
@@ -16,7 +17,7 @@ def test_a_self_signed_certificate_is_trusted_by_those_who_know_it(new_server: N
     port = server.url.rpartition(":")[2]
     assert server.url.startswith("https://")
     assert server.cli("run", "--", "echo", "encrypted") == "encrypted\n"
-    certificate = next(server.data.glob("*.pem"))
+    certificate = server.data / json.decode((server.data / "server.json").read_bytes())["ca"]
     with Client(f"https://localhost:{port}", server.token, ca=str(certificate)) as client:
         assert client.me().role.value == "admin"
     with (

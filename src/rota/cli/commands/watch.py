@@ -29,7 +29,7 @@ def watch(
 ) -> None:
     """Show jobs live, with how much of their time limits is over; q or Ctrl-C ends it.
 
-    Where there is no terminal, they are shown once.
+    Where there is no terminal, they are shown once; with --until-done, each change is a line.
     """
     from rota.cli.live.watch import watch
 

@@ -14,6 +14,9 @@ from rota.cli.yaml_text import dump
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 
+_NOT_SHOWN = frozenset(("event", "spec", "number", "by"))
+"""In data only: said already, or more than a line can hold."""
+
 
 def events(
     after: int | None,
@@ -48,7 +51,11 @@ def event_text(event: EventDocument, now: Clock, *, wide: bool) -> str:
         parts.append(f"project {event.project}")
     if event.by:
         parts.append(f"by {event.by}")
-    details = ", ".join(f"{name}={_value(value)}" for name, value in event.data.items() if name != "event")
+    shown = {name: value for name, value in event.data.items() if name not in _NOT_SHOWN}
+    phase = shown.pop("phase", None)
+    details = ", ".join(f"{name}={_value(value)}" for name, value in shown.items())
+    if phase is not None:
+        parts.append(f"→ {phase}")
     return "  ".join([*map(_printable, parts), one_line(details)]).rstrip()
 
 

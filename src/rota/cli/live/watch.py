@@ -18,9 +18,10 @@ from rota.api.documents import EventDocument, JobDocument
 from rota.cli.live.background import Background
 from rota.cli.live.connection import Server, connect
 from rota.cli.live.job_tables import PHASE_STYLES, Row, jobs_table, rows_of, time_text
+from rota.cli.live.names import job_named
 from rota.cli.live.screen import draw_until_quit, is_terminal
 from rota.cli.live.showing import clock
-from rota.cli.output import show
+from rota.cli.output import show, write
 from rota.cli.tables import QUIET, new_table
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.views.folding import fold_counted
@@ -50,11 +51,15 @@ def watch(
     until_done: bool,
 ) -> None:
     with connect() as server:
+        jobs = [job_named(server, job) for job in jobs]
         watched = Watched(server, jobs, project, user, queue)
-        if not is_terminal():
+        if not (is_terminal() or until_done):
             show([jobs_table(rows_of(watched.refreshed()), clock(), wide=False)])
             return
         happened = Background(server.events(follow=True, project=project))
+        if not is_terminal():
+            _tell_changes(watched, happened)
+            return
         draw_until_quit(_Drawing(watched, happened, until_done=until_done), _PAUSE_S)
 
 
@@ -111,6 +116,23 @@ def _place(job: JobDocument) -> tuple[int, int, str]:
     """What runs first, the earliest first."""
     order = _ORDER.index(job.phase) if job.phase in _ORDER else len(_ORDER)
     return order, ms_of(job.started or job.submitted), job.id
+
+
+def _tell_changes(watched: Watched, happened: Background[EventDocument]) -> None:
+    """A line for each job or array whose state is another than before, until all are over."""
+    told: dict[str, str] = {}
+    while True:
+        now = clock()
+        for row in rows_of(watched.refreshed()):
+            job = row.first
+            id = f"{job.array}.*" if row.is_array else job.id
+            state = f"{_state(row)}, {_note(row, now)}".removesuffix(", ")
+            if told.get(id) != state:
+                told[id] = state
+                write(f"{now.text(now.now_ms)}  {id}  {one_line(job.name)}  {state}\n")
+        if watched.all_over:
+            return
+        happened.within(_LONGEST_UNASKED_S)
 
 
 class _Drawing:
