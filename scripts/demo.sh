@@ -36,7 +36,12 @@ chapter() { # TITLE
 }
 
 show() { # COMMAND…
-    printf '%s$ %s%s\n' "$dim" "$*" "$plain"
+    local shown='' word
+    for word in "$@"; do
+        case $word in *[!A-Za-z0-9_./:=-]*) word="'$word'" ;; esac
+        shown+=" $word"
+    done
+    printf '%s$%s%s\n' "$dim" "$shown" "$plain"
     local status=0
     "$@" || status=$?
     # 1 and 2 say that something is refused or waits, which is part of the show.

@@ -164,8 +164,10 @@ class Cycle:
         lost = self._evictor.lost
         waiting = [Waiting((job,), verdict) for job, verdict in (self._in_part | lost).items()]
         for refused in self._refused.values():
-            jobs = (job.id for job in refused.jobs)
-            waiting.append(Waiting(tuple(job for job in jobs if job not in lost), refused.verdict))
+            jobs = tuple([job.id for job in refused.jobs])
+            if lost:
+                jobs = tuple(job for job in jobs if job not in lost)
+            waiting.append(Waiting(jobs, refused.verdict))
         waiting = sorted((entry for entry in waiting if entry.jobs), key=lambda entry: entry.jobs[0])
         return Plan(
             tuple(self._bindings),

@@ -112,7 +112,7 @@ class Forecaster:
             estimate = self._latest.get(state.id) or self._beyond(state, queued, position)
             if state.id in self.never:
                 reason = "it can't start on this cluster as it is"
-            elif estimate is None:
+            elif estimate is None and state.promise is None:
                 reason = "not worked out yet"
         elif state.phase is Phase.CREATED:
             reason = "it is held" if state.held else "it waits for other jobs to end"

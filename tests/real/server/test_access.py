@@ -111,9 +111,7 @@ def test_the_same_key_is_carried_out_once(server: RotaServer) -> None:
     assert again[1] == first[1]
     assert again[2]["idempotency-replayed"] == "true"
     assert len(list(server.client.jobs(name="keyed"))) == 1
-    status, problem, _ = server.rest(
-        "POST", "/v1/jobs", {"jobs": [shell("false")]}, Idempotency_Key="once"
-    )
+    status, problem, _ = server.rest("POST", "/v1/jobs", {"jobs": [shell("false")]}, Idempotency_Key="once")
     assert (status, problem["type"]) == (422, "/problems/key-reused")
 
 

@@ -26,7 +26,9 @@ echo "$SLURM_JOB_NAME $SLURM_ARRAY_TASK_ID"
     ids=["0", "7", "SIGKILL", "time limit"],
 )
 def test_run_exits_as_its_command_does(server: RotaServer, script: str, status: int) -> None:
-    done = server.rota("run", "--time", "1s" if status == 124 else "1m", "--", "sh", "-c", f"echo a; echo b >&2; {script}")
+    done = server.rota(
+        "run", "--time", "1s" if status == 124 else "1m", "--", "sh", "-c", f"echo a; echo b >&2; {script}"
+    )
     assert (done.returncode, done.stdout) == (status, "a\n")
     assert "b\n" in done.stderr
 
@@ -40,8 +42,10 @@ def test_run_takes_files_and_variables_along(server: RotaServer, tmp_path: Path)
     assert printed == "content\nvalue\n"
 
 
-def test_an_sbatch_script_is_taken_as_it_is(server: RotaServer) -> None:
-    done = server.rota("submit", "-", "-o", "json", stdin=SBATCH)
+def test_an_sbatch_script_is_taken_as_it_is(server: RotaServer, tmp_path: Path) -> None:
+    file = tmp_path / "job.sh"
+    file.write_text(SBATCH)
+    done = server.rota("submit", str(file), "-o", "json")
     assert done.returncode == 0, done.stderr
     assert "--wrong-flag" in done.stderr
     jobs = json.decode(done.stdout)["jobs"]
@@ -107,10 +111,11 @@ def test_operators_have_nodes_queues_and_the_calendar(server: RotaServer) -> Non
     server.cli("queues", "pause", "side", "-m", "later")
     assert "later" in server.cli("queues")
     server.cli("queues", "open", "side")
-    server.cli("maintenance", "add", "cables", "2040-01-01T00:00:00Z", "--for", "1h")
+    period = ("--start", "2040-01-01T00:00:00Z", "--for", "1h")
+    server.cli("maintenance", "add", "cables", *period)
     assert "cables" in server.cli("maintenance")
     server.cli("maintenance", "rm", "cables")
-    server.cli("reserve", "add", "exam", "2040-01-01T00:00:00Z", "--for", "1h", "--node", node, "--tenant", "red")
+    server.cli("reserve", "add", "exam", *period, "--node", node, "--tenant", "red")
     assert "exam" in server.cli("reserve")
     server.cli("reserve", "rm", "exam")
     assert not list(server.client.maintenance())

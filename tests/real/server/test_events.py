@@ -24,9 +24,7 @@ def test_who_follows_is_told_everything_once_and_in_order(server: RotaServer) ->
             seen[event.subject].append(event.kind)
         if all(kinds and kinds[-1] == "job.Ended" for kinds in seen.values()):
             break
-    assert all(
-        kinds == ["job.Submitted", "job.Bound", "job.Started", "job.Ended"] for kinds in seen.values()
-    )
+    assert all(kinds == ["job.Submitted", "job.Bound", "job.Started", "job.Ended"] for kinds in seen.values())
 
 
 def test_who_is_cut_off_goes_on_where_it_was(new_server: NewServer) -> None:

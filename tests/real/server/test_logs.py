@@ -26,9 +26,7 @@ def test_output_comes_while_the_job_runs(server: RotaServer, tmp_path: Path) -> 
 
 @pytest.mark.covers("job-4")
 def test_output_of_tasks_comes_by_rank_or_together(server: RotaServer) -> None:
-    job = server.run(
-        shell("for n in 1 2 3; do echo $ROTA_RANK.$n; done", tasks=3, resources={"cpu": "100m"})
-    )
+    job = server.run(shell("for n in 1 2 3; do echo $ROTA_RANK.$n; done", tasks=3, resources={"cpu": "100m"}))
     assert server.output(job.id, [1]) == "1.1\n1.2\n1.3\n"
     both = server.output(job.id, [0, 2]).splitlines()
     assert sorted(both) == ["0.1", "0.2", "0.3", "2.1", "2.2", "2.3"]

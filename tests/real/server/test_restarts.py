@@ -14,7 +14,9 @@ from tests.real.process.host import is_alive, keeper_of
 from tests.real.server.conftest import NewServer
 from tests.real.server.rota_server import RotaServer, eventually, shell
 
-UNTIL_TOLD = 'echo "begun by $$"; n=0; while [ ! -e {file} ]; do n=$((n+1)); echo $n; sleep 0.02; done; echo end'
+UNTIL_TOLD = (
+    'echo "begun by $$"; n=0; while [ ! -e {file} ]; do n=$((n+1)); echo $n; sleep 0.02; done; echo end'
+)
 
 
 @pytest.mark.covers("job-3", "job-4")
