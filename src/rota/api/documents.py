@@ -62,6 +62,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
     @property
     def succeeded(self) -> bool:
         return self.phase is Phase.SUCCEEDED
+
     waits_for: list[str] = []
     """Jobs that have to end before, and haven't yet."""
     not_before: datetime | None = None

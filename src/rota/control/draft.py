@@ -35,6 +35,8 @@ class Draft:
         self._chance = chance
         self._below = below
         self._jobs: dict[JobId, JobState] = {}
+        self._arrays: dict[str, tuple[JobId, JobSpec]] = {}
+        """Of arrays that came in with this draft, the first element."""
         self._attempts: dict[TaskRef, Attempt] = {}
 
     def on_top(self) -> Draft:
@@ -69,9 +71,20 @@ class Draft:
 
     def submit(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> JobState:
         advanced = submitted(job_id, number, spec, self.now_ms)
-        self._note(advanced.state, Submitted(spec, number, by), by)
+        self._note(advanced.state, self._submitted(job_id, number, spec, by), by)
         self._keep(advanced.state, advanced.instructions)
         return advanced.state
+
+    def _submitted(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> Submitted:
+        """All elements of an array run the same, which is long: it is said of the first alone."""
+        if spec.array_index is None:
+            return Submitted(spec, number, by)
+        array = job_id.partition(".")[0]
+        first, said = self._arrays.setdefault(array, (job_id, spec))
+        same = replace(said, array_index=spec.array_index, depends_on=spec.depends_on)
+        if first == job_id or same != spec:
+            return Submitted(spec, number, by)
+        return Submitted(None, number, by, like=first, array_index=spec.array_index)
 
     def change(self, job_id: JobId, event: JobEvent, by: str = SYSTEM, at_ms: int | None = None) -> JobState:
         """Raises Refused for what may not happen to it as it stands."""

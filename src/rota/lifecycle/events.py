@@ -18,9 +18,12 @@ class Event(Struct, frozen=True, omit_defaults=True, tag_field="event", tag=lamb
 
 
 class Submitted(Event, frozen=True):
-    spec: JobSpec
+    spec: JobSpec | None
+    """None: that of `like`, with another index."""
     number: int
     by: str
+    like: JobId | None = None
+    array_index: int | None = None
 
 
 class Held(Event, frozen=True):

@@ -8,7 +8,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 import structlog
 
 from rota.backends.backend import Backend, BackendUnavailable, TaskRef
+from rota.control.access import SYSTEM
 from rota.control.controller import Controller
+from rota.control.draft import Draft
 from rota.control.errors import Unavailable
 from rota.control.feed import Feed
 from rota.control.memory import Memory
@@ -42,6 +44,7 @@ class Runtime:
         put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
         metrics: Metrics | None = None,
         history: History | None = None,
+        events_ms: int | None = None,
     ) -> None:
         loaded = store.load()
         self.memory = Memory(policy)
@@ -53,8 +56,9 @@ class Runtime:
         self._reports = Reports(self.controller)
         self.dispatcher = Dispatcher(backends, self.memory, self._reports.keep)
         self.desk = LiveDesk(self.controller, self.live, self.forecaster, backends, put_file)
-        self._history = HistoryKeeper(self.controller, backends, history or History())
+        self._history = HistoryKeeper(self.controller, backends, history or History(), events_ms)
         self._measuring = Measuring(self.metrics, self.memory)
+        self._unreadable = loaded.unreadable
         self._backends = backends
         self._tasks: list[asyncio.Task[None]] = []
         self.failed = asyncio.Event()
@@ -81,6 +85,17 @@ class Runtime:
         ):
             self._spawn(coroutine)
         self.desk.is_ready = True
+
+    async def _tell_unreadable(self) -> None:
+        """Jobs that can't be read are left as they are, for somebody to look at; the rest goes on."""
+
+        def command(draft: Draft) -> None:
+            for job_id, why in self._unreadable:
+                log.error("a job can't be read", job=job_id, why=why)
+                draft.note("job.Unreadable", job_id, SYSTEM, {"why": why})
+
+        if self._unreadable:
+            await self.controller.do(command)
 
     async def stop(self) -> None:
         """What runs goes on, and is found again."""

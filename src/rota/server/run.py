@@ -81,6 +81,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         chance=random.random,
         put_file=_uploads(backend, settings.server.limits.upload_bytes),
         history=_history(settings),
+        events_ms=settings.server.history.events_ms or None,
     )
     closing = asyncio.Event()
     limits = _limits(settings)

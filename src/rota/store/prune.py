@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from msgspec import Struct
@@ -130,6 +131,17 @@ def remove_jobs(
         connection.execute(delete(specs).where(specs.c.id.in_(unused), ~used))
     writer.forget_specs()
     return [id_of(key) for key in removed]
+
+
+def remove_events(connection: Connection, before_ms: int, at_most: int) -> int:
+    """The oldest first, and none beyond one that is to stay: those who follow events never miss one between."""
+    oldest = connection.execute(
+        select(events.c.seq, events.c.at_ms).order_by(events.c.seq).limit(at_most)
+    ).all()
+    old = list(takewhile(lambda row: row.at_ms < before_ms, oldest))
+    if old:
+        connection.execute(delete(events).where(events.c.seq <= old[-1].seq))
+    return len(old)
 
 
 def remove_answers(connection: Connection, before_ms: int, at_most: int) -> int:

@@ -22,7 +22,7 @@ from rota.store.job_list import JobFilter
 from rota.store.keys import find_key
 from rota.store.load import Loaded, load, without_collection
 from rota.store.migrate import migrate
-from rota.store.prune import History, Pruner, remove_answers, remove_jobs
+from rota.store.prune import History, Pruner, remove_answers, remove_events, remove_jobs
 from rota.store.queries import JobPage
 from rota.store.tables import counters
 from rota.store.write import EVENTS, NUMBERS, BatchWriter
@@ -124,6 +124,11 @@ class Store:
             return []
         with self._write() as connection:
             return remove_jobs(connection, self._writer, keys, with_events)
+
+    def forget_events(self, before_ms: int, at_most: int = 1000) -> int:
+        """Removes events of long ago; answers how many."""
+        with self._write() as connection:
+            return remove_events(connection, before_ms, at_most)
 
     def forget_answers(self, before_ms: int, at_most: int = 1000) -> int:
         """Removes old answers to requests with a key; answers how many."""

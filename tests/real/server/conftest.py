@@ -1,4 +1,4 @@
-"""Servers for the tests: one that tests share, and ones of their own where they stop it or set it up otherwise."""
+"""Servers for the tests: one that they share, and ones of their own for those that stop it or set it up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A full disk, a database that is gone: the server says so, takes nothing that it can't keep, and recovers."""
+"""A full disk, a database that is gone: the server says so, takes nothing it can't keep, and recovers."""
 
 from __future__ import annotations
 
