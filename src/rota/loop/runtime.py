@@ -71,6 +71,7 @@ class Runtime:
         for follower in (self, self.forecaster, self.live, self._measuring):
             self.controller.follow(follower)
         self._spawn(self.controller.run(), is_vital=True)
+        await self._tell_unreadable()
         lost = await self.dispatcher.reconcile()
         self._spawn(self.dispatcher.run(), is_vital=True)
         if lost:
