@@ -229,7 +229,9 @@ class LiveDesk:
         return self._backend_of(job_id).output(job_id, rank, path)
 
     def _backend_of(self, job_id: JobId) -> Backend:
-        return next(iter(self._backends.values()))
+        for backend in self._backends.values():
+            return backend
+        raise Conflict(f"nothing is known of what job {job_id} wrote: this server has no worker", "")
 
     async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:
         return await self._put_file(sha256, chunks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import fcntl
+import gc
 import os
 import random
 import signal
@@ -21,7 +22,8 @@ from msgspec import json
 
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.files import Rejected
-from rota.control.errors import BadInput
+from rota.backends.process.log_writer import Rotation
+from rota.control.errors import BadInput, Conflict
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.loop.plugin_host import PluginHost
@@ -46,6 +48,7 @@ log = structlog.get_logger()
 EX_OK = 0
 EX_BAD_SETTINGS = 1
 SERVER_FILE = "server.json"
+LOG_SEGMENTS = 4
 
 
 class ServerError(Exception):
@@ -55,6 +58,9 @@ class ServerError(Exception):
 def run_server(settings: Settings) -> int:
     """Until SIGTERM or SIGINT; answers the exit code."""
     configure_logs(_log_format(settings), settings.logs.level)
+    # Hundreds of thousands of jobs live long: looking for garbage among them at the usual rate takes
+    # longer than the work.
+    gc.set_threshold(50_000, 20, 100)
     try:
         with _own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
             uvloop.run(_serve(settings, folder, store))
@@ -72,6 +78,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         folder / "worker",
         NodeName(worker.name or socket.gethostname()),
         share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
+        rotation=Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),
     )
     runtime = Runtime(
         store,
@@ -79,7 +86,9 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         [backend] if settings.server.embedded_worker else [],
         clock=lambda: time.time_ns() // 1_000_000,
         chance=random.random,
-        put_file=_uploads(backend, settings.server.limits.upload_bytes),
+        put_file=_uploads(backend, settings.server.limits.upload_bytes)
+        if settings.server.embedded_worker
+        else _no_uploads,
         history=_history(settings),
         events_ms=settings.server.history.events_ms or None,
     )
@@ -200,6 +209,12 @@ def _uploads(
         return is_new
 
     return put
+
+
+async def _no_uploads(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+    raise Conflict(
+        "this server has no worker that could use files", "start it with server.embedded_worker = true"
+    )
 
 
 def _announce(folder: Path, url: str, certificate: Certificate | None) -> None:

@@ -44,7 +44,7 @@ class Limits(Section, frozen=True, kw_only=True):
     upload_bytes: SizeBytes = field(default=64 * 2**20, name="upload")
     """Of one input file."""
     log_bytes: SizeBytes = field(default=256 * 2**20, name="log")
-    """What is kept of the output of one task: its beginning, and its end."""
+    """What is kept of the output of one task: the latest."""
 
 
 class History(Section, frozen=True, kw_only=True):
@@ -110,23 +110,8 @@ class Logs(Section, frozen=True, kw_only=True):
     """auto: text on a terminal, else JSON."""
 
 
-class Metrics(Section, frozen=True, kw_only=True):
-    enabled: bool = True
-    public: bool = False
-    """Without a token."""
-
-
-class Tracing(Section, frozen=True, kw_only=True):
-    endpoint: str = ""
-    """Of an OpenTelemetry collector (OTLP over HTTP); empty: no traces."""
-    sample: Annotated[float, Meta(ge=0, le=1)] = 1.0
-    """Which part of all requests and cycles is traced."""
-
-
 class Settings(Section, frozen=True, kw_only=True):
     server: Server = Server()
     worker: Worker = Worker()
     client: Client = Client()
     logs: Logs = Logs()
-    metrics: Metrics = Metrics()
-    tracing: Tracing = Tracing()

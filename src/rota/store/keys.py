@@ -51,4 +51,7 @@ def first_key(number: int) -> int:
 
 
 def keys_of_array(number: int) -> range:
+    """Empty for a number that no job can have."""
+    if number > _MAX_NUMBER:
+        return range(0)
     return range(number * _PLACES + 1, (number + 1) * _PLACES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,7 +38,7 @@ def _ends_with(terminal: pexpect.spawn[str], status: int) -> None:
 
 def _job_of(terminal: pexpect.spawn[str]) -> str:
     terminal.expect(r"job (\d+) \(")
-    assert terminal.match
+    assert isinstance(terminal.match, re.Match)
     return str(terminal.match[1])
 
 

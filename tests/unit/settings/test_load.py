@@ -77,10 +77,9 @@ def test_a_password_is_not_shown(folder: Folder) -> None:
 
 
 def test_amounts_are_written_with_units(folder: Folder) -> None:
-    settings = folder.load("[server.history]\nttl = '2h'\n[worker]\nmemory = '4Gi'\n[tracing]\nsample = 0.5")
+    settings = folder.load("[server.history]\nttl = '2h'\n[worker]\nmemory = '4Gi'")
     assert settings.server.history.ttl_ms == 7_200_000
     assert settings.worker.memory_bytes == 2**32
-    assert settings.tracing.sample == 0.5
 
 
 def test_paths_are_found_from_their_file_on(folder: Folder) -> None:
@@ -92,7 +91,7 @@ def test_paths_are_found_from_their_file_on(folder: Folder) -> None:
 
 @pytest.mark.parametrize(("text", "value"), [("true", True), ("off", False), ("1", True), ("No", False)])
 def test_truth_in_the_environment(text: str, value: bool) -> None:
-    assert load_settings([], HOME | {"ROTA_METRICS_PUBLIC": text}, {}).metrics.public is value
+    assert load_settings([], HOME | {"ROTA_SERVER_EMBEDDED_WORKER": text}, {}).server.embedded_worker is value
 
 
 def test_what_jobs_find_in_their_environment_is_no_setting() -> None:
@@ -121,7 +120,6 @@ def test_what_jobs_find_in_their_environment_is_no_setting() -> None:
         ("[server]\nlimits = 1", "rota.toml:2: server.limits: is a section; write [server.limits]"),
         ("[server.history]\nttl = 'soon'", 'rota.toml:2: server.history.ttl: "soon" is not a duration'),
         ("[logs]\nlevel = 'loud'", 'rota.toml:2: logs.level: "loud" is no choice; allowed: debug, error,'),
-        ("[tracing]\nsample = nan", "rota.toml:2: tracing.sample: nan is out of range"),
         ("[server", "rota.toml: not valid TOML: "),
         ("[server.tls]\nkey = 'k'", "rota.toml:2: server.tls.key: without its certificate; set server.tls."),
         (

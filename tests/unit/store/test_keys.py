@@ -45,3 +45,8 @@ def test_what_no_job_can_be_called_has_no_key(text: str) -> None:
     assert find_key(text) is None
     with pytest.raises(ValueError, match="no id of a job"):
         key_of(JobId(text))
+
+
+@given(st.integers(2**39, 10**30))
+def test_an_array_of_a_number_that_no_job_can_have_has_no_keys(number: int) -> None:
+    assert not keys_of_array(number)
