@@ -52,7 +52,7 @@ coverage-check: setup-run
 	@$(BIN)/python scripts/coverage_map.py --check
 
 .PHONY: bench bench-engine
-bench: bench-engine bench-openb bench-sim ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-openb bench-sim bench-server ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 
@@ -63,6 +63,10 @@ bench-openb: setup-run ## Pack GPUs on the openb trace beside FGD, 15 min (SEEDS
 .PHONY: bench-sim
 bench-sim: setup-run ## Replay public workloads: makespans, waits, promises, estimates (CASES="waits speed" for some)
 	@CASES="$(CASES)" $(BIN)/python -m bench.sim
+
+.PHONY: bench-server
+bench-server: setup-run ## Measure the server beside HyperQueue and Slurm (CASES="array submit" for some)
+	@CASES="$(CASES)" $(BIN)/python -m bench.server
 
 .PHONY: lock
 lock: setup ## Pin all dependencies anew (ARGS=--upgrade for the newest)

@@ -16,8 +16,8 @@ def main(file: Path, arguments: list[str]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     writer, commit = cProfile.Profile(), Store.commit
 
-    def profiled_commit(store: Store, batch: Batch) -> int:
-        return writer.runcall(commit, store, batch)
+    def profiled_commit(self: Store, batch: Batch) -> int:
+        return writer.runcall(commit, self, batch)
 
     Store.commit = profiled_commit  # type: ignore[method-assign]
     loop = cProfile.Profile()

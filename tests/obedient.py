@@ -23,6 +23,7 @@ from rota.model.resources import Resources
 
 SUCCESS = TaskEnd(EndReason.EXITED, exit_code=0)
 STOPPED = TaskEnd(EndReason.STOPPED)
+LOST = TaskEnd(EndReason.LOST)
 NOW = 2**62
 """Nobody believes reports from the future: it counts as the moment of the report."""
 
@@ -53,6 +54,9 @@ class ObedientBackend:
     async def nodes(self) -> Sequence[Node]:
         return self.here
 
+    async def node(self, name: NodeName) -> Node | None:
+        return next((node for node in self.here if node.name == name), None)
+
     async def start(self, tasks: Sequence[TaskStart]) -> None:
         for task in tasks:
             if task.ref in self.started or task.ref in self.unsettled:
@@ -67,7 +71,10 @@ class ObedientBackend:
     async def stop(self, tasks: Sequence[TaskRef]) -> None:
         for ref in tasks:
             self.stopped.append(ref)
-            if ref in self.started and self._stops_at_once:
+            if ref not in self.started and ref not in self.unsettled:
+                self.unsettled[ref] = TaskEnded(ref, NOW, LOST)
+                self.say(self.unsettled[ref])
+            elif ref in self.started and self._stops_at_once:
                 if self.started[ref].standby:
                     del self.started[ref]
                     self.say(TaskReturned(ref, NOW))

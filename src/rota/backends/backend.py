@@ -120,12 +120,17 @@ class Backend(Protocol):
 
     async def nodes(self) -> Sequence[Node]: ...
 
-    async def start(self, tasks: Sequence[TaskStart]) -> None: ...
+    async def node(self, name: NodeName) -> Node | None: ...
+
+    async def start(self, tasks: Sequence[TaskStart]) -> None:
+        """What can't be started is no error: it is reported as ended, with the reason."""
 
     async def stop(self, tasks: Sequence[TaskRef]) -> None:
-        """With the grace of its run between SIGTERM and SIGKILL; ends with a report."""
+        """With the grace of its run between SIGTERM and SIGKILL. Each ends with a report, whoever asks waits
+        for it: one that the backend doesn't know is reported as lost."""
 
-    async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None: ...
+    async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
+        """Nothing happens to one that has ended, or that it doesn't know."""
 
     async def running(self) -> Sequence[TaskRef]:
         """All that it was told to start and hasn't reported as ended, or whose report wasn't settled."""
@@ -134,7 +139,7 @@ class Backend(Protocol):
         """Again after a reconnection: those that weren't settled."""
 
     async def settle(self, tasks: Sequence[TaskRef]) -> None:
-        """Their ends are recorded: they may be forgotten."""
+        """Their ends are recorded: they may be forgotten. Those that haven't ended are not."""
 
     def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]: ...
 

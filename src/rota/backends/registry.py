@@ -1,4 +1,4 @@
-"""All backends, by name. Used by `dispatch`, which sends each task to the backend of its node."""
+"""All backends, by name: a task is sent to the backend of its node. Used by `dispatch` and `loop`."""
 
 from __future__ import annotations
 
@@ -21,6 +21,9 @@ class Registry:
     def __iter__(self) -> Iterator[Backend]:
         """By name."""
         return iter([self._by_name[name] for name in sorted(self._by_name)])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
 
     def __len__(self) -> int:
         return len(self._by_name)

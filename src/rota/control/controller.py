@@ -70,6 +70,8 @@ class Controller:
         self.feed = feed
         self.fault = ""
         """Why nothing can be kept at the moment; empty: all is well."""
+        self.last_commit_s = 0.0
+        """How long the latest transaction took."""
         self.reloaded = asyncio.Event()
         """Set when memory was read anew: instructions that were given may be missing, or be out of date."""
         self._clock = clock
@@ -202,7 +204,11 @@ class Controller:
         draft.merge(own)
 
     async def _keep(self, batch: Batch) -> int:
-        return await self._in_writer(self.store.commit, batch)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        last_seq = await self._in_writer(self.store.commit, batch)
+        self.last_commit_s = clock() - began
+        return last_seq
 
     async def _in_writer(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.get_running_loop().run_in_executor(self._writer, partial(call, *args, **kwargs))

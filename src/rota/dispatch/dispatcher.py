@@ -21,6 +21,7 @@ from rota.backends.backend import (
     TaskReturned,
     TaskStart,
 )
+from rota.backends.registry import Registry
 from rota.dispatch.environment import environment_of, hosts_of
 from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, StopTask
 from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPhase
@@ -48,8 +49,8 @@ Keep = Callable[[Sequence[TaskReport]], Awaitable[None]]
 
 
 class Dispatcher:
-    def __init__(self, backends: Iterable[Backend], jobs: Jobs, keep: Keep) -> None:
-        self.backends = {backend.name: backend for backend in backends}
+    def __init__(self, backends: Registry, jobs: Jobs, keep: Keep) -> None:
+        self._backends = backends
         self._jobs = jobs
         self._keep = keep
         self._held: dict[NodeName, list[StartTask]] = {}
@@ -63,7 +64,7 @@ class Dispatcher:
         """Their ends are kept. Backends are told before any start that follows: what isn't settled leaves
         its room to the next of its lane on standby."""
         known = self._jobs.node(node)
-        if known is not None and known.spec.backend in self.backends:
+        if known is not None and known.spec.backend in self._backends:
             self._settled.setdefault(known.spec.backend, []).extend(ended)
             self._wake.set()
 
@@ -93,7 +94,7 @@ class Dispatcher:
         assert isinstance(instruction, StartTask | StopTask | ChangeLimit)
         node = self._jobs.node(instruction.node)
         name = node.spec.backend if node is not None else ""
-        if name not in self.backends:
+        if name not in self._backends:
             # Its node is gone, and its backend reports what becomes of its tasks.
             log.warning("no backend for a task", node=instruction.node, job=instruction.job)
             return
@@ -104,7 +105,7 @@ class Dispatcher:
         """Until it is cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._send_all())
-            for backend in self.backends.values():
+            for backend in self._backends:
                 group.create_task(self._receive(backend))
 
     async def _send_all(self) -> None:
@@ -117,7 +118,7 @@ class Dispatcher:
             to_do, self._to_do = self._to_do, {}
             settled, self._settled = self._settled, {}
             for name in dict.fromkeys((*settled, *to_do)):
-                await self._send(self.backends[name], to_do.get(name, []), settled.get(name, []))
+                await self._send(self._backends.get(name), to_do.get(name, []), settled.get(name, []))
 
     async def _send(
         self, backend: Backend, instructions: Sequence[Instruction], settled: Sequence[TaskRef]
@@ -174,7 +175,7 @@ class Dispatcher:
     async def reconcile(self) -> list[TaskRef]:
         """Starts what was to start and stops what nobody wants; tells which tasks should run and are gone."""
         known: set[TaskRef] = set()
-        for backend in self.backends.values():
+        for backend in self._backends:
             running = await backend.running()
             known.update(running)
             unwanted = [ref for ref in running if self._live(ref) is None]

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
+from threading import Thread
+
 from msgspec import Struct, msgpack
 
 from rota.engine.decide import decide
@@ -32,6 +37,18 @@ class Forecast(Struct, frozen=True):
     starts: dict[JobId, PlannedStarts]
     never: list[JobId]
     """Those that can't start on this cluster as it is."""
+
+
+def end_with_parent() -> None:
+    """Called first in the other process: one whose server was killed would wait for questions for ever."""
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_wait_for_end, args=(parent.sentinel,), daemon=True).start()
+
+
+def _wait_for_end(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(0)
 
 
 def answer(question: bytes) -> bytes:

@@ -19,7 +19,8 @@ from rota.api.documents import (
     SchedulingDocument,
     StatsDocument,
 )
-from rota.backends.backend import Backend, Health, LogChunk, LogQuery
+from rota.backends.backend import Health, LogChunk, LogQuery
+from rota.backends.registry import Registry
 from rota.control.access import Who
 from rota.control.bookings import check_room
 from rota.control.controller import Controller
@@ -37,6 +38,7 @@ from rota.loop.live import LiveLoop
 from rota.loop.logs import followed
 from rota.loop.nodes import node_documents
 from rota.loop.questions import plan_answer, why_of
+from rota.loop.written import Written
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
 from rota.model.extension import Extension
 from rota.model.ids import JobId, NodeName, QueueName
@@ -54,7 +56,7 @@ class LiveDesk:
         controller: Controller,
         live: LiveLoop,
         forecaster: Forecaster,
-        backends: Sequence[Backend],
+        backends: Registry,
         put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
     ) -> None:
         self.is_ready = False
@@ -63,7 +65,8 @@ class LiveDesk:
         self._store = controller.store
         self._live = live
         self._forecaster = forecaster
-        self._backends = {backend.name: backend for backend in backends}
+        self._backends = backends
+        self._written = Written(backends, self._memory, self._store)
         self._put_file = put_file
         self._admission = Admission(self._memory, live)
 
@@ -220,18 +223,21 @@ class LiveDesk:
     # -- files
 
     def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
-        backend = self._backend_of(query.job)
+        self._check_any_backend(query.job)
         if not query.follow:
-            return backend.logs(query)
-        return followed(query, backend, self._memory, self._controller.feed)
+            return self._written.logs(query)
+        return followed(query, self._written.logs, self._memory, self._controller.feed)
 
     def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        return self._backend_of(job_id).output(job_id, rank, path)
+        self._check_any_backend(job_id)
+        return self._written.output(job_id, rank, path)
 
-    def _backend_of(self, job_id: JobId) -> Backend:
-        for backend in self._backends.values():
-            return backend
-        raise Conflict(f"nothing is known of what job {job_id} wrote: this server has no worker", "")
+    def _check_any_backend(self, job_id: JobId) -> None:
+        if not len(self._backends):
+            raise Conflict(
+                f"nothing is known of what job {job_id} wrote: this server has no worker",
+                "start it with server.embedded_worker = true",
+            )
 
     async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:
         return await self._put_file(sha256, chunks)
@@ -403,10 +409,7 @@ class LiveDesk:
 
     async def health(self) -> Sequence[tuple[str, Health]]:
         fault = self._controller.fault
-        found = [("store", Health(not fault, fault))]
-        for name, backend in self._backends.items():
-            found.append((name, await backend.health()))
-        return found
+        return [("store", Health(not fault, fault)), *(await self._backends.health()).items()]
 
     async def stats(self) -> StatsDocument:
         counts = await asyncio.to_thread(self._store.counts)

@@ -106,10 +106,8 @@ class Forecaster:
         now_ms = self._controller.now_ms()
         estimate, position, reason = None, None, None
         if state.phase is Phase.PENDING:
-            queued = self._queued(state.spec.template.queue)
-            mine = in_order(state)
-            position = sum(1 for other in queued if in_order(other) < mine)
-            estimate = self._latest.get(state.id) or self._beyond(state, queued, position)
+            position = self._waiting_before(state)
+            estimate = self._latest.get(state.id) or self._beyond(state, position)
             if state.id in self.never:
                 reason = "it can't start on this cluster as it is"
             elif estimate is None and state.promise is None:
@@ -132,19 +130,24 @@ class Forecaster:
             reason=reason,
         )
 
-    def _queued(self, queue: QueueName) -> list[JobState]:
-        return [
-            state
-            for state in self._memory.jobs.values()
-            if state.phase is Phase.PENDING and state.spec.template.queue == queue
-        ]
+    def _waiting_before(self, state: JobState) -> int:
+        """In its queue."""
+        queue, mine = state.spec.template.queue, in_order(state)
+        return sum(
+            1
+            for other in self._memory.jobs.values()
+            if other.phase is Phase.PENDING and other.spec.template.queue == queue and in_order(other) < mine
+        )
 
-    def _beyond(self, state: JobState, queued: Sequence[JobState], position: int) -> Estimate | None:
+    def _beyond(self, state: JobState, position: int) -> Estimate | None:
         """Of a job behind those that were looked at: it waits as long per place as they do."""
+        queue = state.spec.template.queue
         known = sorted(
             (one.expected_ms, one.bound_ms)
-            for one in (self._latest.get(other.id) for other in queued)
-            if one is not None
+            for job_id, one in self._latest.items()
+            if (other := self._memory.jobs.get(job_id)) is not None
+            and other.phase is Phase.PENDING
+            and other.spec.template.queue == queue
         )
         if not known:
             return None
@@ -188,7 +191,9 @@ class Forecaster:
         )
         question = ahead.Question(records, self._policy, self.teller.state.run_times, now_ms)
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
+            self._pool = ProcessPoolExecutor(
+                1, mp_context=get_context("spawn"), initializer=ahead.end_with_parent
+            )
         loop = asyncio.get_running_loop()
         answered = await loop.run_in_executor(self._pool, ahead.answer, msgpack.encode(question))
         forecast = msgpack.decode(answered, type=ahead.Forecast)

@@ -2,43 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from rota.backends.backend import Backend, LogChunk, LogQuery
+from rota.backends.backend import LogChunk, LogQuery
 from rota.control.feed import Feed
 from rota.control.memory import Memory
-from rota.model.ids import JobId
+from rota.lifecycle.state import JobState
 from rota.store.event_list import EventFilter
 
 
 async def followed(
-    query: LogQuery, backend: Backend, memory: Memory, feed: Feed
+    query: LogQuery,
+    logs: Callable[[LogQuery], AsyncIterator[Sequence[LogChunk]]],
+    memory: Memory,
+    feed: Feed,
 ) -> AsyncIterator[Sequence[LogChunk]]:
-    """A backend follows what it runs; before and between, the job's events say when that is."""
-    seen = 0
-    """The highest fence of which all was shown: a later try has a higher one."""
+    """Backends follow what they run; before and between, the job's events say when that is."""
+    seen: set[int] = set()
+    """Fences of which all was shown, or was before what is asked for."""
     events = feed.follow(feed.last_seq, EventFilter(subject=query.job))
     try:
         while True:
-            last = _latest_fence(memory, query.job)
-            is_over = query.job not in memory.jobs
-            async for chunks in backend.logs(replace(query, follow=not is_over)):
-                new = [chunk for chunk in chunks if chunk.fence > seen]
+            state = memory.jobs.get(query.job)
+            before = set() if state is None else _begun(state, range(1, state.fence + 1))
+            shown: set[int] = set()
+            async for chunks in logs(replace(query, follow=state is not None)):
+                new = [chunk for chunk in chunks if chunk.fence not in seen]
+                shown.update(chunk.fence for chunk in new)
                 if new:
                     yield new
+            if state is None:
+                return
+            seen |= before | shown
             # What was to be shown of the end of the log was shown by now.
             query = replace(query, tail_bytes=None)
-            seen = last
-            if is_over:
-                return
-            while query.job in memory.jobs and _latest_fence(memory, query.job) == seen:
+            while (state := memory.jobs.get(query.job)) is not None:
+                if not _begun(state, (task.fence for task in state.live)) <= seen:
+                    break
                 await anext(events)
     finally:
         await events.aclose()  # type: ignore[attr-defined]
 
 
-def _latest_fence(memory: Memory, job_id: JobId) -> int:
-    state = memory.job(job_id)
-    return 0 if state is None else state.fence
+def _begun(state: JobState, fences: Iterable[int]) -> set[int]:
+    """Those whose tasks have started. One that hasn't may be kept back for long: its backend, which would
+    follow it, doesn't know of it yet."""
+    return set(fences).difference(task.fence for task in state.live if task.started_ms is None)

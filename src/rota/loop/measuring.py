@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rota.api.documents import NodeDocument
-from rota.control.memory import Memory
+from rota.control.controller import Controller
 from rota.lifecycle.instructions import Instruction
 from rota.loop.metrics import CycleResult, Metrics
 from rota.loop.nodes import node_documents
+from rota.model.ids import QueueName
 from rota.model.plan import Plan
 from rota.store.batch import Batch
 
@@ -29,33 +30,39 @@ def measure_cycle(metrics: Metrics, seconds: float, plan: Plan) -> None:
 class Measuring:
     """Follows the controller."""
 
-    def __init__(self, metrics: Metrics, memory: Memory) -> None:
+    def __init__(self, metrics: Metrics, controller: Controller) -> None:
         self._metrics = metrics
-        self._memory = memory
+        self._controller = controller
+        self._memory = controller.memory
+        metrics.before_scrape(self._look)
 
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        self._metrics.observe_commit(self._controller.last_commit_s)
         for kind, count in Counter(event.kind for event in batch.events).items():
             self._metrics.count_event(kind, count)
-        for attempt in batch.attempts:
-            state = self._memory.job(attempt.job)
-            if state is None or attempt.started_ms is None or attempt.ended_ms is not None:
-                continue
-            if state.started_ms == attempt.started_ms:
-                waited_s = max(0, attempt.started_ms - state.submitted_ms) / 1000
-                self._metrics.observe_queue_wait(state.spec.template.queue, waited_s)
-                self._metrics.observe_scheduled(waited_s)
+        for queue, waited_ms in _first_starts(batch):
+            self._metrics.observe_queue_wait(queue, waited_ms / 1000)
+            self._metrics.observe_scheduled(waited_ms / 1000)
         for told in batch.estimates:
             if told.started_ms is not None:
                 estimate = told.estimate
                 late_s = (told.started_ms - estimate.expected_ms) / 1000
                 self._metrics.observe_estimate(late_s, told.started_ms <= estimate.bound_ms)
 
-    def look(self) -> None:
-        """What isn't told by any change, every few seconds."""
+    def _look(self) -> None:
         self._metrics.set_pending({str(queue): count for queue, count in self._memory.pending.items()})
         self._metrics.set_utilisation(
             {node.name: _shares(node) for node in node_documents(self._memory, healths={})}
         )
+
+
+def _first_starts(batch: Batch) -> Iterator[tuple[QueueName, int]]:
+    """The queues of jobs that ran for the first time, and how long they had waited. A short job may have
+    ended in the same batch."""
+    starts = {(event.subject, event.at_ms) for event in batch.events if event.kind == "job.Started"}
+    for state in batch.jobs:
+        if state.started_ms is not None and (state.id, state.started_ms) in starts:
+            yield state.spec.template.queue, max(0, state.started_ms - state.submitted_ms)
 
 
 def _shares(node: NodeDocument) -> dict[str, float]:

@@ -5,7 +5,7 @@ The loop, control and the server call the plain methods; nothing else knows how 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 
 from prometheus_client import (
@@ -38,6 +38,7 @@ class Metrics:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         registry = self.registry
+        self._looks: list[Callable[[], None]] = []
         self._attempts = Counter(
             "rota_schedule_attempts", "Attempts to schedule a job.", ["result"], registry=registry
         )
@@ -150,5 +151,11 @@ class Metrics:
         self._estimate_off.labels("late" if late_seconds > 0 else "early").observe(abs(late_seconds))
         self._bounds.labels("yes" if within_bound else "no").inc()
 
+    def before_scrape(self, look: Callable[[], None]) -> None:
+        """Whoever reads the metrics gets what `look` sets then."""
+        self._looks.append(look)
+
     def exposition(self) -> bytes:
+        for look in self._looks:
+            look()
         return generate_latest(self.registry)

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Seque
 import structlog
 
 from rota.backends.backend import Backend, BackendUnavailable, TaskRef
+from rota.backends.registry import Registry
 from rota.control.access import SYSTEM
 from rota.control.controller import Controller
 from rota.control.draft import Draft
@@ -19,18 +20,18 @@ from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.instructions import Instruction
 from rota.loop.desk import LiveDesk
 from rota.loop.forecaster import Forecaster
-from rota.loop.history import HistoryKeeper
+from rota.loop.history import HistoryKeeper, Retention, Uploads
 from rota.loop.live import LiveLoop
 from rota.loop.measuring import Measuring
 from rota.loop.metrics import Metrics
 from rota.model.policy import Policy
 from rota.store.batch import Batch
-from rota.store.prune import History
 from rota.store.store import Store
 
 log = structlog.get_logger()
 
 NODES_EVERY_S = 5.0
+KEEP_ALL = Retention()
 
 
 class Runtime:
@@ -43,9 +44,10 @@ class Runtime:
         chance: Callable[[], float],
         put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
         metrics: Metrics | None = None,
-        history: History | None = None,
-        events_ms: int | None = None,
+        retention: Retention = KEEP_ALL,
+        uploads: Uploads | None = None,
     ) -> None:
+        registry = Registry(backends)
         loaded = store.load()
         self.memory = Memory(policy)
         self.memory.load(loaded)
@@ -54,12 +56,12 @@ class Runtime:
         self.forecaster = Forecaster(self.controller, policy, loaded.learnt)
         self.live = LiveLoop(self.controller, policy, self.forecaster.teller, self.metrics)
         self._reports = Reports(self.controller)
-        self.dispatcher = Dispatcher(backends, self.memory, self._reports.keep)
-        self.desk = LiveDesk(self.controller, self.live, self.forecaster, backends, put_file)
-        self._history = HistoryKeeper(self.controller, backends, history or History(), events_ms)
-        self._measuring = Measuring(self.metrics, self.memory)
+        self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep)
+        self.desk = LiveDesk(self.controller, self.live, self.forecaster, registry, put_file)
+        self._history = HistoryKeeper(self.controller, registry, retention, uploads)
+        self._measuring = Measuring(self.metrics, self.controller)
         self._unreadable = loaded.unreadable
-        self._backends = backends
+        self._backends = registry
         self._tasks: list[asyncio.Task[None]] = []
         self.failed = asyncio.Event()
         """Set when a part ended that nothing works without. Whoever starts the whole anew loses nothing."""
@@ -150,7 +152,6 @@ class Runtime:
         nodes = [node for backend in self._backends for node in await backend.nodes()]
         if self.memory.set_nodes(nodes):
             self.live.look_again()
-        self._measuring.look()
 
 
 def _tell_failure(task: asyncio.Task[None]) -> None:

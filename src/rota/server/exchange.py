@@ -72,10 +72,13 @@ class Exchange:
             service=self._service,
         )
         key = request.headers.get(idempotency.HEADER) if route.takes_key else None
-        if key is None or getattr(query, "dry_run", False):
+        if key is None:
             return await route.call(call)
         path = f"{request.scope['path']}?{raw_query.decode('latin-1')}"
-        return await self._answer_once(route, call, KeyedRequest(who.user, key, route.method, path, raw))
+        keyed = KeyedRequest(who.user, key, route.method, path, raw)
+        if getattr(query, "dry_run", False):
+            return await route.call(call)
+        return await self._answer_once(route, call, keyed)
 
     async def _answer_once(
         self, route: Route[Any, Any], call: Call[Any, Any], keyed: KeyedRequest

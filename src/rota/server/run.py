@@ -26,6 +26,7 @@ from rota.backends.process.log_writer import Rotation
 from rota.control.errors import BadInput, Conflict
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
+from rota.loop.history import Retention
 from rota.loop.plugin_host import PluginHost
 from rota.loop.runtime import Runtime
 from rota.model.ids import NodeName
@@ -78,6 +79,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         folder / "worker",
         NodeName(worker.name or socket.gethostname()),
         share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
+        price_micro_per_hour=worker.price_micro_per_hour,
         rotation=Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),
     )
     runtime = Runtime(
@@ -89,8 +91,8 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         put_file=_uploads(backend, settings.server.limits.upload_bytes)
         if settings.server.embedded_worker
         else _no_uploads,
-        history=_history(settings),
-        events_ms=settings.server.history.events_ms or None,
+        retention=_retention(settings),
+        uploads=backend.files if settings.server.embedded_worker else None,
     )
     closing = asyncio.Event()
     limits = _limits(settings)
@@ -185,9 +187,10 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _history(settings: Settings) -> History:
+def _retention(settings: Settings) -> Retention:
     stated = settings.server.history
-    return History(stated.succeeded, stated.failed, stated.ttl_ms)
+    jobs = History(stated.succeeded, stated.failed, stated.ttl_ms)
+    return Retention(jobs, stated.events_ms or None, stated.uploads_ms or None)
 
 
 def _log_format(settings: Settings) -> LogFormat:

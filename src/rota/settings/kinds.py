@@ -7,14 +7,19 @@ from typing import Any
 
 from msgspec import inspect
 
-from rota.model.quantities import QuantityError, parse_bytes, parse_duration_ms
+from rota.model.quantities import QuantityError, parse_bytes, parse_duration_ms, parse_price_micro
 
 DURATION = "duration"
 BYTES = "bytes"
+PRICE = "price"
 FOLDER_OR_FILE = "path"
 SECRET = "secret"
 
-_PARSERS: Mapping[str, Callable[[object], int]] = {DURATION: parse_duration_ms, BYTES: parse_bytes}
+_PARSERS: Mapping[str, Callable[[object], int]] = {
+    DURATION: parse_duration_ms,
+    BYTES: parse_bytes,
+    PRICE: parse_price_micro,
+}
 _BOOLEANS = {
     "true": True,
     "yes": True,

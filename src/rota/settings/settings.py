@@ -7,7 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-from rota.settings.kinds import BYTES, DURATION, FOLDER_OR_FILE, SECRET
+from rota.settings.kinds import BYTES, DURATION, FOLDER_OR_FILE, PRICE, SECRET
 
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000)]
@@ -15,6 +15,7 @@ Positive: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000_000)]
 Path: TypeAlias = Annotated[str, Meta(extra={"kind": FOLDER_OR_FILE})]
 DurationMs: TypeAlias = Annotated[int, Meta(extra={"kind": DURATION})]
 SizeBytes: TypeAlias = Annotated[int, Meta(extra={"kind": BYTES})]
+PriceMicro: TypeAlias = Annotated[int, Meta(extra={"kind": PRICE})]
 Secret: TypeAlias = Annotated[str, Meta(extra={"kind": SECRET})]
 
 
@@ -55,7 +56,9 @@ class History(Section, frozen=True, kw_only=True):
     failed: Count = 1
     ttl_ms: DurationMs = field(default=3_600_000, name="ttl")
     events_ms: DurationMs = field(default=30 * 86_400_000, name="events")
-    """How long events are kept."""
+    """How long events are kept; 0: for ever."""
+    uploads_ms: DurationMs = field(default=86_400_000, name="uploads")
+    """How long input files are kept that no unfinished job needs; 0: for ever."""
 
 
 class Server(Section, frozen=True, kw_only=True):
@@ -83,6 +86,8 @@ class Worker(Section, frozen=True, kw_only=True):
     """0: all."""
     memory_bytes: SizeBytes = field(default=0, name="memory")
     """0: all."""
+    price_micro_per_hour: PriceMicro = field(default=0, name="price_per_hour")
+    """Of the whole machine, in one currency throughout."""
 
 
 class Context(Section, frozen=True, kw_only=True):

@@ -134,7 +134,7 @@ def remove_jobs(
 
 
 def remove_events(connection: Connection, before_ms: int, at_most: int) -> int:
-    """The oldest first, and none beyond one that is to stay: those who follow events never miss one between."""
+    """The oldest first, and none beyond one that is to stay: who follows events never misses one between."""
     oldest = connection.execute(
         select(events.c.seq, events.c.at_ms).order_by(events.c.seq).limit(at_most)
     ).all()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, select
+from sqlalchemy import Connection, bindparam, func, select
 
 from rota.lifecycle.state import JobState, Phase
-from rota.model.ids import JobId
+from rota.model.ids import JobId, NodeName
 from rota.store.batch import Answer, Attempt, StoredEvent, ToldEstimate
 from rota.store.errors import BadCursor, StoreCorrupt
 from rota.store.event_list import EventFilter, select_seqs
@@ -61,6 +61,13 @@ def find_attempts(connection: Connection, job: JobId, limit: int) -> list[Attemp
     """The latest so many, in the order of their fences."""
     latest = _of_job(attempts, job).order_by(attempts.c.fence.desc()).limit(limit)
     return [read_attempt(row) for row in reversed(connection.execute(latest).all())]
+
+
+def find_nodes(connection: Connection, job: JobId) -> list[NodeName]:
+    """In the order of its latest attempt on each."""
+    sent = _of_job(attempts, job).with_only_columns(attempts.c.node)
+    nodes = sent.group_by(attempts.c.node).order_by(func.max(attempts.c.fence))
+    return [NodeName(name) for name in connection.execute(nodes).scalars()]
 
 
 def find_estimates(connection: Connection, job: JobId) -> list[ToldEstimate]:

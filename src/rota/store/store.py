@@ -11,7 +11,7 @@ from typing import Self
 from sqlalchemy import Connection, update
 
 from rota.lifecycle.state import JobState, Phase
-from rota.model.ids import JobId
+from rota.model.ids import JobId, NodeName
 from rota.store import queries
 from rota.store.batch import Answer, Attempt, Batch, StoredEvent, ToldEstimate
 from rota.store.database import Database, connect
@@ -159,6 +159,11 @@ class Store:
         """The latest so many, in the order of their fences."""
         with self._read() as connection:
             return queries.find_attempts(connection, job, limit)
+
+    def nodes_of(self, job: JobId) -> list[NodeName]:
+        """Where tasks of it were sent; last the one with its latest attempt."""
+        with self._read() as connection:
+            return queries.find_nodes(connection, job)
 
     def estimates(self, job: JobId) -> list[ToldEstimate]:
         """In the order in which they were told."""

@@ -7,87 +7,30 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
-from rota.backends.backend import (
-    LogChunk,
-    LogQuery,
-    TaskEnded,
-    TaskRef,
-    TaskReport,
-    TaskReturned,
-    TaskStart,
-    TaskStarted,
-)
+from rota.backends.backend import TaskStart
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.frames import Hello, Inbox, read_answer
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
-from rota.model.ids import JobId, NodeName
+from rota.model.ids import NodeName
 from rota.model.run import Run
+from tests.backends.witness import PATIENCE_S, Witness, collecting, ref
 
 NODE = NodeName("here")
-PATIENCE_S = 60.0
-
-
-def ref(job: str, rank: int = 0, fence: int = 1) -> TaskRef:
-    return TaskRef(JobId(job), rank, fence)
 
 
 def shell(job: str, script: str, *, lane: str = "", standby: bool = False) -> TaskStart:
     return TaskStart(ref(job), NODE, Run(command=("/bin/sh", "-c", script)), lane=lane, standby=standby)
 
 
-class Host:
-    """Collects reports as they come, and settles none unless told to."""
+class Host(Witness):
+    backend: ProcessBackend
 
     def __init__(self, backend: ProcessBackend, folder: Path) -> None:
-        self.backend = backend
+        super().__init__(backend)
         self.folder = folder
-        self.reports: list[TaskReport] = []
-        self._news = asyncio.Condition()
-
-    async def collect(self) -> None:
-        async for batch in self.backend.reports():
-            async with self._news:
-                self.reports.extend(batch)
-                self._news.notify_all()
-
-    async def end_of(self, task: TaskRef) -> TaskEnded:
-        report = await self._report(task, TaskEnded)
-        assert isinstance(report, TaskEnded)
-        return report
-
-    async def started(self, task: TaskRef) -> None:
-        await self._report(task, TaskStarted)
-
-    async def returned(self, task: TaskRef) -> None:
-        await self._report(task, TaskReturned)
-
-    async def _report(self, task: TaskRef, kind: type[TaskReport]) -> TaskReport:
-        def found() -> TaskReport | None:
-            return next((each for each in self.reports if each.ref == task and isinstance(each, kind)), None)
-
-        async with asyncio.timeout(PATIENCE_S), self._news:
-            await self._news.wait_for(lambda: found() is not None)
-        report = found()
-        assert report is not None
-        return report
-
-    async def chunks(self, job: str, *, follow: bool = False, **query: object) -> list[LogChunk]:
-        found: list[LogChunk] = []
-        async for batch in self.backend.logs(LogQuery(JobId(job), follow=follow, **query)):  # type: ignore[arg-type]
-            found.extend(batch)
-        return found
-
-    async def output_text(self, job: str) -> str:
-        return b"".join(chunk.data for chunk in await self.chunks(job)).decode()
-
-    async def says(self, job: str, text: str) -> None:
-        """Waits until it is in the logs."""
-        async with asyncio.timeout(PATIENCE_S):
-            while text not in await self.output_text(job):
-                await asyncio.sleep(0.02)
 
     def keeper(self) -> int:
         return keeper_of(self.folder)
@@ -97,17 +40,11 @@ class Host:
 async def host(
     folder: Path, *, rotation: Rotation = DEFAULT_ROTATION, end_keeper: bool = True
 ) -> AsyncIterator[Host]:
-    backend = ProcessBackend(folder, NODE, rotation=rotation, keeper_idle_ms=2_000)
-    await backend.open()
-    opened = Host(backend, folder)
-    collecting = asyncio.create_task(opened.collect())
+    opened = Host(ProcessBackend(folder, NODE, rotation=rotation, keeper_idle_ms=2_000), folder)
     try:
-        yield opened
+        async with collecting(opened):
+            yield opened
     finally:
-        collecting.cancel()
-        with suppress(asyncio.CancelledError):
-            await collecting
-        await backend.close()
         if end_keeper:
             await end(folder)
 

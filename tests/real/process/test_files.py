@@ -15,7 +15,8 @@ from rota.backends.backend import TaskEnded, TaskStart, TaskStarted
 from rota.lifecycle.state import EndReason
 from rota.model.ids import JobId
 from rota.model.run import InputFile, Run
-from tests.real.process.host import NODE, Host, host, ref
+from tests.backends.witness import ref
+from tests.real.process.host import NODE, Host, host
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,8 @@ from rota.backends.backend import TaskStart
 from rota.lifecycle.state import EndReason
 from rota.model.resources import Resources
 from rota.model.run import Run
-from tests.real.process.host import NODE, Host, gone, host, ref
+from tests.backends.witness import ref
+from tests.real.process.host import NODE, Host, gone, host
 
 pytestmark = pytest.mark.slow
 

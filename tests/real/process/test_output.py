@@ -13,7 +13,8 @@ from rota.backends.backend import LogQuery, Stream, TaskStart
 from rota.backends.process.log_writer import Rotation
 from rota.model.ids import JobId
 from rota.model.run import Run
-from tests.real.process.host import NODE, host, ref, shell
+from tests.backends.witness import ref
+from tests.real.process.host import NODE, host, shell
 
 pytestmark = pytest.mark.slow
 

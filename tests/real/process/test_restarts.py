@@ -10,18 +10,8 @@ import pytest
 from rota.backends.backend import TaskEnded, TaskStart, TaskStarted
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run
-from tests.real.process.host import (
-    NODE,
-    PATIENCE_S,
-    appears,
-    end,
-    gone,
-    host,
-    is_alive,
-    keeper_of,
-    ref,
-    shell,
-)
+from tests.backends.witness import PATIENCE_S, ref
+from tests.real.process.host import NODE, appears, end, gone, host, is_alive, keeper_of, shell
 
 pytestmark = pytest.mark.slow
 
@@ -36,7 +26,7 @@ def test_a_server_that_restarts_finds_its_tasks_again(tmp_path: Path) -> None:
             await before.backend.start([shell("1", UNTIL_TOLD.format(tmp_path))])
             pid = int(await appears(tmp_path / "pid"))
         async with host(folder) as after:
-            assert await after.backend.running() == [ref("1")]
+            assert await after.running() == [ref("1")]
             await after.backend.start([shell("1", UNTIL_TOLD.format(tmp_path))])
             (tmp_path / "go").touch()
             assert (await after.end_of(ref("1"))).end.exit_code == 7
@@ -72,11 +62,11 @@ def test_reports_come_again_until_they_are_settled(tmp_path: Path) -> None:
             await before.backend.settle([ref("1")])
         async with host(folder) as after:
             await after.end_of(ref("2"))
-            assert await after.backend.running() == [ref("2")]
+            assert await after.running() == [ref("2")]
             assert {report.ref for report in after.reports} == {ref("2")}
             assert [type(report) for report in after.reports] == [TaskStarted, TaskEnded]
             await after.backend.settle([ref("2")])
-            assert await after.backend.running() == []
+            assert await after.running() == []
 
     asyncio.run(check())
 
@@ -89,7 +79,7 @@ def test_a_keeper_that_was_killed_is_replaced_and_its_tasks_go_on(tmp_path: Path
             await here.backend.start([shell("1", UNTIL_TOLD.format(tmp_path))])
             pid = int(await appears(tmp_path / "pid"))
             await kill_keeper(folder)
-            assert await here.backend.running() == [ref("1")]
+            assert await here.running() == [ref("1")]
             assert is_alive(pid)
             (tmp_path / "go").touch()
             end_ = (await here.end_of(ref("1"))).end

@@ -11,7 +11,8 @@ from rota.backends.backend import TaskEnded, TaskStart, TaskStarted
 from rota.lifecycle.state import EndReason
 from rota.model.ids import NodeName
 from rota.model.run import Run
-from tests.real.process.host import NODE, appears, gone, host, is_alive, ref, shell
+from tests.backends.witness import ref
+from tests.real.process.host import NODE, appears, gone, host, is_alive, shell
 
 pytestmark = pytest.mark.slow
 

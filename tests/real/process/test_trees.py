@@ -9,7 +9,8 @@ import pytest
 from rota.backends.backend import TaskStart
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run
-from tests.real.process.host import NODE, appears, gone, host, is_alive, ref, shell
+from tests.backends.witness import ref
+from tests.real.process.host import NODE, appears, gone, host, is_alive, shell
 
 pytestmark = pytest.mark.slow
 

@@ -124,14 +124,15 @@ def test_operators_have_nodes_queues_and_the_calendar(server: RotaServer) -> Non
 
 @pytest.mark.covers("ops-2")
 def test_admins_have_projects_and_tokens(server: RotaServer) -> None:
-    server.cli("project", "set", "red", "--description", "the red ones", "--member", "ada=submitter")
+    server.cli("project", "set", "red", "--description", "the red ones", "--member", "carla=submitter")
     assert "the red ones" in server.cli("project")
-    secret = server.cli("token", "add", "ada", "--role", "submitter", "--project", "red").strip()
+    secret = server.cli("token", "add", "carla", "--role", "submitter", "--project", "red").strip()
     environment = {"ROTA_TOKEN": secret, "ROTA_URL": server.url}
     done = server.rota("run", "--project", "red", "--", "echo", "hers", environment=environment)
     assert (done.returncode, done.stdout) == (0, "hers\n")
     assert server.rota("queues", "pause", "side", environment=environment).returncode == 4
-    [token] = [token for token in server.client.tokens() if token.user == "ada" and token.projects == ["red"]]
+    [token] = [token for token in server.client.tokens() if token.user == "carla"]
+    assert token.projects == ["red"]
     server.cli("token", "rm", token.id)
     assert server.rota("ls", environment=environment).returncode == 4
     server.cli("project", "rm", "red")

@@ -36,7 +36,8 @@ def test_a_script_gets_its_arguments_and_its_directory(server: RotaServer, tmp_p
 def test_without_a_directory_it_has_a_folder_of_its_own_that_is_removed(server: RotaServer) -> None:
     job = server.run(shell("pwd; echo draft > draft"))
     folder = Path(server.output(job.id).strip())
-    assert not folder.exists()
+    assert folder.is_relative_to(server.data)
+    eventually(lambda: not folder.exists(), "the folder to be removed")
 
 
 @pytest.mark.covers("job-2")
@@ -215,8 +216,8 @@ def test_a_time_limit_comes_with_a_warning_before(server: RotaServer) -> None:
     job = server.run(
         shell(
             "trap 'echo warned' USR1; echo begun; while true; do sleep 0.05; done",
-            time_limit="1s",
-            warn={"signal": "SIGUSR1", "before": "500ms"},
+            time_limit="2s",
+            warn={"signal": "SIGUSR1", "before": "1s"},
             grace="100ms",
         )
     )

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pexpect
 
@@ -65,8 +66,10 @@ def test_who_cancels_ends_it(server: RotaServer) -> None:
     assert server.over(job).phase is Phase.CANCELLED
 
 
-def test_watch_shows_jobs_until_all_are_done(server: RotaServer) -> None:
-    server.submit(shell("sleep 0.5", name="short-one"))
+def test_watch_shows_jobs_until_all_are_done(server: RotaServer, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    server.submit(shell(f"while [ ! -e {seen} ]; do sleep 0.02; done", name="watched"))
     with at_terminal(server, "watch", "--until-done") as terminal:
-        terminal.expect("short-one")
+        terminal.expect("watched")
+        seen.touch()
         _ends_with(terminal, 0)

@@ -135,6 +135,15 @@ def test_attempts_are_live_until_they_end(store: Store) -> None:
     assert store.attempts(JobId("1"), limit=1) == [second]
 
 
+def test_nodes_of_a_job_are_known_by_its_latest_attempt_on_each(store: Store) -> None:
+    nodes = ["a", "b", "c", "b"]
+    attempts = [replace(attempt("1", fence), node=NodeName(name)) for fence, name in enumerate(nodes)]
+    other = replace(attempt("2", 1), node=NodeName("d"))
+    store.commit(Batch(jobs=[job("1"), job("2")], attempts=[*attempts, other]))
+    assert store.nodes_of(JobId("1")) == ["a", "c", "b"]
+    assert store.nodes_of(JobId("77")) == []
+
+
 def test_what_operators_set_is_loaded_and_removed(store: Store) -> None:
     node = NodeSettings(NodeName("n1"), cordoned=True, taints=(Taint("a", Effect.NO_EXECUTE, added_ms=3),))
     queue = QueueState(QueueName("batch"), QueueMode.PAUSED, 4, "moving")

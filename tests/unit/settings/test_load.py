@@ -77,9 +77,13 @@ def test_a_password_is_not_shown(folder: Folder) -> None:
 
 
 def test_amounts_are_written_with_units(folder: Folder) -> None:
-    settings = folder.load("[server.history]\nttl = '2h'\n[worker]\nmemory = '4Gi'")
+    settings = folder.load(
+        "[server.history]\nttl = '2h'\nuploads = '2d'\n[worker]\nmemory = '4Gi'\nprice_per_hour = 0.12"
+    )
     assert settings.server.history.ttl_ms == 7_200_000
+    assert settings.server.history.uploads_ms == 2 * 86_400_000
     assert settings.worker.memory_bytes == 2**32
+    assert settings.worker.price_micro_per_hour == 120_000
 
 
 def test_paths_are_found_from_their_file_on(folder: Folder) -> None:
@@ -119,6 +123,7 @@ def test_what_jobs_find_in_their_environment_is_no_setting() -> None:
         ("server = 1", "rota.toml:1: server: is a section; write [server]"),
         ("[server]\nlimits = 1", "rota.toml:2: server.limits: is a section; write [server.limits]"),
         ("[server.history]\nttl = 'soon'", 'rota.toml:2: server.history.ttl: "soon" is not a duration'),
+        ("[worker]\nprice_per_hour = '1 €'", 'rota.toml:2: worker.price_per_hour: "1 €" is not a price'),
         ("[logs]\nlevel = 'loud'", 'rota.toml:2: logs.level: "loud" is no choice; allowed: debug, error,'),
         ("[server", "rota.toml: not valid TOML: "),
         ("[server.tls]\nkey = 'k'", "rota.toml:2: server.tls.key: without its certificate; set server.tls."),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import shutil
+import stat
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
@@ -55,9 +57,11 @@ class ProcessBackend:
         rotation: Rotation = DEFAULT_ROTATION,
         keeper_idle_ms: int = IDLE_MS,
         share: Resources = ALL,
+        price_micro_per_hour: int = 0,
     ) -> None:
         """`share`: what jobs may have of this machine; 0 of a resource: all of it."""
         self._share = share
+        self._price_micro_per_hour = price_micro_per_hour
         self.name = name
         self._folders = Folders(folder)
         self._node_name = node_name
@@ -91,7 +95,19 @@ class ProcessBackend:
             await self._link.close()
 
     async def nodes(self) -> Sequence[Node]:
-        return [this_machine(self._node_name, self.name, self._folders.root, self._gpus, self._share)]
+        return [
+            this_machine(
+                self._node_name,
+                self.name,
+                self._folders.root,
+                self._gpus,
+                self._share,
+                self._price_micro_per_hour,
+            )
+        ]
+
+    async def node(self, name: NodeName) -> Node | None:
+        return next((node for node in await self.nodes() if node.name == name), None)
 
     async def start(self, tasks: Sequence[TaskStart]) -> None:
         for task in tasks:
@@ -139,7 +155,7 @@ class ProcessBackend:
             parts = parts_of(path)
             with opened(folder) as root, parent_of(root, parts, make=False) as parent:
                 file = _open_regular(parts[-1], parent)
-        except (Leaves, NotADirectoryError) as error:
+        except (Leaves, NotADirectoryError, IsADirectoryError) as error:
             raise FileNotFoundError(f"no task has left a file {path!r}") from error
         with file:
             while data := await asyncio.to_thread(file.read, _PIECE_BYTES):
@@ -207,4 +223,8 @@ class ProcessBackend:
 
 
 def _open_regular(name: str, parent: int) -> BinaryIO:
-    return os.fdopen(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent), "rb")
+    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise IsADirectoryError(errno.EISDIR, "not a file", name)
+    return os.fdopen(file, "rb")

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import heapq
 import os
 import tempfile
-from collections.abc import AsyncIterable
+import threading
+from collections.abc import AsyncIterable, Set
 from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct
 
-from rota.backends.process.folders import Folders
+from rota.backends.process.folders import Folders, is_sha256
 
 
 class StoredFile(Struct, frozen=True):
@@ -29,6 +31,8 @@ class FileStore:
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
+        self._replacing = threading.Lock()
+        """A file that is uploaded again is not the old one any more."""
 
     async def put(
         self, chunks: AsyncIterable[bytes], *, sha256: str | None = None, largest_bytes: int | None = None
@@ -54,7 +58,8 @@ class FileStore:
             stored = StoredFile(digest.hexdigest(), size_bytes)
             if sha256 not in (None, stored.sha256):
                 raise Rejected(f"sha256: the content has {stored.sha256}, not {sha256}; upload it again")
-            half.replace(self._folders.file(stored.sha256))
+            with self._replacing:
+                half.replace(self._folders.file(stored.sha256))
             return stored
         finally:
             half.unlink(missing_ok=True)
@@ -65,13 +70,28 @@ class FileStore:
         except FileNotFoundError:
             return None
 
-    def remove(self, sha256: str) -> None:
-        self._folders.file(sha256).unlink(missing_ok=True)
+    def remove_unused(self, needed: Set[str], before_ms: int, at_most: int) -> int:
+        """Those that were last uploaded before, the oldest first; tells how many were removed."""
+        with os.scandir(self._folders.files) as entries:
+            unused = [Path(entry) for entry in entries if is_sha256(entry.name) and entry.name not in needed]
+        old = [(at_ms, path) for path in unused if (at_ms := _uploaded_ms(path)) < before_ms]
+        return sum(self._remove_old(path, before_ms) for _, path in heapq.nsmallest(at_most, old))
+
+    def _remove_old(self, path: Path, before_ms: int) -> bool:
+        with self._replacing:
+            if _uploaded_ms(path) >= before_ms:
+                return False
+            path.unlink()
+            return True
 
     def remove_halves(self) -> None:
         """Left by a server that ended in the middle of an upload; none may be going on."""
         for path in self._folders.files.glob("upload-*"):
             path.unlink(missing_ok=True)
+
+
+def _uploaded_ms(path: Path) -> int:
+    return path.stat().st_mtime_ns // 1_000_000
 
 
 def _to_disk(file: BinaryIO) -> None:

@@ -40,9 +40,13 @@ class Folders:
         return self.outputs_of(job) / str(rank)
 
     def file(self, sha256: str) -> Path:
-        if not _SHA256.fullmatch(sha256):
+        if not is_sha256(sha256):
             raise ValueError(f"sha256: {sha256!r} is not 64 lower-case hexadecimal digits")
         return self.files / sha256
+
+
+def is_sha256(text: str) -> bool:
+    return _SHA256.fullmatch(text) is not None
 
 
 def as_name(job: JobId) -> str:

@@ -130,7 +130,9 @@ class Keeper:
     def _stop(self, refs: Sequence[TaskRef]) -> None:
         for ref in refs:
             task = self._ledger.get(ref)
-            if task is not None:
+            if task is None:
+                self._ledger.never_heard_of(ref)
+            else:
                 self._custody.end(task, EndReason.STOPPED)
 
     def _timeout_s(self) -> float | None:

@@ -101,6 +101,14 @@ class Ledger:
 
     # It is over
 
+    def never_heard_of(self, ref: TaskRef) -> None:
+        """It is to stop, and whoever says so waits for its end. Should its start come after all, it is one
+        that has ended."""
+        end = TaskEnd(EndReason.LOST, message="the process that keeps tasks knows nothing of it")
+        report = TaskEnded(ref, now_ms(), end)
+        task = self._tasks[ref] = KeptTask.finished(report)
+        self._report(task, report)
+
     def over(self, task: KeptTask, end: TaskEnd) -> None:
         self.leaves_room(task)
         self._report(task, TaskEnded(task.ref, now_ms(), end))

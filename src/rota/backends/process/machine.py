@@ -19,7 +19,14 @@ _ANSWERS_WITHIN_S = 10.0
 ALL = Resources()
 
 
-def this_machine(name: NodeName, backend: str, folder: Path, gpus: Gpus, share: Resources = ALL) -> Node:
+def this_machine(
+    name: NodeName,
+    backend: str,
+    folder: Path,
+    gpus: Gpus,
+    share: Resources = ALL,
+    price_micro_per_hour: int = 0,
+) -> Node:
     """`share`: what jobs may have of it, as somebody set it; more than there is if they want it so."""
     own = Path("/proc/self/cgroup").read_text()
     cpu_milli = usable_cpu_milli(Path("/sys/fs/cgroup"), own)
@@ -32,7 +39,7 @@ def this_machine(name: NodeName, backend: str, folder: Path, gpus: Gpus, share: 
     labels = (("arch", platform.machine()), ("host", str(name)), ("os", platform.system().lower()))
     return Node(
         name,
-        NodeSpec(capacity, gpus, backend=backend, labels=labels),
+        NodeSpec(capacity, gpus, backend=backend, labels=labels, price_micro_per_hour=price_micro_per_hour),
         load_milli=load_milli(Path("/proc/loadavg").read_text(), cpu_milli),
     )
 

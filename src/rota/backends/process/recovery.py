@@ -6,10 +6,8 @@ from collections.abc import Iterable
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReturned, TaskStart, TaskStarted
 from rota.backends.process import journal
-from rota.backends.process.task import KeptTask, Stage
+from rota.backends.process.task import KeptTask
 from rota.lifecycle.state import EndReason
-from rota.model.ids import NodeName
-from rota.model.run import Run
 
 
 class Remembered:
@@ -39,11 +37,7 @@ class Finished:
         self.lane = entry.lane
 
     def as_task(self) -> KeptTask:
-        """What it was to run doesn't matter any more."""
-        task = KeptTask(TaskStart(self.report.ref, NodeName(""), Run(), lane=self.lane))
-        task.stage, task.holds_room = Stage.OVER, False
-        task.started, task.over = self.started, self.report
-        return task
+        return KeptTask.finished(self.report, self.started, self.lane)
 
 
 def remember(entries: Iterable[journal.Entry]) -> tuple[list[Remembered], list[Finished]]:

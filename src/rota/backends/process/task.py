@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Iterator
 from enum import Enum
+from typing import Self
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
 from rota.backends.process import journal
@@ -14,6 +15,8 @@ from rota.backends.process.log_writer import Drain
 from rota.backends.process.processes import now_ms, since_boot_ms
 from rota.backends.process.rooms import Room
 from rota.lifecycle.state import EndReason, Used
+from rota.model.ids import NodeName
+from rota.model.run import Run
 
 
 class Stage(Enum):
@@ -57,6 +60,16 @@ class KeptTask:
         self.used = Used()
         self.started: TaskStarted | None = None
         self.over: TaskEnded | TaskReturned | None = None
+
+    @classmethod
+    def finished(
+        cls, report: TaskEnded | TaskReturned, started: TaskStarted | None = None, lane: str = ""
+    ) -> Self:
+        """One of which only the reports are left: what it was to run doesn't matter any more."""
+        task = cls(TaskStart(report.ref, NodeName(""), Run(), lane=lane))
+        task.stage, task.holds_room = Stage.OVER, False
+        task.started, task.over = started, report
+        return task
 
     @property
     def ref(self) -> TaskRef:

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -32,8 +33,7 @@ def test_content_is_found_by_what_it_is(folders: Folders) -> None:
     stored = asyncio.run(store.put(pieces(b"con", b"tent"), sha256=SHA256))
     assert stored == store.find(SHA256)
     assert folders.file(SHA256).read_bytes() == CONTENT
-    store.remove(SHA256)
-    assert store.find(SHA256) is None
+    assert store.find("0" * 64) is None
 
 
 @pytest.mark.covers("ops-3")
@@ -68,3 +68,37 @@ def test_an_upload_that_breaks_off_leaves_nothing(folders: Folders) -> None:
 def test_ids_that_are_no_names_of_folders_are_refused(job: str) -> None:
     with pytest.raises(ValueError, match="job: "):
         as_name(JobId(job))
+
+
+def uploaded(folders: Folders, content: bytes, at_ms: int) -> str:
+    stored = asyncio.run(FileStore(folders).put(pieces(content)))
+    os.utime(folders.file(stored.sha256), ns=(0, at_ms * 1_000_000))
+    return stored.sha256
+
+
+@pytest.mark.covers("job-5")
+def test_old_uploads_go_unless_they_are_needed(folders: Folders) -> None:
+    needed, old, new = (
+        uploaded(folders, content, at_ms) for content, at_ms in ((b"a", 5), (b"b", 5), (b"c", 10))
+    )
+    (folders.files / "upload-half").write_bytes(b"not whole yet")
+    os.utime(folders.files / "upload-half", (0, 0))
+    store = FileStore(folders)
+    assert store.remove_unused({needed}, before_ms=10, at_most=100) == 1
+    assert [store.find(each) is not None for each in (needed, old, new)] == [True, False, True]
+    assert (folders.files / "upload-half").exists()
+
+
+def test_a_step_removes_so_many_and_the_oldest_first(folders: Folders) -> None:
+    names = [uploaded(folders, str(age).encode(), 10 - age) for age in range(5)]
+    store = FileStore(folders)
+    assert store.remove_unused(set(), before_ms=100, at_most=2) == 2
+    assert [store.find(each) is not None for each in names] == [True, True, True, False, False]
+
+
+def test_to_upload_again_is_to_keep_it_longer(folders: Folders) -> None:
+    sha256 = uploaded(folders, CONTENT, 5)
+    store = FileStore(folders)
+    asyncio.run(store.put(pieces(CONTENT), sha256=sha256))
+    assert store.remove_unused(set(), before_ms=10, at_most=100) == 0
+    assert store.find(sha256) is not None

@@ -1,0 +1,42 @@
+"""A part that ends and never should: the whole says so and stops, instead of hanging without it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from rota.lifecycle.instructions import Instruction
+from rota.loop.runtime import Runtime
+from rota.model.calendar import QueueMode, QueueState
+from rota.model.ids import QueueName
+from rota.model.policy import Policy
+from rota.store.batch import Batch
+from rota.store.store import open_store
+from tests.obedient import ObedientBackend
+from tests.unit.loop.test_runtime import ADA, no_files
+
+
+class Faulty:
+    def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        raise ZeroDivisionError
+
+
+def test_without_a_vital_part_the_whole_has_failed(tmp_path: Path) -> None:
+    async def test() -> None:
+        with open_store(f"sqlite:///{tmp_path}/rota.db") as store:
+            runtime = Runtime(
+                store, Policy(), [ObedientBackend()], lambda: time.time_ns() // 10**6, lambda: 0.5, no_files
+            )
+            await runtime.start()
+            assert not runtime.failed.is_set()
+            runtime.controller.follow(Faulty())
+            change = QueueState(QueueName("default"), QueueMode.PAUSED, 1)
+            unanswered = asyncio.create_task(runtime.desk.set_queue(change, ADA))
+            async with asyncio.timeout(20):
+                await runtime.failed.wait()
+            unanswered.cancel()
+            await runtime.stop()
+
+    asyncio.run(test())

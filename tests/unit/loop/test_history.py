@@ -1,0 +1,149 @@
+"""What is over is kept as long as it is to be, and no longer."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from rota.backends.process.files import FileStore
+from rota.backends.process.folders import Folders
+from rota.backends.registry import Registry
+from rota.control.controller import Controller
+from rota.control.feed import Feed
+from rota.control.memory import Memory
+from rota.lifecycle.state import JobState
+from rota.loop.history import HistoryKeeper, Retention
+from rota.model.ids import JobId
+from rota.model.policy import Policy
+from rota.model.run import InputFile
+from rota.store.batch import Batch
+from rota.store.prune import History
+from rota.store.store import Store, open_store
+from tests.obedient import ObedientBackend
+from tests.stored import event, job, keep
+
+pytestmark = pytest.mark.covers("job-5")
+
+DAY_MS = 86_400_000
+NOW_MS = 100 * DAY_MS
+
+
+class Forgetting(ObedientBackend):
+    def __init__(self) -> None:
+        super().__init__()
+        self.forgotten: list[str] = []
+
+    async def forget(self, jobs: Sequence[JobId]) -> None:
+        self.forgotten.extend(jobs)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with open_store(f"sqlite:///{tmp_path}/rota.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+def uploads(tmp_path: Path) -> FileStore:
+    folders = Folders(tmp_path / "worker")
+    folders.make()
+    return FileStore(folders)
+
+
+def uploaded(uploads: FileStore, content: bytes, age_ms: int) -> str:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield content
+
+    sha256 = asyncio.run(uploads.put(pieces())).sha256
+    os.utime(uploads._folders.file(sha256), ns=(0, (NOW_MS - age_ms) * 1_000_000))
+    return sha256
+
+
+def with_file(state: JobState, sha256: str) -> JobState:
+    files = (InputFile("in", sha256, 1),)
+    return replace(state, spec=replace(state.spec, run=replace(state.spec.run, files=files)))
+
+
+def controller(store: Store) -> Controller:
+    memory = Memory(Policy())
+    memory.load(store.load())
+    return Controller(store, memory, Feed(store, 0), clock=lambda: NOW_MS, chance=lambda: 0.5)
+
+
+def tidied(
+    control: Controller, retention: Retention, uploads: FileStore | None = None, times: int = 1
+) -> list[str]:
+    """Which jobs the backend was told to forget."""
+
+    async def tidy() -> None:
+        for _ in range(times):
+            await keeper.tidy()
+
+    backend = Forgetting()
+    keeper = HistoryKeeper(control, Registry([backend]), retention, uploads)
+    asyncio.run(tidy())
+    return backend.forgotten
+
+
+def test_jobs_that_go_are_forgotten_by_their_backend(store: Store) -> None:
+    keep(
+        store,
+        job("1", phase="succeeded", ended_ms=NOW_MS - 1000),
+        job("2", phase="succeeded", ended_ms=NOW_MS - 10_000),
+        job("3", phase="running"),
+    )
+    assert tidied(controller(store), Retention(History(ttl_ms=5000))) == ["2"]
+    assert store.job(JobId("2")) is None
+
+
+def test_of_each_name_the_latest_runs_stay(store: Store) -> None:
+    runs = [job(str(number), name="nightly", phase="succeeded") for number in range(1, 6)]
+    failures = [job(str(number), name="nightly", phase="failed") for number in range(6, 9)]
+    keep(store, *runs, *failures)
+    gone = tidied(controller(store), Retention(History(keep_succeeded=3, keep_failed=1)), times=3)
+    assert sorted(gone) == ["1", "2", "6", "7"]
+
+
+def test_old_events_go(store: Store) -> None:
+    store.commit(Batch(events=[event("job.Submitted", str(number)) for number in range(3)]))
+    tidied(controller(store), Retention())
+    assert len(store.events(0)) == 3
+    tidied(controller(store), Retention(events_ms=DAY_MS))
+    assert store.events(0) == []
+
+
+def test_input_files_that_no_unfinished_job_needs_go(store: Store, uploads: FileStore) -> None:
+    needed, done, nobodys, fresh = (
+        uploaded(uploads, name, age_ms)
+        for name, age_ms in ((b"1", 2 * DAY_MS), (b"2", 2 * DAY_MS), (b"3", 2 * DAY_MS), (b"4", DAY_MS // 2))
+    )
+    keep(
+        store,
+        with_file(job("1", phase="pending"), needed),
+        with_file(job("2", phase="succeeded"), done),
+    )
+    tidied(controller(store), Retention(uploads_ms=DAY_MS), uploads)
+    there = [uploads.find(each) is not None for each in (needed, done, nobodys, fresh)]
+    assert there == [True, False, False, True]
+
+
+def test_input_files_stay_if_they_are_to_be_kept_for_ever(store: Store, uploads: FileStore) -> None:
+    sha256 = uploaded(uploads, b"1", 50 * DAY_MS)
+    tidied(controller(store), Retention(), uploads)
+    assert uploads.find(sha256) is not None
+
+
+def test_input_files_stay_while_nobody_knows_all_jobs(store: Store, uploads: FileStore) -> None:
+    sha256 = uploaded(uploads, b"1", 2 * DAY_MS)
+    control = controller(store)
+    control.fault = "the connection was lost"
+    tidied(control, Retention(uploads_ms=DAY_MS), uploads)
+    assert uploads.find(sha256) is not None
+    control.fault = ""
+    tidied(control, Retention(uploads_ms=DAY_MS), uploads)
+    assert uploads.find(sha256) is None
