@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef
+from rota.control.rooms import StandbyRooms, array_of, with_room
 from rota.forecast.usage import Ledger
 from rota.lifecycle.charging import charge_for
 from rota.lifecycle.state import JobState, LiveTask, Phase
@@ -53,6 +54,7 @@ class Memory:
         self._in_cluster: set[JobId] = set()
         self._dependents: dict[JobId, set[JobId]] = {}
         self._elements: dict[str, set[JobId]] = {}
+        self._rooms = StandbyRooms()
 
     # -- looking
 
@@ -123,6 +125,7 @@ class Memory:
         """All that was kept, at the start."""
         self._ledger = Ledger(self._policy.fair_share, loaded.usage)
         self.cluster.set_usage(self._ledger.usage())
+        self._rooms.changed({}, loaded.jobs)
         for job in loaded.jobs:
             self._put(job)
         self._absorb_settings(
@@ -138,8 +141,11 @@ class Memory:
 
     def absorb(self, batch: Batch) -> None:
         self._unsaved.difference_update(usage.path for usage in batch.usage)
+        heirs = self._rooms.changed(self.jobs, batch.jobs)
         for job in batch.jobs:
             self._put(job)
+        for job_id in heirs:
+            self._show_job(self.jobs[job_id])
         for attempt in batch.attempts:
             if attempt.ended_ms is not None:
                 self._charge(attempt)
@@ -248,17 +254,12 @@ class Memory:
         """Jobs that are held or wait for others are none of the engine's business."""
         is_shown = not state.is_over and state.phase is not Phase.CREATED
         if is_shown:
-            self.cluster.set_job(state.record())
+            seen = with_room(state) if self._rooms.holds_room(state.id) else state
+            self.cluster.set_job(seen.record())
             self._in_cluster.add(state.id)
         elif state.id in self._in_cluster:
             self.cluster.remove_job(state.id)
             self._in_cluster.discard(state.id)
-
-
-def array_of(job_id: JobId) -> str:
-    """The number that an element's id begins with; empty: it is a job by itself."""
-    number, dot, _ = job_id.partition(".")
-    return number if dot else ""
 
 
 def _element_index(job_id: JobId) -> int:

@@ -7,7 +7,7 @@ from rota.model.ids import Labels, NodeName
 
 
 def hosts_of(state: JobState) -> tuple[NodeName, ...]:
-    """Of all tasks, by rank; of those that have no node yet, nothing."""
+    """Of all tasks that have a node, by rank."""
     return tuple(task.node for task in state.live)
 
 

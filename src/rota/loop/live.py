@@ -195,10 +195,7 @@ class LiveLoop:
         for binding in plan.bindings:
             by_job.setdefault(binding.job, []).append(binding)
         for job_id, bindings in by_job.items():
-            seats = tuple(
-                Seat(one.rank, one.node, one.gpu_devices, self._standby.stands_before(job_id, one.node))
-                for one in bindings
-            )
+            seats = tuple(Seat(one.rank, one.node, one.gpu_devices) for one in bindings)
             yield job_id, _changing(job_id, Bound(seats))
         for start in plan.starts:
             state = self._memory.jobs.get(start.job)

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rota.control.draft import Draft
-from rota.control.memory import Memory, array_of
+from rota.control.memory import Memory
+from rota.control.rooms import array_of
 from rota.lifecycle.events import Bound, Seat
 from rota.lifecycle.state import JobState, LiveTask, TaskPhase
 from rota.model.ids import JobId, NodeName
@@ -32,8 +33,6 @@ class Standby:
         """How long tasks of an array run, lately."""
         self._live: dict[str, dict[JobId, LiveTask]] = {}
         """Elements of arrays that have a node."""
-        self._ready: dict[tuple[str, NodeName], int] = {}
-        """How many of an array stand by on a node."""
 
     def kept(self, batch: Batch) -> None:
         for state in batch.jobs:
@@ -49,20 +48,13 @@ class Standby:
 
     def _follow(self, array: str, state: JobState) -> None:
         live = self._live.setdefault(array, {})
-        self._count_ready(array, live.pop(state.id, None), -1)
+        live.pop(state.id, None)
         # More tasks than one would have to start together: those are none for standby.
         if state.live and state.spec.template.task_count == 1:
             live[state.id] = state.live[0]
-            self._count_ready(array, state.live[0], 1)
         elif not live:
             del self._live[array]
             self._mean_ms.pop(array, None)
-
-    def _count_ready(self, array: str, task: LiveTask | None, change: int) -> None:
-        if task is not None and task.phase is TaskPhase.STANDBY:
-            count = self._ready.pop((array, task.node), 0) + change
-            if count:
-                self._ready[array, task.node] = count
 
     def commands(
         self, plan: Plan, memory: Memory, now_ms: int
@@ -84,11 +76,6 @@ class Standby:
                     if job_id is None:
                         return
                     yield job_id, _standing_by(job_id, node)
-
-    def stands_before(self, job_id: JobId, node: NodeName) -> bool:
-        """Whether others of its array stand by on that node. Room that an end has left there is taken by one
-        of them already, even if its start isn't known yet: this one is to stand by behind them."""
-        return (array_of(job_id), node) in self._ready
 
     def _on_nodes(self, array: str) -> dict[NodeName, tuple[int, int]]:
         """How many of its tasks run on each node, and how many stand by."""

@@ -1,0 +1,98 @@
+"""Rooms that ends leave to those on standby: never more taken than were given, never fewer."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from rota.control.rooms import StandbyRooms, with_room
+from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
+from rota.model.ids import JobId, NodeName
+from rota.model.job import JobTemplate, TaskGroup
+from rota.model.run import JobSpec, Run
+from rota.model.task import TaskSpec
+
+HERE, THERE = NodeName("here"), NodeName("there")
+SPEC = JobSpec(JobTemplate((TaskGroup(TaskSpec()),)), Run(("true",)))
+
+
+def element(index: int, phase: TaskPhase | None, node: NodeName = HERE) -> JobState:
+    live = () if phase is None else (LiveTask(0, 1, node, phase, bound_ms=0),)
+    spec = replace(SPEC, array_index=index)
+    return JobState(JobId(f"7.{index}"), 7 + index, spec, 0, Phase.SCHEDULED, live=live)
+
+
+class Lanes:
+    def __init__(self) -> None:
+        self.rooms = StandbyRooms()
+        self.jobs: dict[JobId, JobState] = {}
+
+    def keep(self, *states: JobState) -> list[str]:
+        heirs = self.rooms.changed(self.jobs, states)
+        self.jobs.update((state.id, state) for state in states)
+        return [str(job_id) for job_id in heirs]
+
+    def taken(self) -> int:
+        return sum(
+            any(task.holds_room for task in state.live) or self.rooms.holds_room(state.id)
+            for state in self.jobs.values()
+        )
+
+
+def test_an_end_leaves_its_room_to_the_first_on_standby() -> None:
+    lanes = Lanes()
+    lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY), element(2, TaskPhase.STANDBY))
+    assert lanes.keep(element(0, None)) == ["7.1"]
+    assert lanes.rooms.holds_room(JobId("7.1"))
+    assert with_room(lanes.jobs[JobId("7.1")]).record().placements[0].node == HERE
+
+
+def test_one_whose_start_comes_with_the_end_needs_no_heir() -> None:
+    lanes = Lanes()
+    lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY), element(2, TaskPhase.STANDBY))
+    assert lanes.keep(element(1, TaskPhase.RUNNING), element(0, None)) == []
+    assert not lanes.rooms.holds_room(JobId("7.1"))
+
+
+def test_an_heir_that_is_given_back_passes_the_room_on() -> None:
+    lanes = Lanes()
+    lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY), element(2, TaskPhase.STANDBY))
+    lanes.keep(element(0, None))
+    assert lanes.keep(element(1, None)) == ["7.2"]
+
+
+def test_other_nodes_inherit_nothing() -> None:
+    lanes = Lanes()
+    lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY, THERE))
+    assert lanes.keep(element(0, None)) == []
+
+
+ACTS = st.sampled_from(("bind", "standby", "end"))
+
+
+@given(st.lists(st.dictionaries(st.integers(0, 5), ACTS)))
+def test_as_many_rooms_are_taken_as_were_given(batches: list[dict[int, str]]) -> None:
+    """However reports are bundled: a room is free only once nobody stands by for it."""
+    lanes, rooms = Lanes(), 0
+    for batch in batches:
+        now = dict(lanes.jobs)
+        for index, act in batch.items():
+            job_id = JobId(f"7.{index}")
+            phase = now[job_id].live[0].phase if job_id in now and now[job_id].live else None
+            if act == "bind" and phase is None:
+                now[job_id], rooms = element(index, TaskPhase.BOUND), rooms + 1
+            elif act == "standby" and phase is None:
+                now[job_id] = element(index, TaskPhase.STANDBY)
+            elif act == "end" and phase is not None:
+                now[job_id] = element(index, None)
+        changed = [state for job_id, state in now.items() if state != lanes.jobs.get(job_id)]
+        lanes.keep(*changed)
+        stands_by = sum(
+            any(task.phase is TaskPhase.STANDBY for task in state.live) and not lanes.rooms.holds_room(job_id)
+            for job_id, state in lanes.jobs.items()
+        )
+        assert lanes.taken() <= rooms
+        if stands_by:
+            assert lanes.taken() == rooms
+        rooms = lanes.taken()
