@@ -12,6 +12,8 @@ import structlog
 
 LogFormat = Literal["json", "console"]
 REDACTED = "***"
+_TALKATIVE = ("alembic", "uvicorn")
+"""What they do on a normal day is nobody's concern."""
 _SECRET = re.compile(r"rota_[A-Za-z0-9_-]{43,}|(?i:bearer)\s+\S+")
 _SECRET_KEYS = frozenset(("authorization", "cookie", "password", "secret", "token"))
 
@@ -51,6 +53,8 @@ def configure_logs(form: LogFormat, level: str = "info", stream: TextIO | None =
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    for library in _TALKATIVE:
+        logging.getLogger(library).setLevel(max(logging.WARNING, root.level))
 
 
 def redact(logger: Any, method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:

@@ -7,7 +7,15 @@ from typing import Any
 
 from msgspec import inspect
 
-from rota.model.quantities import QuantityError, parse_bytes, parse_duration_ms, parse_price_micro
+from rota.model.quantities import (
+    QuantityError,
+    format_bytes,
+    format_duration,
+    format_price,
+    parse_bytes,
+    parse_duration_ms,
+    parse_price_micro,
+)
 
 DURATION = "duration"
 BYTES = "bytes"
@@ -19,6 +27,11 @@ _PARSERS: Mapping[str, Callable[[object], int]] = {
     DURATION: parse_duration_ms,
     BYTES: parse_bytes,
     PRICE: parse_price_micro,
+}
+_FORMATS: Mapping[str, Callable[[int], str]] = {
+    DURATION: format_duration,
+    BYTES: format_bytes,
+    PRICE: format_price,
 }
 _BOOLEANS = {
     "true": True,
@@ -49,6 +62,11 @@ class Kind:
     @property
     def is_secret(self) -> bool:
         return self._extra == SECRET
+
+    def written(self, value: object) -> object:
+        """As it may stand in a file."""
+        form = _FORMATS.get(self._extra)
+        return form(value) if form is not None and isinstance(value, int) else value
 
     def read(self, value: object, *, is_text: bool) -> Any:
         """QuantityError says what is wrong with it. `is_text`: of the environment, where all is text."""

@@ -105,7 +105,7 @@ def _leaves(tree: Mapping[str, Any], path: KeyPath) -> Iterator[tuple[KeyPath, o
 def _shown(value: object, path: KeyPath) -> object:
     kind = kind_of(path)
     if kind is None or not kind.is_secret or not isinstance(value, str):
-        return value
+        return value if kind is None else kind.written(value)
     parts = urlsplit(value)
     if parts.password is None:
         return value

@@ -64,7 +64,7 @@ def test_where_each_value_came_from(folder: Folder) -> None:
     resolved = resolve_settings([file], HOME | {"ROTA_LOGS_LEVEL": "error"}, {"server.address": "::1"})
     rows = {row.key: (row.value, row.origin) for row in resolved.rows()}
     assert rows["server.port"] == (1, f"{file}:3")
-    assert rows["server.limits.body"] == (2**21, f"{file}:4")
+    assert rows["server.limits.body"] == ("2Mi", f"{file}:4")
     assert rows["server.address"] == ("::1", "command line")
     assert rows["logs.level"] == ("error", "ROTA_LOGS_LEVEL")
     assert rows["worker.cpus"] == (0, "default")
