@@ -201,7 +201,7 @@ class TokenDocument(Document, frozen=True, kw_only=True):
     user: str
     role: Role
     projects: list[str] | None
-    """None: all of them."""
+    """None: those in which its user is a member, with the role there; of operators and admins, all."""
     created: datetime
     expires: datetime | None
     last_used: datetime | None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
@@ -11,7 +12,7 @@ from rota.api.documents import Role
 from rota.control.access import Who
 from rota.server.desk import Desk
 from rota.server.problems import ProblemError, forbidden, not_found
-from rota.store.batch import Token
+from rota.store.batch import Project, Token
 
 SECRET_PREFIX = "rota_"
 _SECRET_BYTES = 32
@@ -60,9 +61,16 @@ def is_expired(token: Token, now_ms: int) -> bool:
     return token.expires_ms is not None and token.expires_ms <= now_ms
 
 
-def who_is(token: Token) -> Who:
-    """Operators and admins see all projects, whatever their token names."""
-    return Who(token.user, token.role, None if at_least(token.role, Role.OPERATOR) else token.projects)
+def who_is(token: Token, projects: Iterable[Project], needed: Role) -> Who:
+    """With those projects in which the token may do what needs this role: operators and admins in all;
+    others in those that the token names, or else wherever its user is a member of at least that role."""
+    if at_least(token.role, Role.OPERATOR):
+        return Who(token.user, token.role, None)
+    if token.projects is not None:
+        return Who(token.user, token.role, token.projects)
+    roles = {project.name: dict(project.members).get(token.user) for project in projects}
+    mine = tuple(sorted(name for name, role in roles.items() if role is not None and at_least(role, needed)))
+    return Who(token.user, token.role, mine)
 
 
 def at_least(role: Role, needed: Role) -> bool:

@@ -48,7 +48,8 @@ class Exchange:
         if route.role is not None:
             token = await self._access.token_of(request.headers.get("authorization"), now_ms)
             self._rate.take(token.id, now_ms)
-            who, expires_ms = who_is(token), token.expires_ms
+            who = who_is(token, await self._desk.projects(), route.role)
+            expires_ms = token.expires_ms
             check_role(who, route.role)
 
             async def still_allowed() -> bool:
