@@ -68,6 +68,12 @@ bench-sim: setup-run ## Replay public workloads: makespans, waits, promises, est
 bench-server: setup-run ## Measure the server beside HyperQueue and Slurm (CASES="array submit" for some)
 	@CASES="$(CASES)" $(BIN)/python -m bench.server
 
+.PHONY: wire
+wire: setup ## Make the Python modules of src/rota/wire/*.proto anew
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -I src \
+		--python_out=src --grpc_python_out=src --mypy_out=quiet:src --mypy_grpc_out=quiet:src \
+		$(wildcard src/rota/wire/*.proto)
+
 .PHONY: lock
 lock: setup ## Pin all dependencies anew (ARGS=--upgrade for the newest)
 	@scripts/lock.sh $(ARGS)

@@ -178,14 +178,19 @@ SIZES = (1, 4, 16, 64)
 """Processors; the largest jobs have more."""
 
 
+LOOKED_AT = 200
+"""Waiting jobs of each queue that are planned for, as the server does; those behind them are told by what
+came of others like them."""
+
+
 def told(load: float, limits: Carelessness | None) -> Told:
-    result = replayed(swf(load, 0.1, limits), OURS, Teller(Planner(PLUGINS)))
+    result = replayed(swf(load, 0.1, limits), OURS, Teller(Planner(PLUGINS, LOOKED_AT)))
     jobs = [job for job in result.jobs if job.estimates and job.start_ms and job.promised_ms is None]
     classes: dict[tuple[str, int], list[JobResult]] = {}
     for job in jobs:
         classes.setdefault((job.queue, bisect_left(SIZES, job.cpu_milli // 1000)), []).append(job)
     waited = [job for job in jobs if _start_ms(job) - job.arrival_ms > 60_000]
-    return Told(
+    found = Told(
         held=_share(jobs, _is_held),
         worst_held=min(_share(some, _is_held) for some in classes.values()),
         within_10_min=_share(waited, lambda job: _error_ms(job, job.estimates[0].expected_ms) <= 600_000),
@@ -197,6 +202,8 @@ def told(load: float, limits: Carelessness | None) -> Told:
             waited, lambda job: _error_ms(job, job.estimates[0].latest_ms) <= 60_000
         ),
     )
+    print(f"estimates with {limits or 'the trace'}'s limits: {found}", file=sys.stderr, flush=True)
+    return found
 
 
 def _start_ms(job: JobResult) -> int:

@@ -57,6 +57,14 @@ class ObedientBackend:
     async def node(self, name: NodeName) -> Node | None:
         return next((node for node in self.here if node.name == name), None)
 
+    async def take_up(self, tasks: Sequence[tuple[TaskRef, NodeName]]) -> Sequence[TaskRef]:
+        expected = [ref for ref, _ in tasks]
+        here = await self.running()
+        unwanted = [ref for ref in here if ref not in expected]
+        if unwanted:
+            await self.stop(unwanted)
+        return [ref for ref in here if ref in expected]
+
     async def start(self, tasks: Sequence[TaskStart]) -> None:
         for task in tasks:
             if task.ref in self.started or task.ref in self.unsettled:

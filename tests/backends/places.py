@@ -7,10 +7,11 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
-from rota.backends.backend import Backend
+from rota.backends.backend import Backend, TaskRef
 from rota.backends.process.backend import ProcessBackend
 from rota.model.ids import NodeName
 from tests.backends.witness import Witness, collecting
+from tests.real.agents.stand import AgentProcess, Stand
 from tests.real.process.host import end
 
 
@@ -24,6 +25,9 @@ class Place(Protocol):
 
     def backend(self) -> Backend:
         """Another one each time, as after a restart; all of them for the same tasks."""
+
+    async def ready(self) -> None:
+        """Waits until the node of the backend that was opened last takes tasks."""
 
     async def clear(self) -> None:
         """Nothing of what was started here is left."""
@@ -44,17 +48,58 @@ class ThisMachine:
             price_micro_per_hour=self.price_micro_per_hour,
         )
 
+    async def ready(self) -> None:
+        pass
+
     async def clear(self) -> None:
         await end(self._folder)
 
 
-PLACES: Mapping[str, Callable[[Path], Place]] = {"process": ThisMachine}
+class AnAgent:
+    """Another process of this machine, and a server that it dials, on the same port each time."""
+
+    node = NodeName("there")
+    price_micro_per_hour = 120_000
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._port = 0
+        self._agent: AgentProcess | None = None
+        self._stand: Stand | None = None
+
+    def backend(self) -> Backend:
+        self._stand = Stand(self._folder / "server", self._port)
+        return self._stand
+
+    async def ready(self) -> None:
+        assert self._stand is not None
+        await self._stand.let_in()
+        self._port = self._stand.port
+        if self._agent is None:
+            self._agent = AgentProcess(self._folder / "agent", self.node, self._stand.target)
+            self._agent.start("--config", str(self._price()))
+        await self._stand.has_ready(self.node)
+
+    def _price(self) -> Path:
+        settings = self._folder / "rota.toml"
+        settings.write_text('[worker]\nprice_per_hour = "0.12"\n')
+        return settings
+
+    async def clear(self) -> None:
+        if self._agent is not None:
+            await self._agent.remove()
+
+
+PLACES: Mapping[str, Callable[[Path], Place]] = {"process": ThisMachine, "agent": AnAgent}
 """Each is given a folder of its own."""
 
 
 @asynccontextmanager
-async def opened(place: Place) -> AsyncIterator[Witness]:
-    """What runs goes on when it is left."""
+async def opened(place: Place, *expected: TaskRef) -> AsyncIterator[Witness]:
+    """What runs goes on when it is left. `expected`: what the backend is asked to take up from before."""
     witness = Witness(place.backend())
     async with collecting(witness):
+        taken = await witness.backend.take_up([(ref, place.node) for ref in expected])
+        assert set(taken) == set(expected)
+        await place.ready()
         yield witness

@@ -103,7 +103,7 @@ def test_it_holds_while_nobody_is_connected(place: Place) -> None:
             await before.backend.start([shell(place, "1", FOR_EVER, time_limit_ms=HOUR_MS)])
             await before.started(ref("1"))
             await before.backend.change_limit(ref("1"), 800)
-        async with opened(place) as after:
+        async with opened(place, ref("1")) as after:
             assert (await after.end_of(ref("1"))).end.reason is EndReason.TIME_LIMIT
 
     asyncio.run(check())

@@ -91,7 +91,7 @@ def test_an_end_before_the_stop_is_the_end(place: Place) -> None:
             await here.end_of(ref("1"))
             await here.backend.stop([ref("1")])
             await here.running()
-        async with opened(place) as again:
+        async with opened(place, ref("1")) as again:
             assert (await again.end_of(ref("1"))).end.exit_code == 5
 
     asyncio.run(check())

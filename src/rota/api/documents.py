@@ -209,6 +209,47 @@ class TokenDocument(Document, frozen=True, kw_only=True):
     """Only in the answer that creates it."""
 
 
+class InvitationDocument(Document, frozen=True, kw_only=True):
+    """What one agent may join with, once."""
+
+    id: str
+    name: str | None
+    """What the agent will be called; null: as it says itself."""
+    pool: str | None
+    labels: dict[str, str]
+    taints: list[str]
+    expires: datetime
+    token: str | None = None
+    """For `rota agent join`. Only in the answer that creates it."""
+
+
+class AgentState(Enum):
+    CONNECTED = "connected"
+    AWAY = "away"
+    EXPIRED = "expired"
+    """Its certificate has: it has to join again."""
+    REVOKED = "revoked"
+
+
+class AgentDocument(Document, frozen=True, kw_only=True):
+    name: str
+    state: AgentState
+    pool: str | None
+    labels: dict[str, str]
+    taints: list[str]
+    joined: datetime
+    invited_by: str
+    expires: datetime
+    """Its certificate: renewed by itself when a third of its life is left."""
+    last_heartbeat: datetime | None
+    """Since the server started."""
+    version: str
+    clock_skew_s: float | None
+    """How far its clock is ahead of the server's."""
+    revoked: datetime | None
+    revoked_by: str
+
+
 class EfficiencyDocument(Document, frozen=True, kw_only=True):
     """What a job used, against what it asked for."""
 

@@ -76,6 +76,8 @@ class Health(Struct, frozen=True, omit_defaults=True):
     healthy: bool
     message: str = ""
     """What is wrong, or what the host can't do (limits without cgroups, say)."""
+    of_nodes: tuple[tuple[NodeName, str], ...] = ()
+    """What there is to say of some of its nodes."""
 
 
 class Stream(Enum):
@@ -121,6 +123,11 @@ class Backend(Protocol):
     async def nodes(self) -> Sequence[Node]: ...
 
     async def node(self, name: NodeName) -> Node | None: ...
+
+    async def take_up(self, tasks: Sequence[tuple[TaskRef, NodeName]]) -> Sequence[TaskRef]:
+        """The first that is asked of it once it is open: all tasks that should be on its nodes, or on nodes
+        that nobody shows at the moment. Tells which of them it has, or may have: of these it reports whatever
+        becomes of them, also if they turn out to be gone. What it has besides is stopped."""
 
     async def start(self, tasks: Sequence[TaskStart]) -> None:
         """What can't be started is no error: it is reported as ended, with the reason."""

@@ -40,6 +40,7 @@ SECTIONS = {
     ),
     "Server": (
         Listed("server", "Run the server."),
+        Listed("agent", "Let this machine work for a server elsewhere."),
         Listed("config", "Check settings; choose among several servers."),
     ),
     "Policies and plugins": (

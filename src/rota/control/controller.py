@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar
 
 import structlog
@@ -51,12 +53,14 @@ class Follower(Protocol):
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None: ...
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class _Asked(Generic[R]):
     command: Callable[[Draft], R]
     answer: asyncio.Future[R]
-    dry_run: bool
-    job: JobId | None
+    dry_run: bool = False
+    job: JobId | None = None
+    is_repeatable: bool = False
+    """May be tried twice, on another draft."""
     is_setting_aside: bool = False
     result: R | None = None
 
@@ -97,14 +101,31 @@ class Controller:
         """What the command answers, once its changes are kept; in a dry run they are dropped. `about`: the
         job that is set aside if the command turns out to be more than Rota can handle."""
         if self._stopped:
-            raise Unavailable("the server is stopping", "ask again once it is back")
-        answer: asyncio.Future[R] = asyncio.get_running_loop().create_future()
+            raise _stopping()
+        answer: asyncio.Future[R] = self._future()
         self._queue.append(_Asked(command, answer, dry_run, about))
         self._wake.set()
         return await answer
 
+    async def do_each(
+        self, commands: Iterable[tuple[JobId, Callable[[Draft], object]]]
+    ) -> list[Exception | None]:
+        """As if each were asked for by itself, about that job, but cheaper: what became of each, once all
+        that can be are kept. Commands must change nothing but the draft: some may be tried twice."""
+        asked = [_Asked(command, self._future(), job=job, is_repeatable=True) for job, command in commands]
+        if self._stopped:
+            return [_stopping() for _ in asked]
+        self._queue.extend(asked)
+        self._wake.set()
+        return [await _failure(one.answer) for one in asked]
+
+    def _future(self) -> asyncio.Future[Any]:
+        return asyncio.get_running_loop().create_future()
+
     async def numbers(self, count: int) -> int:
         """The first of so many fresh numbers for jobs."""
+        if self._stopped:
+            raise _stopping()
         try:
             return await self._in_writer(self.store.allocate, count)
         except StoreUnavailable as error:
@@ -146,10 +167,12 @@ class Controller:
         self._writer.shutdown()
 
     async def _turn(self, taken: list[_Asked[Any]]) -> None:
-        if self._is_behind and not await self._reload(taken):
-            return
+        if self._is_behind:
+            if not await self._reload(taken):
+                return
+            taken = self._without_outdated(taken)
         draft = Draft(self.memory, self.now_ms(), self._chance)
-        done = [asked for asked in taken if self._try(asked, draft)]
+        done = self._try_all(taken, draft)
         if self.fault:
             draft.note("store.Recovered", "store", SYSTEM, {"fault": self.fault})
         batch = draft.sealed()
@@ -174,6 +197,28 @@ class Controller:
         for asked in done:
             if not asked.answer.done():
                 asked.answer.set_result(asked.result)
+
+    def _try_all(self, taken: list[_Asked[Any]], draft: Draft) -> list[_Asked[Any]]:
+        """Those that succeeded."""
+        done: list[_Asked[Any]] = []
+        for are_repeatable, some in groupby(taken, attrgetter("is_repeatable")):
+            asked = list(some)
+            if are_repeatable and self._try_together(asked, draft):
+                done += asked
+            else:
+                done += [one for one in asked if self._try(one, draft)]
+        return done
+
+    def _try_together(self, asked: list[_Asked[Any]], draft: Draft) -> bool:
+        """On one draft for all, which is dropped if one of them fails: mostly none does."""
+        own = draft.on_top()
+        try:
+            for one in asked:
+                one.command(own)
+        except Exception:
+            return False
+        draft.merge(own)
+        return True
 
     def _try(self, asked: _Asked[Any], draft: Draft) -> bool:
         if asked.answer.cancelled():
@@ -227,11 +272,11 @@ class Controller:
             await self._turn([self._setting_aside(asked.job, error)])
 
     def _setting_aside(self, job: JobId, error: Exception) -> _Asked[Any]:
-        answer: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+        answer = self._future()
         # Nobody waits for it.
         answer.add_done_callback(lambda answered: answered.exception())
         command = partial(_set_aside, job=job, error=error)
-        return _Asked(command, answer, dry_run=False, job=job, is_setting_aside=True)
+        return _Asked(command, answer, job=job, is_setting_aside=True)
 
     async def _reload(self, taken: list[_Asked[Any]]) -> bool:
         """What was taken for lost turned out to be kept: memory is behind, and so is all that follows it."""
@@ -245,6 +290,14 @@ class Controller:
         self.reloaded.set()
         self._is_behind = False
         return True
+
+    def _without_outdated(self, taken: list[_Asked[Any]]) -> list[_Asked[Any]]:
+        """What was decided on memory as it was before is refused: its room may be somebody else's."""
+        for asked in (*taken, *self._queue):
+            if asked.is_repeatable and not asked.answer.done():
+                asked.answer.set_exception(Unavailable("the state was read anew", "ask again"))
+        self._queue = deque(asked for asked in self._queue if not asked.is_repeatable)
+        return [asked for asked in taken if not asked.is_repeatable]
 
     def _refuse(self, done: list[_Asked[Any]], error: StoreError) -> None:
         if self.fault != str(error):
@@ -262,8 +315,20 @@ class Controller:
             follower.kept(batch, instructions)
 
 
+async def _failure(answer: asyncio.Future[Any]) -> Exception | None:
+    try:
+        await answer
+    except Exception as error:
+        return error
+    return None
+
+
 def _set_aside(draft: Draft, job: JobId, error: Exception) -> None:
     draft.change(job, SetAside(f"{type(error).__name__}: {error}"))
+
+
+def _stopping() -> Unavailable:
+    return Unavailable("the server is stopping", "ask again once it is back")
 
 
 def _unavailable(error: StoreError) -> Unavailable:

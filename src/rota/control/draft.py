@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import json
 from msgspec.structs import replace
@@ -16,7 +16,7 @@ from rota.lifecycle.instructions import Instruction, TellDependents
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId
 from rota.model.run import JobSpec
-from rota.store.batch import Attempt, Batch, EventRow
+from rota.store.batch import Agent, Attempt, Batch, EventRow, JoinToken
 
 _encode = json.Encoder().encode
 _PHASES = {phase: b',"phase":"' + phase.value.encode() + b'"}' for phase in Phase}
@@ -54,6 +54,8 @@ class Draft:
         self._attempts |= other._attempts
 
     def sealed(self) -> Batch:
+        for heir in self.memory.heirs(self._jobs):
+            self._jobs[heir.id] = heir
         self.batch.jobs = list(self._jobs.values())
         self.batch.attempts = list(self._attempts.values())
         return self.batch
@@ -174,3 +176,21 @@ class Draft:
         return Attempt(
             before.id, rank, fence, task.node, task.gpu_devices, task.bound_ms, started_ms=task.started_ms
         )
+
+    # -- agents
+
+    def agent(self, name: str) -> Agent | None:
+        drafted = (one for draft in self._drafts() for one in reversed(draft.batch.agents))
+        return next((one for one in drafted if one.name == name), None) or self.memory.agents.get(name)
+
+    def join_token(self, token_id: str) -> JoinToken | None:
+        drafted = (one for draft in self._drafts() for one in reversed(draft.batch.join_tokens))
+        found = next((one for one in drafted if one.id == token_id), None)
+        return found or self.memory.join_tokens.get(token_id)
+
+    def _drafts(self) -> Iterator[Draft]:
+        """This one, and those that it is made on top of."""
+        draft: Draft | None = self
+        while draft is not None:
+            yield draft
+            draft = draft._below

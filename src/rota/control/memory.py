@@ -6,22 +6,32 @@ Changed only by `absorb`, after a transaction was kept: what is in memory is in 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef
-from rota.control.rooms import StandbyRooms, array_of, with_room
+from rota.control.rooms import StandbyRooms, array_of, inheriting
 from rota.forecast.usage import Ledger
 from rota.lifecycle.charging import charge_for
 from rota.lifecycle.state import JobState, LiveTask, Phase
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import Calendar, TenantUsage
 from rota.model.ids import JobId, NodeName, QueueName
-from rota.model.node import Node
+from rota.model.node import Node, NodeSpec
 from rota.model.policy import Policy
 from rota.snapshot.state import ClusterState
-from rota.store.batch import Attempt, Batch, NodeSettings, Project, Removal, Token
+from rota.store.batch import (
+    Agent,
+    AgentNode,
+    Attempt,
+    Batch,
+    JoinToken,
+    NodeSettings,
+    Project,
+    Removal,
+    Token,
+)
 from rota.store.load import Loaded
 
 REMEMBERED = 10_000
@@ -38,6 +48,8 @@ class Memory:
         self.reservations: dict[str, Reservation] = {}
         self.projects: dict[str, Project] = {}
         self.tokens: dict[str, Token] = {}
+        self.join_tokens: dict[str, JoinToken] = {}
+        self.agents: dict[str, Agent] = {}
         self.cluster = ClusterState(policy.defaults)
         self.vacating: dict[NodeName, set[TaskRef]] = {}
         """Tasks that were evicted and haven't stopped yet."""
@@ -52,7 +64,7 @@ class Memory:
         self._reported: dict[NodeName, Node] = {}
         self._shown: dict[NodeName, Node] = {}
         self._in_cluster: set[JobId] = set()
-        self._dependents: dict[JobId, set[JobId]] = {}
+        self._dependents: dict[JobId, dict[JobId, None]] = {}
         self._elements: dict[str, set[JobId]] = {}
         self._rooms = StandbyRooms()
 
@@ -65,6 +77,21 @@ class Memory:
     def elements(self, array: str) -> list[JobId]:
         """Of an array, those that are unfinished, in order."""
         return sorted(self._elements.get(array, ()), key=_element_index)
+
+    def leaves_room(self, ended: Attempt) -> bool:
+        """To whoever comes: nobody of its array stands by where it ended."""
+        array = array_of(ended.job)
+        return not (array and self._rooms.are_waiting(array, ended.node))
+
+    def standing_by(self, job_id: JobId, node: NodeName) -> list[JobId]:
+        """Who would start there as soon as this job's task ends."""
+        array = array_of(job_id)
+        return self._rooms.waiting(array, node) if array else []
+
+    def heirs(self, changed: Mapping[JobId, JobState]) -> list[JobState]:
+        """Those on standby to whom these changes leave a room, as they then are."""
+        heirs = self._rooms.heirs(self.jobs, changed)
+        return [inheriting(changed.get(job_id) or self.jobs[job_id]) for job_id in heirs]
 
     def dependents(self, job_id: JobId) -> Iterable[JobId]:
         return tuple(self._dependents.get(job_id, ()))
@@ -105,6 +132,9 @@ class Memory:
         return True
 
     def _with_settings(self, node: Node) -> Node:
+        agent = self.agents.get(node.name)
+        if agent is not None:
+            node = replace(node, spec=_as_invited(node.spec, agent.node))
         settings = self.node_settings.get(node.name)
         if settings is None:
             return node
@@ -136,16 +166,16 @@ class Memory:
                 reservations=list(loaded.reservations),
                 projects=list(loaded.projects),
                 tokens=list(loaded.tokens),
+                join_tokens=list(loaded.join_tokens),
+                agents=list(loaded.agents),
             )
         )
 
     def absorb(self, batch: Batch) -> None:
         self._unsaved.difference_update(usage.path for usage in batch.usage)
-        heirs = self._rooms.changed(self.jobs, batch.jobs)
+        self._rooms.changed(self.jobs, batch.jobs)
         for job in batch.jobs:
             self._put(job)
-        for job_id in heirs:
-            self._show_job(self.jobs[job_id])
         for attempt in batch.attempts:
             if attempt.ended_ms is not None:
                 self._charge(attempt)
@@ -160,11 +190,13 @@ class Memory:
         self.reservations.update((one.name, one) for one in batch.reservations)
         self.projects.update((one.name, one) for one in batch.projects)
         self.tokens.update((one.secret_sha256, one) for one in batch.tokens)
+        self.join_tokens.update((one.id, one) for one in batch.join_tokens)
+        self.agents.update((one.name, one) for one in batch.agents)
         for kind, name in batch.removed:
             self._remove(kind, name)
         if batch.queues or batch.maintenance or batch.reservations or batch.removed:
             self.cluster.set_calendar(self.calendar)
-        if batch.node_settings or batch.removed:
+        if batch.node_settings or batch.agents or batch.removed:
             self._show_nodes()
 
     def _remove(self, kind: Removal, name: str) -> None:
@@ -177,6 +209,10 @@ class Memory:
                 self.projects.pop(name, None)
             case Removal.TOKEN:
                 self.tokens = {key: one for key, one in self.tokens.items() if one.id != name}
+            case Removal.JOIN_TOKEN:
+                self.join_tokens.pop(name, None)
+            case Removal.AGENT:
+                self.agents.pop(name, None)
             case Removal.NODE_SETTINGS:
                 self.node_settings.pop(NodeName(name), None)
 
@@ -215,7 +251,7 @@ class Memory:
             self.jobs[state.id] = state
             self._count(state, 1)
             for dependency in state.depends_on:
-                self._dependents.setdefault(dependency.job, set()).add(state.id)
+                self._dependents.setdefault(dependency.job, {}).setdefault(state.id)
             array = array_of(state.id)
             if array:
                 self._elements.setdefault(array, set()).add(state.id)
@@ -239,7 +275,7 @@ class Memory:
         before = self.jobs.pop(state.id, None)
         if before is not None:
             for dependency in before.depends_on:
-                self._dependents.get(dependency.job, set()).discard(state.id)
+                self._dependents.get(dependency.job, {}).pop(state.id, None)
         self._dependents.pop(state.id, None)
         array = array_of(state.id)
         if array and array in self._elements:
@@ -254,12 +290,22 @@ class Memory:
         """Jobs that are held or wait for others are none of the engine's business."""
         is_shown = not state.is_over and state.phase is not Phase.CREATED
         if is_shown:
-            seen = with_room(state) if self._rooms.holds_room(state.id) else state
-            self.cluster.set_job(seen.record())
+            self.cluster.set_job(state.record())
             self._in_cluster.add(state.id)
         elif state.id in self._in_cluster:
             self.cluster.remove_job(state.id)
             self._in_cluster.discard(state.id)
+
+
+def _as_invited(spec: NodeSpec, said: AgentNode) -> NodeSpec:
+    """What operators said when they invited an agent goes before what it says itself."""
+    return replace(
+        spec,
+        pool=said.pool or spec.pool,
+        labels=tuple(sorted({**dict(spec.labels), **dict(said.labels)}.items())),
+        taints=tuple(dict.fromkeys((*spec.taints, *said.taints))),
+        price_micro_per_hour=said.price_micro_per_hour or spec.price_micro_per_hour,
+    )
 
 
 def _element_index(job_id: JobId) -> int:

@@ -13,7 +13,7 @@ from rota.control.draft import Draft
 from rota.control.errors import NotFound, Unavailable
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import Ended, JobEvent, Returned, Started
-from rota.lifecycle.state import EndReason, TaskEnd
+from rota.lifecycle.state import EndReason, JobState, TaskEnd
 
 log = structlog.get_logger()
 
@@ -24,23 +24,28 @@ class Reports:
     def __init__(self, controller: Controller) -> None:
         self._controller = controller
 
-    async def keep(self, reports: Sequence[TaskReport]) -> None:
-        """Returns when all are kept or refused. While nothing can be kept, it tries again."""
-        left = list(reports)
+    async def keep(self, reports: Sequence[TaskReport]) -> list[TaskReport]:
+        """Returns when all are kept or refused, and which are refused. While nothing can be kept, it tries
+        again."""
+        left, refused = list(reports), []
         while left:
-            # All are asked for before the controller's next turn: one transaction for all.
-            answers = await asyncio.gather(*map(self._keep_one, left), return_exceptions=True)
+            failures = await self._controller.do_each((one.ref.job, _command(one)) for one in left)
             again = []
-            for report, answer in zip(left, answers, strict=True):
-                if isinstance(answer, Unavailable):
+            for report, failure in zip(left, failures, strict=True):
+                if failure is None:
+                    continue
+                if isinstance(failure, Unavailable):
                     again.append(report)
-                elif isinstance(answer, Refused | NotFound):
-                    log.info("a report is of no use any more", task=report.ref, why=str(answer))
-                elif isinstance(answer, Exception):
-                    log.error("a report can't be handled", task=report.ref, why=repr(answer))
+                    continue
+                refused.append(report)
+                if isinstance(failure, Refused | NotFound):
+                    log.info("a report is of no use any more", task=report.ref, why=str(failure))
+                else:
+                    log.error("a report can't be handled", task=report.ref, why=repr(failure))
             left = again
             if left:
                 await asyncio.sleep(RETRY_S)
+        return refused
 
     async def lose(self, refs: Sequence[TaskRef], message: str) -> None:
         """These ran, and are gone."""
@@ -48,20 +53,25 @@ class Reports:
         end = TaskEnd(EndReason.LOST, message=message)
         await self.keep([TaskEnded(ref, now_ms, end) for ref in refs])
 
-    async def _keep_one(self, report: TaskReport) -> None:
-        await self._controller.do(_command(report), about=report.ref.job)
-
 
 def _command(report: TaskReport) -> Callable[[Draft], None]:
     event = _event(report)
     job_id = report.ref.job
 
     def command(draft: Draft) -> None:
-        if draft.job(job_id) is None:
+        state = draft.job(job_id)
+        if state is None:
             raise NotFound("job", job_id)
-        draft.change(job_id, event, at_ms=min(report.at_ms, draft.now_ms))
+        draft.change(job_id, event, at_ms=_believed_ms(report, state, draft.now_ms))
 
     return command
+
+
+def _believed_ms(report: TaskReport, state: JobState, now_ms: int) -> int:
+    """Clocks of nodes go as they like: nothing happens after it is heard of, or before what led to it."""
+    task = state.task(report.ref.rank)
+    earliest_ms = 0 if task is None else task.since_ms
+    return max(earliest_ms, min(report.at_ms, now_ms))
 
 
 def _event(report: TaskReport) -> JobEvent:

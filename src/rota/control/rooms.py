@@ -7,7 +7,8 @@ room must look taken, or somebody else would be given it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 from msgspec.structs import replace
 
@@ -21,61 +22,57 @@ Lane = tuple[str, NodeName]
 class StandbyRooms:
     def __init__(self) -> None:
         self._waiting: dict[Lane, dict[JobId, None]] = {}
-        """Who stands by, in the order in which they will start."""
-        self._heirs: set[JobId] = set()
-        """Those of them to whom an end has left its room, and whose start isn't known yet."""
+        """Who stands by and has inherited no room yet, in the order in which they will start."""
 
-    def holds_room(self, job_id: JobId) -> bool:
-        return job_id in self._heirs
+    def are_waiting(self, array: str, node: NodeName) -> bool:
+        """Then none of the rooms that its elements have left there is empty."""
+        return (array, node) in self._waiting
 
-    def changed(self, before: Mapping[JobId, JobState], after: Iterable[JobState]) -> list[JobId]:
-        """Of changes that are kept together, who inherits a room by them."""
+    def waiting(self, array: str, node: NodeName) -> list[JobId]:
+        """For a room there, in the order in which they will start."""
+        return list(self._waiting.get((array, node), ()))
+
+    def heirs(self, before: Mapping[JobId, JobState], after: Mapping[JobId, JobState]) -> list[JobId]:
+        """Of changes that are to be kept together, who inherits a room by them. It is kept along with them:
+        a server that comes after this one has to know as well whose the room is."""
         left: Counter[Lane] = Counter()
-        for state in after:
-            array = array_of(state.id)
-            if not array:
-                continue
-            old, new = _task(before.get(state.id)), _task(state)
+        for job_id, state in after.items():
+            array = array_of(job_id)
+            old = _task(before.get(job_id)) if array else None
             if old is not None:
-                self._leave(state.id, array, old, new, left)
-            if new is not None and new.phase is TaskPhase.STANDBY and state.id not in self._heirs:
-                self._waiting.setdefault((array, new.node), {}).setdefault(state.id)
+                new = _task(state)
+                has_room = new is not None and new.fence == old.fence and new.holds_room
+                left[array, old.node] += old.holds_room - has_room
         heirs: list[JobId] = []
         for lane, count in left.items():
-            heirs += self._inherit(lane, count)
+            if count > 0:
+                heirs += islice(self._waiting_after(lane, after), count)
         return heirs
 
-    def _leave(
-        self, job_id: JobId, array: str, old: LiveTask, new: LiveTask | None, left: Counter[Lane]
-    ) -> None:
-        lane = array, old.node
-        had_room = old.holds_room or job_id in self._heirs
-        has_room = new is not None and new.holds_room
-        if old.phase is TaskPhase.STANDBY and (new is None or new.phase is not TaskPhase.STANDBY):
-            self._heirs.discard(job_id)
-            self._forget(lane, job_id)
-        elif job_id in self._heirs:
-            return
-        left[lane] += had_room - has_room
+    def _waiting_after(self, lane: Lane, after: Mapping[JobId, JobState]) -> Iterator[JobId]:
+        waiting = self._waiting.get(lane, {})
+        for job_id in waiting:
+            if job_id not in after or _lane_of(after[job_id]) == lane:
+                yield job_id
+        for job_id, state in after.items():
+            if job_id not in waiting and _lane_of(state) == lane:
+                yield job_id
 
-    def _forget(self, lane: Lane, job_id: JobId) -> None:
-        waiting = self._waiting.get(lane)
-        if waiting is not None:
-            waiting.pop(job_id, None)
-            if not waiting:
-                del self._waiting[lane]
-
-    def _inherit(self, lane: Lane, count: int) -> list[JobId]:
-        heirs = list(self._waiting.get(lane, ()))[: max(0, count)]
-        for job_id in heirs:
-            self._forget(lane, job_id)
-            self._heirs.add(job_id)
-        return heirs
+    def changed(self, before: Mapping[JobId, JobState], after: Iterable[JobState]) -> None:
+        """What was kept."""
+        for state in after:
+            was, now = _lane_of(before.get(state.id)), _lane_of(state)
+            if was is not None and was != now:
+                waiting = self._waiting[was]
+                del waiting[state.id]
+                if not waiting:
+                    del self._waiting[was]
+            if now is not None:
+                self._waiting.setdefault(now, {}).setdefault(state.id)
 
 
-def with_room(state: JobState) -> JobState:
-    """As if it had started already."""
-    return replace(state, live=tuple(replace(task, phase=TaskPhase.BOUND) for task in state.live))
+def inheriting(state: JobState) -> JobState:
+    return replace(state, live=tuple(replace(task, inherits=True) for task in state.live))
 
 
 def array_of(job_id: JobId) -> str:
@@ -87,3 +84,13 @@ def array_of(job_id: JobId) -> str:
 def _task(state: JobState | None) -> LiveTask | None:
     """Only jobs of one task stand by."""
     return state.live[0] if state is not None and len(state.live) == 1 else None
+
+
+def _lane_of(state: JobState | None) -> Lane | None:
+    """Where it stands by for a room; None: it doesn't, or has inherited one."""
+    if state is None or not (array := array_of(state.id)):
+        return None
+    task = _task(state)
+    if task is None or task.phase is not TaskPhase.STANDBY or task.inherits:
+        return None
+    return array, task.node

@@ -44,8 +44,8 @@ class Jobs(Protocol):
     def node(self, name: NodeName) -> Node | None: ...
 
 
-Keep = Callable[[Sequence[TaskReport]], Awaitable[None]]
-"""Records reports; returns when they are kept, or refused for good."""
+Keep = Callable[[Sequence[TaskReport]], Awaitable[Sequence[TaskReport]]]
+"""Records reports; returns when they are kept, or refused for good, with those that were refused."""
 
 
 class Dispatcher:
@@ -58,14 +58,18 @@ class Dispatcher:
         self._unsent: list[TaskEnded] = []
         """Ends of tasks that were told to stop before any backend heard of them."""
         self._settled: dict[str, list[TaskRef]] = {}
+        self._taken_up: set[TaskRef] = set()
+        """Tasks that backends may have from before, even if their starts are held back: to be sent again."""
+        self._homes: dict[NodeName, str] = {}
+        """Backends by node, also of nodes that are gone, or aren't back yet."""
         self._wake = asyncio.Event()
 
     def settle(self, ended: Iterable[TaskRef], node: NodeName) -> None:
         """Their ends are kept. Backends are told before any start that follows: what isn't settled leaves
         its room to the next of its lane on standby."""
-        known = self._jobs.node(node)
-        if known is not None and known.spec.backend in self._backends:
-            self._settled.setdefault(known.spec.backend, []).extend(ended)
+        backend = self._backend_of(node)
+        if backend:
+            self._settled.setdefault(backend, []).extend(ended)
             self._wake.set()
 
     def carry_out(self, instructions: Iterable[Instruction]) -> None:
@@ -85,16 +89,17 @@ class Dispatcher:
         starts = [start for start in held if (start.job, start.fence) == (stop.job, stop.fence)]
         for start in starts:
             held.remove(start)
-            ref = TaskRef(stop.job, stop.rank, stop.fence)
-            self._unsent.append(TaskEnded(ref, FAR_FUTURE_MS, TaskEnd(EndReason.STOPPED)))
-            self._wake.set()
-        return bool(starts)
+        ref = TaskRef(stop.job, stop.rank, stop.fence)
+        if not starts or ref in self._taken_up:
+            return False
+        self._unsent.append(TaskEnded(ref, FAR_FUTURE_MS, TaskEnd(EndReason.STOPPED)))
+        self._wake.set()
+        return True
 
     def _note(self, instruction: Instruction) -> None:
         assert isinstance(instruction, StartTask | StopTask | ChangeLimit)
-        node = self._jobs.node(instruction.node)
-        name = node.spec.backend if node is not None else ""
-        if name not in self._backends:
+        name = self._backend_of(instruction.node)
+        if not name:
             # Its node is gone, and its backend reports what becomes of its tasks.
             log.warning("no backend for a task", node=instruction.node, job=instruction.job)
             return
@@ -151,19 +156,21 @@ class Dispatcher:
         task = None if state is None else state.task(instruction.rank)
         if state is None or task is None or task.fence != instruction.fence:
             return None
-        return start_of(state, task)
+        return None if task.phase is TaskPhase.STOPPING else start_of(state, task)
 
     async def _receive(self, backend: Backend) -> None:
         while True:
             try:
                 async for reports in backend.reports():
-                    await self._keep(reports)
-                    # Those that were kept are settled on their way, but some may be of no use to anybody.
-                    settled = [one.ref for one in reports if isinstance(one, TaskEnded | TaskReturned)]
-                    if settled:
-                        await backend.settle(settled)
-                    unwanted = [one.ref for one in reports if self._live(one.ref) is None]
-                    unwanted = [ref for ref in unwanted if ref not in settled]
+                    # Those that are kept are settled on their way; the others are of no use to anybody.
+                    refused = await self._keep(reports)
+                    over = dict.fromkeys(
+                        one.ref for one in refused if isinstance(one, TaskEnded | TaskReturned)
+                    )
+                    if over:
+                        await backend.settle(list(over))
+                    refs = dict.fromkeys(one.ref for one in refused)
+                    unwanted = [ref for ref in refs if ref not in over and self._live(ref) is None]
                     if unwanted:
                         await backend.stop(unwanted)
             except (OSError, BackendUnavailable) as error:
@@ -174,28 +181,46 @@ class Dispatcher:
 
     async def reconcile(self) -> list[TaskRef]:
         """Starts what was to start and stops what nobody wants; tells which tasks should run and are gone."""
-        known: set[TaskRef] = set()
-        for backend in self._backends:
-            running = await backend.running()
-            known.update(running)
-            unwanted = [ref for ref in running if self._live(ref) is None]
-            if unwanted:
-                await backend.stop(unwanted)
+        taken = self._taken_up = await self._take_up()
         lost: list[TaskRef] = []
         for state in self._jobs.jobs.values():
             for task in state.live:
                 ref = TaskRef(state.id, task.rank, task.fence)
-                if ref in known:
-                    if task.phase is TaskPhase.STOPPING:
-                        self.carry_out([StopTask(state.id, task.rank, task.fence, task.node)])
-                elif task.phase in (TaskPhase.BOUND, TaskPhase.STANDBY):
+                is_to_start = task.phase in (TaskPhase.BOUND, TaskPhase.STANDBY)
+                if ref not in taken and not (is_to_start and self._backend_of(task.node)):
+                    lost.append(ref)
+                elif is_to_start:
                     standby = task.phase is TaskPhase.STANDBY
                     self.carry_out(
                         [StartTask(state.id, task.rank, task.fence, task.node, task.gpu_devices, standby)]
                     )
-                else:
-                    lost.append(ref)
+                elif task.phase is TaskPhase.STOPPING:
+                    self.carry_out([StopTask(state.id, task.rank, task.fence, task.node)])
         return lost
+
+    async def _take_up(self) -> set[TaskRef]:
+        """Each backend is asked about the tasks of its nodes. Whose the nodes are that nobody shows at the
+        moment is found out: those who have nodes to show know best what they have, and are asked first."""
+        by_backend: dict[str, list[tuple[TaskRef, NodeName]]] = {}
+        for state in self._jobs.jobs.values():
+            for task in state.live:
+                ref = TaskRef(state.id, task.rank, task.fence)
+                by_backend.setdefault(self._backend_of(task.node), []).append((ref, task.node))
+        unknown = by_backend.get("", [])
+        taken: set[TaskRef] = set()
+        for backend in sorted(self._backends, key=lambda each: each.name not in by_backend):
+            taken.update(await backend.take_up([*by_backend.get(backend.name, ()), *unknown]))
+            self._homes.update((node, backend.name) for ref, node in unknown if ref in taken)
+            unknown = [(ref, node) for ref, node in unknown if ref not in taken]
+        return taken
+
+    def _backend_of(self, name: NodeName) -> str:
+        """Empty: nobody's."""
+        node = self._jobs.node(name)
+        if node is not None:
+            self._homes[name] = node.spec.backend
+        backend = self._homes.get(name, "")
+        return backend if backend in self._backends else ""
 
     def _live(self, ref: TaskRef) -> LiveTask | None:
         state = self._jobs.jobs.get(ref.job)

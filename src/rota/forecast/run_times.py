@@ -106,10 +106,19 @@ class _Alike(Struct, frozen=True):
             case Level.SAME_LIMIT:
                 return self.same_limit.runs.sixteenths() if self.same_limit else ()
             case Level.SHARE_OF_LIMIT:
-                limit_ms, shares = self.limit_ms, self.share_of_limit.runs.sixteenths()
-                return () if limit_ms is None else tuple(limit_ms * share // _WHOLE_LIMIT for share in shares)
+                limit_ms = self.limit_ms
+                if limit_ms is None:
+                    return ()
+                shares = self.share_of_limit.runs.sixteenths()
+                return tuple(limit_ms * share // _WHOLE_LIMIT for share in shares)
             case Level.LIMIT:
                 return () if self.limit_ms is None else (self.limit_ms,)
+
+    def share_work(self) -> None:
+        """Where all jobs of a tenant, or with a limit, are of one kind, their runs are worked out once."""
+        for narrow, wide in ((self.kind, self.tenant), (self.tenant, self.same_limit)):
+            if narrow is not None and wide is not None:
+                wide.runs.take_slices_of(narrow.runs)
 
     def merit_key(self, level: Level) -> str:
         """The widest levels always have plenty to go by: what matters there is how little is known of
@@ -181,6 +190,7 @@ class RunTimeBook:
         return best
 
     def _judge(self, alike: _Alike, run_ms: int) -> None:
+        alike.share_work()
         norm = alike.answer(Level.SAME_LIMIT)
         if not norm:
             return
@@ -189,7 +199,7 @@ class RunTimeBook:
             answer = alike.answer(level)
             if answer and level is not Level.SAME_LIMIT:
                 merit = self.state.merits.setdefault(alike.merit_key(level), Merit())
-                merit.add(_loss(answer, run_ms) - usual)
+                merit.add(0 if answer == norm else _loss(answer, run_ms) - usual)
 
     # -- which runs are alike
 

@@ -78,9 +78,12 @@ class LiveTask(Struct, frozen=True, omit_defaults=True):
     evicted: bool = False
     """Stopping since it was evicted: its room is somebody else's already, who starts once it has stopped."""
 
+    inherits: bool = False
+    """On standby, and somebody has left it its room: its node is about to start it, or has."""
+
     @property
     def holds_room(self) -> bool:
-        return self.phase is not TaskPhase.STANDBY and not self.evicted
+        return (self.phase is not TaskPhase.STANDBY or self.inherits) and not self.evicted
 
     @property
     def since_ms(self) -> int:
@@ -174,25 +177,27 @@ class JobState(Struct, frozen=True, omit_defaults=True):
     def task(self, rank: int) -> LiveTask | None:
         return next((task for task in self.live if task.rank == rank), None)
 
-    def record(self) -> JobRecord:
-        """As the engine sees it: what holds room, and what waits for some."""
-        spec = self.spec
-        job = Job(
+    def job(self) -> Job:
+        """As the engine sees it."""
+        return Job(
             self.id,
             self._template(),
             submitted_ms=self.submitted_ms,
             number=self.number,
             retries=self.retries,
             preempted_by=self.preempted_by,
-            start_after_ms=max(spec.start_after_ms, self.not_before_ms),
+            start_after_ms=max(self.spec.start_after_ms, self.not_before_ms),
             start_before_ms=self._start_before_ms(),
         )
+
+    def record(self) -> JobRecord:
+        """With what holds room, and what waits for some."""
         placements = tuple(
             Placement(task.rank, task.node, task.since_ms, task.gpu_devices)
             for task in self.live
             if task.holds_room
         )
-        return JobRecord(job, placements, self._ranks_not_to_start(), self.promise)
+        return JobRecord(self.job(), placements, self._ranks_not_to_start(), self.promise)
 
     def _template(self) -> JobTemplate:
         template = self.spec.template

@@ -22,6 +22,7 @@ from rota.backends.registry import Registry
 from rota.control.access import Who
 from rota.control.controller import Controller
 from rota.control.draft import Draft
+from rota.control.enrolment import Enrolment
 from rota.control.errors import Conflict, NotFound
 from rota.control.submission import partners, submit
 from rota.engine.calendar.extension import extend
@@ -54,6 +55,7 @@ class LiveDesk(OperatorDesk):
         forecaster: Forecaster,
         backends: Registry,
         put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
+        enrolment: Enrolment | None = None,
     ) -> None:
         super().__init__(controller, live, backends)
         self.is_ready = False
@@ -61,6 +63,7 @@ class LiveDesk(OperatorDesk):
         self._forecaster = forecaster
         self._written = Written(backends, self._memory, self._store)
         self._put_file = put_file
+        self._enrolment = enrolment
         self._admission = Admission(self._memory, live)
 
     # -- jobs come in
@@ -249,6 +252,14 @@ class LiveDesk(OperatorDesk):
 
     async def answer(self, scope: str, key: str) -> Answer | None:
         return await asyncio.to_thread(self._store.answer, scope, key)
+
+    # -- agents
+
+    @property
+    def enrolment(self) -> Enrolment:
+        if self._enrolment is None:
+            raise Conflict("this server takes no agents", "ask the server that does")
+        return self._enrolment
 
     # -- the whole
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
 from datetime import UTC, datetime
 from multiprocessing import get_context
 
@@ -42,10 +42,21 @@ SHARE = 4
 SAVE_MS = 30_000
 
 
+def own_process() -> Executor:
+    return ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=ahead.end_with_parent)
+
+
 class Forecaster:
     """Follows the controller."""
 
-    def __init__(self, controller: Controller, policy: Policy, learnt: bytes | None) -> None:
+    def __init__(
+        self,
+        controller: Controller,
+        policy: Policy,
+        learnt: bytes | None,
+        make_pool: Callable[[], Executor] = own_process,
+    ) -> None:
+        """`make_pool`: where it looks ahead, made when it first does."""
         state = msgpack.decode(learnt, type=TellerState) if learnt else TellerState()
         self.teller = Teller(self._planned_start, state)
         self.never: frozenset[JobId] = frozenset()
@@ -58,7 +69,8 @@ class Forecaster:
         self._latest: dict[JobId, Estimate] = {}
         self._started: list[ToldEstimate] = []
         self._is_changed = asyncio.Event()
-        self._pool: ProcessPoolExecutor | None = None
+        self._make_pool = make_pool
+        self._pool: Executor | None = None
         self._saved_ms = 0
         self._learnt = False
 
@@ -82,7 +94,7 @@ class Forecaster:
         told = self._told.pop(state.id, None)
         self._latest.pop(state.id, None)
         if told is not None and state.started_ms is not None:
-            self.teller.started(_job(state), state.started_ms)
+            self.teller.started(state.job(), state.started_ms)
             self._started.append(ToldEstimate(state.id, told, state.started_ms))
             self._learnt = True
 
@@ -93,7 +105,7 @@ class Forecaster:
                 self.teller.withdrawn(state.id)
         elif state.ended_ms is not None and state.phase in (Phase.SUCCEEDED, Phase.FAILED, Phase.TIMED_OUT):
             run_ms = max(0, state.ended_ms - state.started_ms)
-            self.teller.ended(_job(state), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
+            self.teller.ended(state.job(), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
             self._learnt = True
 
     # -- looking ahead
@@ -191,9 +203,7 @@ class Forecaster:
         )
         question = ahead.Question(records, self._policy, self.teller.state.run_times, now_ms)
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(
-                1, mp_context=get_context("spawn"), initializer=ahead.end_with_parent
-            )
+            self._pool = self._make_pool()
         loop = asyncio.get_running_loop()
         answered = await loop.run_in_executor(self._pool, ahead.answer, msgpack.encode(question))
         forecast = msgpack.decode(answered, type=ahead.Forecast)
@@ -215,7 +225,7 @@ class Forecaster:
             if now is None or now.phase is not Phase.PENDING:
                 continue
             tell = self.teller.look if state.id in self._told else self.teller.waits
-            estimate = tell(snapshot, self._policy, now_ms, _job(state), _NO_PLAN)
+            estimate = tell(snapshot, self._policy, now_ms, state.job(), _NO_PLAN)
             if estimate is not None:
                 self._latest[state.id] = estimate
                 self._told.setdefault(state.id, estimate)
@@ -257,7 +267,3 @@ def in_order(state: JobState) -> tuple[int, int, int]:
 
 def time_of(at_ms: int) -> datetime:
     return datetime.fromtimestamp(at_ms / 1000, UTC)
-
-
-def _job(state: JobState) -> Job:
-    return state.record().job

@@ -13,6 +13,7 @@ from heapq import heapify, heappop, heappush
 from time import perf_counter
 
 import structlog
+from msgspec.structs import replace
 
 from rota.control.controller import Controller
 from rota.control.draft import Draft
@@ -21,7 +22,19 @@ from rota.engine.plugin import Plugins
 from rota.forecast import moments
 from rota.forecast.tell import Teller
 from rota.lifecycle.advance import Refused
-from rota.lifecycle.events import Bound, DeadlinePassed, Evicted, JobEvent, Promised, Seat, StartMissed
+from rota.lifecycle.events import (
+    Bound,
+    DeadlinePassed,
+    Ended,
+    Evicted,
+    JobEvent,
+    Promised,
+    Returned,
+    Seat,
+    Started,
+    StartMissed,
+    Submitted,
+)
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import Phase
 from rota.loop.measuring import measure_cycle
@@ -31,7 +44,7 @@ from rota.loop.standby import Standby
 from rota.loop.time_limit import TimeLimit
 from rota.loop.tracing import span
 from rota.model.ids import JobId
-from rota.model.job import JobRecord, Promise
+from rota.model.job import Job, Promise
 from rota.model.plan import Binding, Eviction, Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Code
@@ -46,6 +59,10 @@ _TOO_LATE = frozenset((Code.SLA_MISSED, Code.PERIOD_MISSED))
 REST = 1.0
 """A cycle is followed by a rest as long as itself, times this: whoever else needs the loop gets its turn."""
 LONGEST_SLEEP_S = 60.0
+LATER_S = 0.25
+"""After a change that lets nobody start."""
+_SEEN_IN_JOBS = frozenset(f"job.{event.__name__}" for event in (Submitted, Bound, Started, Ended, Returned))
+"""Events of which all that may start by them is seen in what became of jobs: who waits, who left room."""
 
 
 class LiveLoop:
@@ -74,6 +91,7 @@ class LiveLoop:
         self._looks: list[tuple[int, JobId]] = []
         """A heap: when it is worth looking again, for that job ("": for anybody)."""
         self._deadlines: list[tuple[int, JobId]] = []
+        self._later: asyncio.TimerHandle | None = None
         self._memory.cluster.set_run_times(teller.run_times)
 
     # -- when to look
@@ -81,16 +99,38 @@ class LiveLoop:
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
         for state in batch.jobs:
             if state.phase is Phase.PENDING:
-                self._look_for(state.record())
+                self._look_for(state.job())
             if state.spec.deadline_ms is not None and not state.is_over:
                 heappush(self._deadlines, (state.spec.deadline_ms, state.id))
-        self._standby.kept(batch)
-        if batch.jobs or batch.node_settings or batch.queues or batch.removed:
+        is_standby_low = self._standby.kept(batch)
+        if (
+            is_standby_low
+            or self._may_let_start(batch)
+            or batch.node_settings
+            or batch.queues
+            or batch.removed
+        ):
             self._wake.set()
+        elif batch.jobs:
+            self._look_later()
         if batch.maintenance or batch.reservations:
             for moment_ms in moments.of_calendar(self._memory.calendar):
                 self._look_at(moment_ms, JobId(""))
             self._wake.set()
+
+    def _may_let_start(self, batch: Batch) -> bool:
+        """Whether anything may start now that couldn't before. Not after what takes room, and not where an
+        end has left it to somebody who stood by for it."""
+        return bool(batch.jobs) and (
+            any(event.kind not in _SEEN_IN_JOBS for event in batch.events)
+            or any(state.phase is Phase.PENDING for state in batch.jobs)
+            or any(one.ended_ms is not None and self._memory.leaves_room(one) for one in batch.attempts)
+        )
+
+    def _look_later(self) -> None:
+        """Planned starts may have moved, and somebody may ask for them."""
+        if self._later is None:
+            self._later = asyncio.get_running_loop().call_later(LATER_S, self._wake.set)
 
     def look_again(self) -> None:
         """Something changed that no batch tells of: nodes, say."""
@@ -100,7 +140,7 @@ class LiveLoop:
         """After a start: all that is known already."""
         for state in self._memory.jobs.values():
             if state.phase is Phase.PENDING:
-                self._look_for(state.record())
+                self._look_for(state.job())
             if state.spec.deadline_ms is not None:
                 self._deadlines.append((state.spec.deadline_ms, state.id))
         heapify(self._deadlines)
@@ -108,9 +148,9 @@ class LiveLoop:
             self._look_at(moment_ms, JobId(""))
         self._wake.set()
 
-    def _look_for(self, record: JobRecord) -> None:
-        for moment_ms in moments.of_waiting(record.job, self.policy):
-            self._look_at(moment_ms, record.job.id)
+    def _look_for(self, job: Job) -> None:
+        for moment_ms in moments.of_waiting(job, self.policy):
+            self._look_at(moment_ms, job.id)
 
     def _look_at(self, moment_ms: int, job_id: JobId) -> None:
         if self._controller.now_ms() < moment_ms < ENDLESS_MS:
@@ -136,14 +176,18 @@ class LiveLoop:
             except TimeoutError:
                 pass
             self._wake.clear()
-            began = perf_counter()
+            if self._later is not None:
+                self._later.cancel()
+                self._later = None
+            clock = asyncio.get_running_loop().time
+            began = clock()
             try:
                 await self._cycle()
             except Exception:
                 log.exception("a cycle failed")
-                self._metrics.observe_cycle(perf_counter() - began, CycleResult.ERROR)
+                self._metrics.observe_cycle(clock() - began, CycleResult.ERROR)
                 await asyncio.sleep(1)
-            await asyncio.sleep(REST * min(1.0, perf_counter() - began))
+            await asyncio.sleep(REST * min(1.0, clock() - began))
 
     # -- a cycle
 
@@ -160,12 +204,9 @@ class LiveLoop:
         self.plan = plan
         self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, perf_counter() - began
         measure_cycle(self._metrics, self.last_cycle_s, plan)
-        commands = [*self._commands(plan, now_ms), *self._standby.commands(plan, self._memory, now_ms)]
-        if commands:
-            await asyncio.gather(
-                *(self._controller.do(command, about=job) for job, command in commands),
-                return_exceptions=True,
-            )
+        failures = await self._controller.do_each([*self._commands(plan), *self._standby.commands(plan)])
+        if any(failures):
+            self._look_later()
 
     def snapshot(self) -> Snapshot:
         return self._memory.cluster.snapshot()
@@ -185,8 +226,12 @@ class LiveLoop:
                 except Refused:
                     log.info("a deadline passed that nothing was to be done about", job=job_id)
 
-    def _commands(self, plan: Plan, now_ms: int) -> Iterator[tuple[JobId, Callable[[Draft], object]]]:
+    def _commands(self, plan: Plan) -> Iterator[tuple[JobId, Callable[[Draft], object]]]:
         by_victim: dict[JobId, list[Eviction]] = {}
+        # Those who stand by for the victims' rooms go first: their node would start them there at once.
+        for eviction in plan.evictions:
+            for job_id in self._memory.standing_by(eviction.job, eviction.node):
+                by_victim[job_id] = [replace(eviction, job=job_id, ends_job=False)]
         for eviction in plan.evictions:
             by_victim.setdefault(eviction.job, []).append(eviction)
         for job_id, evictions in by_victim.items():

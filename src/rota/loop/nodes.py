@@ -41,7 +41,9 @@ def _document(
     node: Node, memory: Memory, used: Resources, gpu_milli: int, tasks: int, health: Health | None
 ) -> NodeDocument:
     settings = memory.node_settings.get(node.name)
-    messages = [settings.message if settings else "", health.message if health else ""]
+    messages = [settings.message if settings else ""]
+    if health is not None:
+        messages += [health.message, dict(health.of_nodes).get(node.name, "")]
     return NodeDocument(
         name=node.name,
         backend=node.spec.backend,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from concurrent.futures import Executor
+from contextlib import suppress
 
 import structlog
 
@@ -12,14 +14,16 @@ from rota.backends.registry import Registry
 from rota.control.access import SYSTEM
 from rota.control.controller import Controller
 from rota.control.draft import Draft
+from rota.control.enrolment import Enrolment
 from rota.control.errors import Unavailable
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.reports import Reports
 from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.instructions import Instruction
+from rota.lifecycle.state import EndReason
 from rota.loop.desk import LiveDesk
-from rota.loop.forecaster import Forecaster
+from rota.loop.forecaster import Forecaster, own_process
 from rota.loop.history import HistoryKeeper, Retention, Uploads
 from rota.loop.live import LiveLoop
 from rota.loop.measuring import Measuring
@@ -31,6 +35,8 @@ from rota.store.store import Store
 log = structlog.get_logger()
 
 NODES_EVERY_S = 5.0
+NODES_SETTLE_S = 0.05
+RETRY_S = 1.0
 KEEP_ALL = Retention()
 
 
@@ -46,23 +52,30 @@ class Runtime:
         metrics: Metrics | None = None,
         retention: Retention = KEEP_ALL,
         uploads: Uploads | None = None,
+        make_pool: Callable[[], Executor] = own_process,
+        enrol: Callable[[Controller], Enrolment] | None = None,
     ) -> None:
+        """`make_pool`: where the forecaster works, so that nobody waits for it. `enrol`: what decides on
+        agents; None: there are none."""
         registry = Registry(backends)
         loaded = store.load()
         self.memory = Memory(policy)
         self.memory.load(loaded)
         self.metrics = metrics or Metrics()
         self.controller = Controller(store, self.memory, Feed(store, loaded.last_seq), clock, chance)
-        self.forecaster = Forecaster(self.controller, policy, loaded.learnt)
+        self.forecaster = Forecaster(self.controller, policy, loaded.learnt, make_pool)
         self.live = LiveLoop(self.controller, policy, self.forecaster.teller, self.metrics)
         self._reports = Reports(self.controller)
         self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep)
-        self.desk = LiveDesk(self.controller, self.live, self.forecaster, registry, put_file)
+        self._enrolment = None if enrol is None else enrol(self.controller)
+        self.desk = LiveDesk(self.controller, self.live, self.forecaster, registry, put_file, self._enrolment)
         self._history = HistoryKeeper(self.controller, registry, retention, uploads)
         self._measuring = Measuring(self.metrics, self.controller)
         self._unreadable = loaded.unreadable
         self._backends = registry
         self._tasks: list[asyncio.Task[None]] = []
+        self.nodes_changed = asyncio.Event()
+        """Set by whoever knows that a look at the nodes is worth while before the next is due."""
         self.failed = asyncio.Event()
         """Set when a part ended that nothing works without. Whoever starts the whole anew loses nothing."""
 
@@ -72,6 +85,8 @@ class Runtime:
         await self._look_at_nodes()
         for follower in (self, self.forecaster, self.live, self._measuring):
             self.controller.follow(follower)
+        if self._enrolment is not None:
+            self.controller.follow(self._enrolment)
         self._spawn(self.controller.run(), is_vital=True)
         await self._tell_unreadable()
         lost = await self.dispatcher.reconcile()
@@ -121,6 +136,9 @@ class Runtime:
         for attempt in batch.attempts:
             if attempt.ended_ms is not None:
                 self.dispatcher.settle([TaskRef(attempt.job, attempt.rank, attempt.fence)], attempt.node)
+            if attempt.end is not None and attempt.end.reason is EndReason.LOST:
+                # Others would be sent there, again and again, until it is seen that it is gone.
+                self.nodes_changed.set()
         self.dispatcher.carry_out(instructions)
 
     def _spawn(self, coroutine: Coroutine[object, object, None], is_vital: bool = False) -> None:
@@ -135,14 +153,25 @@ class Runtime:
             await self.controller.reloaded.wait()
             self.controller.reloaded.clear()
             self.memory.cluster.set_run_times(self.forecaster.teller.run_times)
-            lost = await self.dispatcher.reconcile()
+            try:
+                lost = await self.dispatcher.reconcile()
+            except (OSError, BackendUnavailable) as error:
+                log.warning("what runs can't be looked at", why=str(error))
+                await asyncio.sleep(RETRY_S)
+                self.controller.reloaded.set()
+                continue
             if lost:
                 await self._reports.lose(lost, "nobody knows any more what became of it")
             self.live.remember()
 
     async def _watch_nodes(self) -> None:
         while True:
-            await asyncio.sleep(NODES_EVERY_S)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(NODES_EVERY_S):
+                    await self.nodes_changed.wait()
+                # Changes seldom come alone.
+                await asyncio.sleep(NODES_SETTLE_S)
+            self.nodes_changed.clear()
             try:
                 await self._look_at_nodes()
             except (OSError, BackendUnavailable) as error:

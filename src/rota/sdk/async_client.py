@@ -105,6 +105,9 @@ class AsyncClient:
     tokens = _listed(operator_calls.tokens)
     add_token = _sent(operator_calls.add_token)
     remove_token = _sent(operator_calls.remove_token)
+    agents = _listed(operator_calls.agents)
+    invite_agent = _sent(operator_calls.invite_agent)
+    revoke_agent = _sent(operator_calls.revoke_agent)
 
     async def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
         """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job

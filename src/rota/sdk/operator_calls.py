@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from rota.api.documents import (
+    AgentDocument,
     ChangeDocument,
+    InvitationDocument,
     MaintenanceDocument,
     NodeDocument,
     Page,
@@ -142,6 +144,28 @@ def add_token(
 
 def remove_token(id: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
     return delete(f"/tokens/{segment('id', id)}", ChangeDocument, dry_run=dry_run)
+
+
+def agents(*, limit: int | None = None, after: str | None = None) -> Call[Page[AgentDocument]]:
+    return get("/agents", Page[AgentDocument], limit=limit, after=after)
+
+
+def invite_agent(
+    *,
+    name: str | None = None,
+    pool: str | None = None,
+    labels: Mapping[str, str] | None = None,
+    taints: Sequence[str] | None = None,
+    price_per_hour: str | None = None,
+    dry_run: bool = False,
+) -> Call[InvitationDocument]:
+    """The answer holds the token that one machine can join with, which is never shown again."""
+    body = _stated(name=name, pool=pool, labels=labels, taints=taints, price_per_hour=price_per_hour)
+    return send("POST", "/agents/tokens", body, InvitationDocument, dry_run=dry_run)
+
+
+def revoke_agent(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+    return send("POST", f"/agents/{segment('name', name)}/revoke", None, ChangeDocument, dry_run=dry_run)
 
 
 def _stated(**fields: object) -> dict[str, object]:

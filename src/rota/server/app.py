@@ -13,6 +13,7 @@ from litestar.types import ASGIApp
 
 from rota.loop.metrics import Metrics
 from rota.server.access import Access
+from rota.server.agents import AgentCalls
 from rota.server.desk import Desk
 from rota.server.exchange import Exchange
 from rota.server.front import Front
@@ -22,6 +23,7 @@ from rota.server.problems import problem_reply
 from rota.server.reply import SAFE_HEADERS
 from rota.server.route import Route, Service
 from rota.server.routes import ROUTES
+from rota.server.routes.results import AGENT_ROUTES
 
 
 def wall_clock_ms() -> int:
@@ -33,15 +35,16 @@ def make_app(
     limits: Limits = DEFAULT_LIMITS,
     metrics: Metrics | None = None,
     *,
+    agents: AgentCalls | None = None,
     closing: Event | None = None,
     now_ms: Callable[[], int] = wall_clock_ms,
 ) -> ASGIApp:
     """`closing`: set when the server stops, so that streams end."""
     metrics = metrics or Metrics()
-    service = Service(Access(desk), metrics, openapi_document(ROUTES))
+    service = Service(Access(desk), metrics, openapi_document(ROUTES), agents)
     exchange = Exchange(desk, service, limits, now_ms, closing or Event())
     app = Litestar(
-        route_handlers=[_handler(route, exchange) for route in ROUTES],
+        route_handlers=[_handler(route, exchange) for route in (*ROUTES, *AGENT_ROUTES)],
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # held to by `limits.body_chunks`, with an answer of our own

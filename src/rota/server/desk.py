@@ -7,19 +7,54 @@ from typing import Protocol, TypeVar
 
 from rota.api.documents import EstimateDocument, NodeDocument, PlanAnswer, QueueDocument, StatsDocument
 from rota.backends.backend import Health, LogChunk, LogQuery
+from rota.backends.roster import AgentSeen
 from rota.control.access import Who
 from rota.intake.submissions import Submission
 from rota.lifecycle.state import JobState
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.extension import Extension
 from rota.model.ids import JobId, NodeName
-from rota.store.batch import Answer, Attempt, NodeSettings, Project, StoredEvent, Token
+from rota.store.batch import (
+    Agent,
+    AgentNode,
+    Answer,
+    Attempt,
+    JoinToken,
+    NodeSettings,
+    Project,
+    StoredEvent,
+    Token,
+)
 from rota.store.queries import EventFilter, JobFilter
+from rota.trust.enrol import Admission
 from rota.views.why.view import WhyView
 
 R = TypeVar("R")
 AnswerOf = Callable[[R], Answer] | None
 """Makes of a result what is kept for its idempotency key, in the same transaction as the change."""
+
+
+class AgentDesk(Protocol):
+    """Who may attend as an agent."""
+
+    async def agents(self) -> Sequence[tuple[Agent, AgentSeen | None]]:
+        """By name, with what is seen of each."""
+
+    async def invite(
+        self,
+        name: str,
+        node: AgentNode,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: AnswerOf[JoinToken] = None,
+    ) -> tuple[JoinToken, str]:
+        """And its text, which is told this once. An empty name: whatever the agent calls itself."""
+
+    async def join(self, token_id: str, name: str, request: str, proof: str) -> Admission: ...
+
+    async def renew(self, header: str | None, body: bytes, request: str) -> Admission: ...
+
+    async def revoke(self, name: str, who: Who, dry_run: bool = False) -> None: ...
 
 
 class Desk(Protocol):
@@ -119,6 +154,11 @@ class Desk(Protocol):
     async def reservations(self) -> Sequence[Reservation]: ...
     async def set_reservation(self, reservation: Reservation, who: Who, dry_run: bool = False) -> None: ...
     async def remove_reservation(self, name: str, who: Who, dry_run: bool = False) -> None: ...
+
+    # -- agents
+
+    @property
+    def enrolment(self) -> AgentDesk: ...
 
     # -- who may what
 

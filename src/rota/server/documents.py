@@ -9,10 +9,13 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 
 from rota.api.documents import (
+    AgentDocument,
+    AgentState,
     AttemptDocument,
     ChangeDocument,
     EfficiencyDocument,
     EventDocument,
+    InvitationDocument,
     JobDocument,
     MaintenanceDocument,
     ProjectDocument,
@@ -20,11 +23,12 @@ from rota.api.documents import (
     Submitted,
     TokenDocument,
 )
+from rota.backends.roster import AgentSeen
 from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.resources import Resources
 from rota.model.run import Run
-from rota.store.batch import Attempt, Project, StoredEvent, Token
+from rota.store.batch import Agent, Attempt, JoinToken, Project, StoredEvent, Token
 
 COMMAND_LENGTH = 80
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -203,6 +207,45 @@ def project_document(project: Project) -> ProjectDocument:
         members=dict(project.members),
         created=moment(project.created_ms),
     )
+
+
+def invitation_document(token: JoinToken, text: str | None = None) -> InvitationDocument:
+    return InvitationDocument(
+        id=token.id,
+        name=token.name or None,
+        pool=token.node.pool or None,
+        labels=dict(token.node.labels),
+        taints=[taint.notation for taint in token.node.taints],
+        expires=moment(token.expires_ms),
+        token=text,
+    )
+
+
+def agent_document(agent: Agent, seen: AgentSeen | None, now_ms: int) -> AgentDocument:
+    expires_ms = max(one.expires_ms for one in agent.certificates)
+    return AgentDocument(
+        name=agent.name,
+        state=_agent_state(agent, seen, expires_ms <= now_ms),
+        pool=agent.node.pool or None,
+        labels=dict(agent.node.labels),
+        taints=[taint.notation for taint in agent.node.taints],
+        joined=moment(agent.joined_ms),
+        invited_by=agent.invited_by,
+        expires=moment(expires_ms),
+        last_heartbeat=None if seen is None else moment(seen.heartbeat_ms),
+        version="" if seen is None else seen.version,
+        clock_skew_s=None if seen is None else seen.clock_skew_ms / 1000,
+        revoked=moment_or_none(agent.revoked_ms),
+        revoked_by=agent.revoked_by,
+    )
+
+
+def _agent_state(agent: Agent, seen: AgentSeen | None, is_expired: bool) -> AgentState:
+    if agent.revoked_ms is not None:
+        return AgentState.REVOKED
+    if is_expired:
+        return AgentState.EXPIRED
+    return AgentState.CONNECTED if seen is not None and seen.connected else AgentState.AWAY
 
 
 def token_document(token: Token, last_used_ms: int | None, secret: str | None = None) -> TokenDocument:

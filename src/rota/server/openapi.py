@@ -27,6 +27,7 @@ _TAGS = {
     "files": "Input files of jobs.",
     "events": "What happened, and what happens.",
     "nodes": "Where jobs run.",
+    "agents": "Machines that join to run jobs.",
     "queues": "Where jobs wait.",
     "maintenance": "When nodes are not to be used.",
     "reservations": "Nodes that are kept for some.",

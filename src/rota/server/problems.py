@@ -57,6 +57,7 @@ TITLES = {
     "internal": "Something went wrong on our side",
     "key-reused": "The idempotency key belongs to another request",
     "method-not-allowed": "The path doesn't take this method",
+    "no-answer": "Nobody knows yet whether it was done",
     "not-found": "There is no such thing",
     "timeout": "The request took too long to arrive",
     "too-large": "The request's body is too large",

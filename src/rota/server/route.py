@@ -13,6 +13,7 @@ from rota.api.documents import Role
 from rota.control.access import Who
 from rota.loop.metrics import Metrics
 from rota.server.access import Access
+from rota.server.agents import AgentCalls
 from rota.server.desk import AnswerOf, Desk
 from rota.server.idempotency import KeyedRequest
 from rota.server.reply import Reply
@@ -47,6 +48,8 @@ class Service:
     access: Access
     metrics: Metrics
     openapi: bytes
+    agents: AgentCalls | None = None
+    """None: it takes none."""
 
 
 @dataclass(slots=True)

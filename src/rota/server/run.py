@@ -6,50 +6,43 @@ import asyncio
 import fcntl
 import gc
 import os
-import random
 import signal
 import socket
 import sys
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from getpass import getuser
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import structlog
 import uvloop
 from msgspec import json
 
-from rota.backends.process.backend import ProcessBackend
-from rota.backends.process.files import Rejected
-from rota.backends.process.log_writer import Rotation
-from rota.control.errors import BadInput, Conflict
+from rota.backends.agents.door import Door, DoorError
+from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
-from rota.intake.files import read_policy
-from rota.loop.history import Retention
-from rota.loop.plugin_host import PluginHost
-from rota.loop.runtime import Runtime
-from rota.model.ids import NodeName
-from rota.model.policy import Policy
-from rota.model.resources import Resources
-from rota.server.app import make_app
-from rota.server.first_token import local_token
+from rota.loop.metrics import Metrics
+from rota.server.app import wall_clock_ms
+from rota.server.cluster import Cluster, public_url
+from rota.server.forward import Forward
+from rota.server.front import Front
 from rota.server.limits import Limits
 from rota.server.logs import LogFormat, configure_logs
+from rota.server.replica import Stage, fingerprint_of, holder_of, take_turns
 from rota.server.serve import AddressError, RestServer, check_address
 from rota.server.tls import Certificate, CertificateError, self_signed
-from rota.settings.contexts import TOKEN_FILE
+from rota.settings.contexts import CA_FILE
 from rota.settings.settings import Settings
 from rota.store.errors import StoreError
-from rota.store.prune import History
+from rota.store.leases import Claim, Lease
 from rota.store.store import Store, open_store
+from rota.trust import Authority
 
 log = structlog.get_logger()
 
 EX_OK = 0
 EX_BAD_SETTINGS = 1
 SERVER_FILE = "server.json"
-LOG_SEGMENTS = 4
 
 
 class ServerError(Exception):
@@ -65,63 +58,92 @@ def run_server(settings: Settings) -> int:
     try:
         with _own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
             uvloop.run(_serve(settings, folder, store))
-    except (ServerError, AddressError, CertificateError, StoreError, InputError) as error:
+    except (ServerError, AddressError, DoorError, CertificateError, StoreError, InputError) as error:
         print(f"rota: {error}", file=sys.stderr)
         return EX_BAD_SETTINGS
     return EX_OK
 
 
 async def _serve(settings: Settings, folder: Path, store: Store) -> None:
-    certificate = _certificate(settings, folder)
+    authority = Authority.read(store.authority(lambda: Authority.create(wall_clock_ms()).written()))
+    certificate = _certificate(settings, folder, authority)
     check_address(settings.server.address, certificate)
-    worker = settings.worker
-    backend = ProcessBackend(
-        folder / "worker",
-        NodeName(worker.name or socket.gethostname()),
-        share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
-        price_micro_per_hour=worker.price_micro_per_hour,
-        rotation=Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),
-    )
-    runtime = Runtime(
-        store,
-        _policy(settings),
-        [backend] if settings.server.embedded_worker else [],
-        clock=lambda: time.time_ns() // 1_000_000,
-        chance=random.random,
-        put_file=_uploads(backend, settings.server.limits.upload_bytes)
-        if settings.server.embedded_worker
-        else _no_uploads,
-        retention=_retention(settings),
-        uploads=backend.files if settings.server.embedded_worker else None,
-    )
-    closing = asyncio.Event()
     limits = _limits(settings)
-    app = make_app(runtime.desk, limits, runtime.metrics, closing=closing)
+    closing, told_to_stop = asyncio.Event(), asyncio.Event()
+    leader: Leader | None = None
+
+    async def who_leads() -> Lease | None:
+        return None if leader is None else await leader.who_leads()
+
+    forward = Forward(who_leads, closing)
+    stage = Stage(Front(forward, limits, Metrics(), wall_clock_ms))
     rest = RestServer(
-        app,
+        stage,
         settings.server.address,
         settings.server.port,
         limits=limits,
         certificate=certificate,
         closing=closing,
     )
-    told_to_stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
-    await runtime.start()
+
+    async def lead(lost: asyncio.Event) -> None:
+        async with Cluster(settings, folder, store, authority, limits, rest) as cluster:
+            stage.app = cluster.app
+            _announce(folder, rest.url, certificate, cluster.door)
+            log.info("ready", url=rest.url, data=str(folder), jobs=len(cluster.memory.jobs))
+            await _first_of(told_to_stop, cluster.failed, lost)
+            log.info("stopping", running=sum(len(state.live) for state in cluster.memory.jobs.values()))
+            if told_to_stop.is_set():
+                (folder / SERVER_FILE).unlink(missing_ok=True)
+                await rest.stop()
+            stage.clear()
+            if cluster.failed.is_set():
+                raise ServerError(
+                    "a part of the server failed, as its log says; start it again: nothing is lost"
+                )
+
+    await rest.start()
     try:
-        await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.controller.now_ms())
-        await rest.start()
-        _announce(folder, rest.url, certificate)
-        log.info("ready", url=rest.url, data=str(folder), jobs=len(runtime.memory.jobs))
-        await _first_of(told_to_stop, runtime.failed)
-        log.info("stopping", running=sum(len(state.live) for state in runtime.memory.jobs.values()))
+        if store.is_shared:
+            leader = Leader(store, _claim(settings, folder, rest, certificate))
+            if await _is_led_by_another(settings, leader):
+                _announce(folder, rest.url, certificate, None)
+                log.info("standing by", url=rest.url, data=str(folder))
+            await take_turns(leader, lead, told_to_stop)
+        else:
+            await lead(asyncio.Event())
+    finally:
         (folder / SERVER_FILE).unlink(missing_ok=True)
         await rest.stop()
-        if runtime.failed.is_set():
-            raise ServerError("a part of the server failed, as its log says; start it again: nothing is lost")
-    finally:
-        await runtime.stop()
+        await forward.close()
+        if leader is not None:
+            leader.close()
+
+
+def _claim(settings: Settings, folder: Path, rest: RestServer, certificate: Certificate | None) -> Claim:
+    """Without an address where it runs jobs itself: nobody else can go on with them, so nobody stands by."""
+    address = "" if settings.server.embedded_worker else public_url(settings, rest)
+    return Claim(LEASE, holder_of(folder), address, fingerprint_of(certificate))
+
+
+async def _is_led_by_another(settings: Settings, leader: Leader) -> bool:
+    """Raises ServerError where this server and the one that leads can't be replicas of each other."""
+    lease = await leader.who_leads()
+    if lease is None or lease.holder == leader.holder:
+        return False
+    if settings.server.embedded_worker:
+        raise ServerError(
+            "another server uses this database, and one that runs jobs itself can't stand by for it; stop "
+            f"the other and wait {lease.left_ms / 1000:.0f} s, or set server.embedded_worker = false on both"
+        )
+    if not lease.address:
+        raise ServerError(
+            "the server that leads runs jobs itself, and nobody can stand by for it; "
+            "set server.embedded_worker = false there, too"
+        )
+    return True
 
 
 async def _first_of(*events: asyncio.Event) -> None:
@@ -161,17 +183,15 @@ def _store(settings: Settings, folder: Path) -> Iterator[Store]:
         yield store
 
 
-def _policy(settings: Settings) -> Policy:
-    path = settings.server.policy or None
-    return read_policy(path, PluginHost().names if path else None)
-
-
-def _certificate(settings: Settings, folder: Path) -> Certificate | None:
+def _certificate(settings: Settings, folder: Path, authority: Authority) -> Certificate | None:
     tls = settings.server.tls
     if tls.certificate:
         return Certificate(Path(tls.certificate), Path(tls.key))
     if tls.self_signed:
-        return self_signed(folder, [settings.server.address, "localhost", socket.gethostname()])
+        hosts = [settings.server.address, "localhost", socket.gethostname()]
+        if settings.server.public_url:
+            hosts.append(urlsplit(settings.server.public_url).hostname or "localhost")
+        return self_signed(folder, hosts, authority, wall_clock_ms())
     return None
 
 
@@ -187,12 +207,6 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _retention(settings: Settings) -> Retention:
-    stated = settings.server.history
-    jobs = History(stated.succeeded, stated.failed, stated.ttl_ms)
-    return Retention(jobs, stated.events_ms or None, stated.uploads_ms or None)
-
-
 def _log_format(settings: Settings) -> LogFormat:
     form = settings.logs.format
     if form == "auto":
@@ -200,35 +214,11 @@ def _log_format(settings: Settings) -> LogFormat:
     return "console" if form == "text" else "json"
 
 
-def _uploads(
-    backend: ProcessBackend, largest_bytes: int
-) -> Callable[[str, AsyncIterator[bytes]], Awaitable[bool]]:
-    async def put(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
-        is_new = backend.files.find(sha256) is None
-        try:
-            await backend.files.put(chunks, sha256=sha256, largest_bytes=largest_bytes)
-        except Rejected as error:
-            raise BadInput("body", str(error)) from None
-        return is_new
-
-    return put
-
-
-async def _no_uploads(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
-    raise Conflict(
-        "this server has no worker that could use files", "start it with server.embedded_worker = true"
-    )
-
-
-def _announce(folder: Path, url: str, certificate: Certificate | None) -> None:
-    """For clients on this machine: where the server is, and whom to trust that it is the one."""
-    ca = (
-        certificate.certificate.name
-        if certificate is not None and certificate.certificate.parent == folder
-        else None
-    )
+def _announce(folder: Path, url: str, certificate: Certificate | None, door: Door | None) -> None:
+    """For clients and agents on this machine: where the server is, and whom to trust that it is the one."""
+    ca = CA_FILE if certificate is not None and certificate.certificate.parent == folder else None
     path = folder / SERVER_FILE
     unfinished = path.with_suffix(".new")
-    unfinished.write_bytes(json.encode({"url": url, "ca": ca}))
+    unfinished.write_bytes(json.encode({"url": url, "ca": ca, "agents": door and door.target}))
     unfinished.chmod(0o600)
     unfinished.replace(path)

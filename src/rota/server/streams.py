@@ -53,7 +53,7 @@ class StreamReply:
         self._headers = headers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        gone = asyncio.ensure_future(_disconnected(receive))
+        gone = asyncio.ensure_future(disconnected(receive))
         closing = asyncio.ensure_future(self._limits.closing.wait())
         upcoming: asyncio.Future[bytes] | None = None
         clock = asyncio.get_running_loop().time
@@ -88,7 +88,7 @@ class StreamReply:
         except Exception as error:
             # The answer has begun: all that is left to say is that it isn't complete.
             _log.warning("stream broken off", path=scope["path"], error=repr(error))
-            _abort(scope)
+            abort(scope)
         finally:
             await _end(gone, closing, upcoming)
             await _close(self._chunks)
@@ -129,14 +129,14 @@ def server_sent_event(seq: int, kind: str, data: bytes) -> bytes:
     return b"id: %d\nevent: %s\ndata: %s\n\n" % (seq, kind.encode(), data)
 
 
-def _abort(scope: Scope) -> None:
+def abort(scope: Scope) -> None:
     """Closes the connection without waiting for a client that takes nothing."""
     abort = scope["state"].get(ABORT)
     if abort is not None:
         abort()
 
 
-async def _disconnected(receive: Receive) -> None:
+async def disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import os
 import ssl
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
-from ipaddress import ip_address
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.hazmat.primitives.serialization import Encoding
 from msgspec import Struct
 
-_LASTS = timedelta(days=365)
-_RENEWED_BEFORE = timedelta(days=30)
-_CLOCKS_DIFFER = timedelta(minutes=5)
+from rota.settings.contexts import CA_FILE
+from rota.trust import Authority
+from rota.trust.authority import host_name
+from rota.trust.keys import key_pem, new_key
+from rota.trust.times import DAY_MS, ms_of
+
+_LASTS_MS = 365 * DAY_MS
+_RENEWED_BEFORE_MS = 30 * DAY_MS
 
 
 class Certificate(Struct, frozen=True):
@@ -46,66 +47,30 @@ def check_certificate(files: Certificate) -> None:
         ) from None
 
 
-def self_signed(folder: Path, hosts: Sequence[str], now: datetime | None = None) -> Certificate:
-    """The one in the folder, or a new one where there is none, it is about to expire, or hosts were added."""
-    now = now or datetime.now(UTC)
+def self_signed(folder: Path, hosts: Sequence[str], authority: Authority, now_ms: int) -> Certificate:
+    """The one in the folder, or a new one where there is none, it is about to expire, or hosts were added.
+    Signed by the cluster's own authority, whose certificate is beside it for clients to trust."""
     files = Certificate(folder / "self-signed.crt", folder / "self-signed.key")
-    if not _will_do(files, hosts, now):
+    if not _will_do(files, hosts, authority, now_ms):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _make(files, hosts, now)
+        key = new_key()
+        made = authority.certify_server(key.public_key(), hosts, now_ms, _LASTS_MS)
+        _write(files.key, key_pem(key))
+        _write(files.certificate, made.public_bytes(Encoding.PEM))
+        _write(folder / CA_FILE, authority.pem)
     return files
 
 
-def _will_do(files: Certificate, hosts: Sequence[str], now: datetime) -> bool:
+def _will_do(files: Certificate, hosts: Sequence[str], authority: Authority, now_ms: int) -> bool:
     try:
         found = x509.load_pem_x509_certificate(files.certificate.read_bytes())
         names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         check_certificate(files)
+        is_ours = (files.certificate.parent / CA_FILE).read_bytes() == authority.pem
     except (OSError, ValueError, x509.ExtensionNotFound, CertificateError):
         return False
-    return found.not_valid_after_utc - now > _RENEWED_BEFORE and set(map(_general_name, hosts)) <= set(names)
-
-
-def _make(files: Certificate, hosts: Sequence[str], now: datetime) -> None:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "rota")])
-    names = [_general_name(host) for host in dict.fromkeys(hosts)]
-    usage = x509.KeyUsage(
-        digital_signature=True,
-        key_cert_sign=True,
-        content_commitment=False,
-        key_encipherment=False,
-        data_encipherment=False,
-        key_agreement=False,
-        crl_sign=False,
-        encipher_only=False,
-        decipher_only=False,
-    )
-    certificate = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - _CLOCKS_DIFFER)
-        .not_valid_after(now + _LASTS)
-        .add_extension(
-            x509.SubjectAlternativeName(names),
-            critical=False,
-        )
-        # Clients are given the certificate itself to trust: it is its own authority, and none beyond that.
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(usage, critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    _write(
-        files.key,
-        key.private_bytes(
-            serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-        ),
-    )
-    _write(files.certificate, certificate.public_bytes(serialization.Encoding.PEM))
+    is_fresh = ms_of(found.not_valid_after_utc) - now_ms > _RENEWED_BEFORE_MS
+    return is_ours and is_fresh and set(map(host_name, hosts)) <= set(names)
 
 
 def _write(path: Path, content: bytes) -> None:
@@ -118,10 +83,3 @@ def _write(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     unfinished.rename(path)
-
-
-def _general_name(host: str) -> x509.GeneralName:
-    try:
-        return x509.IPAddress(ip_address(host))
-    except ValueError:
-        return x509.DNSName(host)

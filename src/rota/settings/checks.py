@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from ipaddress import ip_address
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from rota.settings.errors import SettingsError
-from rota.settings.settings import Client, Server, Settings
+from rota.settings.settings import Agents, Client, Server, Settings, is_loopback
 from rota.settings.toml_lines import KeyPath
+
+SHORTEST_LOST_AFTER_MS = 3_000
 
 
 class _Fault(NamedTuple):
@@ -19,7 +20,11 @@ class _Fault(NamedTuple):
 
 
 def check(settings: Settings, origin_of: Callable[[KeyPath], str]) -> None:
-    fault = _fault_of_server(settings.server) or _fault_of_client(settings.client)
+    fault = (
+        _fault_of_server(settings.server)
+        or _fault_of_agents(settings.agents)
+        or _fault_of_client(settings.client)
+    )
     if fault is not None:
         raise SettingsError(origin_of(fault.path), ".".join(fault.path), fault.problem, fault.remedy)
 
@@ -33,15 +38,23 @@ def _fault_of_server(server: Server) -> _Fault | None:
         return _Fault(
             ("server", "tls", "self_signed"), "there is a certificate already", "remove one of the two"
         )
-    if not tls.is_on and not _is_loopback(server.address):
+    if not tls.is_on and not is_loopback(server.address):
         return _Fault(
             ("server", "address"),
             f"others could read along: {server.address} is not this machine alone",
             "set server.tls.certificate and key, or server.tls.self_signed, or use 127.0.0.1",
         )
+    if server.public_url and _scheme(server.public_url) not in ("http", "https"):
+        return _Fault(("server", "public_url"), "is no URL", "write it like https://rota.example.org:8426")
     if server.database and not _scheme(server.database):
         # Not shown: it may hold a password.
         return _Fault(("server", "database"), "is no URL", "write it like postgresql://user@host/rota")
+    return None
+
+
+def _fault_of_agents(agents: Agents) -> _Fault | None:
+    if agents.lost_after_ms < SHORTEST_LOST_AFTER_MS:
+        return _Fault(("agents", "lost_after"), "is too short to be heard of in time", "give at least 3s")
     return None
 
 
@@ -60,13 +73,6 @@ def _fault_of_client(client: Client) -> _Fault | None:
         known = ", ".join(sorted(client.contexts)) or "none"
         return _Fault(("client", "context"), f"there is no context '{client.context}'", f"known: {known}")
     return None
-
-
-def _is_loopback(address: str) -> bool:
-    try:
-        return ip_address(address).is_loopback
-    except ValueError:
-        return address == "localhost"
 
 
 def _scheme(url: str) -> str:

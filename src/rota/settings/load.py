@@ -14,7 +14,7 @@ from rota.model.quantities import QuantityError
 from rota.settings.checks import check
 from rota.settings.errors import SettingsError
 from rota.settings.keys import kind_of
-from rota.settings.paths import data_folder, expand_home
+from rota.settings.paths import agent_folder, data_folder, expand_home
 from rota.settings.settings import Settings
 from rota.settings.sources import Given, of_environment, of_file, of_flags
 from rota.settings.toml_lines import KeyPath
@@ -67,6 +67,7 @@ def resolve_settings(
         values[given.path] = _read(given, environ)
         origins[given.path] = given.origin
     values.setdefault(("server", "data"), data_folder(environ))
+    values.setdefault(("agent", "data"), agent_folder(environ))
     settings = msgspec.convert(_nested(values), Settings)
     check(settings, lambda path: origins.get(path, DEFAULT))
     return Resolved(settings, origins)

@@ -20,6 +20,11 @@ def data_folder(environ: Environ) -> str:
     return os.path.join(_base(environ, "XDG_DATA_HOME", ".local/share"), "rota")
 
 
+def agent_folder(environ: Environ) -> str:
+    """Beside that of a server: a machine may run both."""
+    return os.path.join(_base(environ, "XDG_DATA_HOME", ".local/share"), "rota-agent")
+
+
 def default_files(environ: Environ) -> tuple[str, ...]:
     """Those that are there, later ones winning: the machine's, the user's, and the one of ROTA_CONFIG,
     which must be there."""

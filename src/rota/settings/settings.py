@@ -3,6 +3,7 @@ theirs, as in `ttl = "1h"`."""
 
 from __future__ import annotations
 
+from ipaddress import ip_address
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
@@ -17,6 +18,13 @@ DurationMs: TypeAlias = Annotated[int, Meta(extra={"kind": DURATION})]
 SizeBytes: TypeAlias = Annotated[int, Meta(extra={"kind": BYTES})]
 PriceMicro: TypeAlias = Annotated[int, Meta(extra={"kind": PRICE})]
 Secret: TypeAlias = Annotated[str, Meta(extra={"kind": SECRET})]
+
+
+def is_loopback(address: str) -> bool:
+    try:
+        return ip_address(address).is_loopback
+    except ValueError:
+        return address == "localhost"
 
 
 class Section(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -68,6 +76,8 @@ class Server(Section, frozen=True, kw_only=True):
     """Empty: a folder of the user's, see `paths`. After loading it never is."""
     database: Secret = ""
     """A URL; empty: SQLite in the data folder."""
+    public_url: str = ""
+    """Where agents and other servers reach this one; empty: where it listens."""
     policy: Path = ""
     """Empty: the default policy."""
     embedded_worker: bool = True
@@ -75,6 +85,38 @@ class Server(Section, frozen=True, kw_only=True):
     tls: Tls = Tls()
     limits: Limits = Limits()
     history: History = History()
+
+
+class Agents(Section, frozen=True, kw_only=True):
+    """Where a server takes agents."""
+
+    address: str = ""
+    """Empty: it takes none."""
+    port: Port = 8427
+    tls: bool = False
+    """Agents must have joined, and show it by their certificates: beyond this machine they always must."""
+    lost_after_ms: DurationMs = field(default=60_000, name="lost_after")
+    """An agent that isn't heard of for so long has lost its tasks: they run elsewhere."""
+
+    @property
+    def need_certificates(self) -> bool:
+        return self.tls or not is_loopback(self.address)
+
+
+class Agent(Section, frozen=True, kw_only=True):
+    """`rota agent` on this machine. What jobs may have of it is said in `worker`."""
+
+    server: str = ""
+    """HOST:PORT, where the server takes agents."""
+    data: Path = ""
+    """Empty: a folder of the user's."""
+    pool: str = "default"
+    labels: str = ""
+    """key=value, separated by commas."""
+    taints: str = ""
+    """key=value:Effect, separated by commas."""
+    drain_ms: DurationMs = field(default=3_600_000, name="drain")
+    """How long it waits for its tasks when it is told to leave."""
 
 
 class Worker(Section, frozen=True, kw_only=True):
@@ -118,5 +160,7 @@ class Logs(Section, frozen=True, kw_only=True):
 class Settings(Section, frozen=True, kw_only=True):
     server: Server = Server()
     worker: Worker = Worker()
+    agents: Agents = Agents()
+    agent: Agent = Agent()
     client: Client = Client()
     logs: Logs = Logs()

@@ -11,7 +11,7 @@ from rota.lifecycle.state import JobState, TaskEnd
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import TenantUsage
 from rota.model.estimate import Estimate
-from rota.model.ids import JobId, NodeName
+from rota.model.ids import JobId, Labels, NodeName
 from rota.model.taints import Taint
 
 
@@ -73,6 +73,52 @@ class Token(Struct, frozen=True):
     expires_ms: int | None = None
 
 
+class AgentNode(Struct, frozen=True, omit_defaults=True):
+    """What operators say of the node that an agent is, on top of what it reports itself."""
+
+    pool: str = ""
+    """Empty: as it says itself."""
+    labels: Labels = ()
+    taints: tuple[Taint, ...] = ()
+    price_micro_per_hour: int = 0
+
+
+class JoinToken(Struct, frozen=True, omit_defaults=True):
+    """An invitation for one agent. It is kept until it expires, so that an answer that was lost can be
+    given again."""
+
+    id: str
+    proof_key: bytes
+    """What is kept of its secret."""
+    made_by: str
+    made_ms: int
+    expires_ms: int
+    name: str = ""
+    """What the agent is to be called; empty: as it says itself."""
+    node: AgentNode = AgentNode()
+    used_by: str = ""
+    """The agent that joined with it."""
+
+
+class IssuedCertificate(Struct, frozen=True):
+    serial: str
+    key_sha256: str
+    """Of the agent's key: who asks twice for the same gets the same."""
+    pem: str
+    expires_ms: int
+
+
+class Agent(Struct, frozen=True, omit_defaults=True):
+    name: str
+    joined_ms: int
+    invited_by: str
+    certificates: tuple[IssuedCertificate, ...]
+    """Those that count, the latest last: the one before it is still good, as its answer may be lost."""
+    node: AgentNode = AgentNode()
+    revoked_ms: int | None = None
+    revoked_by: str = ""
+
+
 class ToldEstimate(Struct, frozen=True):
     job: JobId
     estimate: Estimate
@@ -98,6 +144,8 @@ class Removal(Enum):
     PROJECT = "project"
     TOKEN = "token"
     NODE_SETTINGS = "node settings"
+    JOIN_TOKEN = "join token"
+    AGENT = "agent"
 
 
 class Batch(Struct):
@@ -113,6 +161,8 @@ class Batch(Struct):
     reservations: list[Reservation] = field(default_factory=list)
     projects: list[Project] = field(default_factory=list)
     tokens: list[Token] = field(default_factory=list)
+    join_tokens: list[JoinToken] = field(default_factory=list)
+    agents: list[Agent] = field(default_factory=list)
     usage: list[TenantUsage] = field(default_factory=list)
     estimates: list[ToldEstimate] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)

@@ -18,12 +18,22 @@ _CACHE_KIB = 65_536
 _CONNECT_TIMEOUT_S = 5
 _SILENCE_MS = 30_000
 """How long a PostgreSQL that doesn't answer is waited for, before the connection counts as lost."""
+_FROZEN_MS = 10_000
+"""How long a transaction may stand still: a server that is frozen within one keeps others from leading."""
 
 
 class Database:
-    def __init__(self, writer: Engine, readers: Engine, still_there: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        writer: Engine,
+        readers: Engine,
+        still_there: Callable[[], bool],
+        leases: Engine | None = None,
+    ) -> None:
         self.writer = writer
         self.readers = readers
+        self.leases = leases
+        """For what must not wait until the writer is done; None: only one server can use this database."""
         self._still_there = still_there
 
     @property
@@ -40,6 +50,8 @@ class Database:
         """The next call connects anew."""
         self.writer.dispose()
         self.readers.dispose()
+        if self.leases is not None:
+            self.leases.dispose()
 
 
 def connect(url: str, read_threads: int) -> Database:
@@ -126,6 +138,7 @@ def _connect_postgres(url: URL, read_threads: int) -> Database:
         "connect_timeout": _CONNECT_TIMEOUT_S,
         "tcp_user_timeout": _SILENCE_MS,
         "application_name": "rota",
+        "options": f"-c idle_in_transaction_session_timeout={_FROZEN_MS}",
     }
     for name in arguments.keys() & at.query.keys():
         del arguments[name]
@@ -142,4 +155,5 @@ def _connect_postgres(url: URL, read_threads: int) -> Database:
         isolation_level="REPEATABLE READ",
         execution_options={"postgresql_readonly": True},
     )
-    return Database(writer, readers, lambda: True)
+    leases = create_engine(at, connect_args=arguments, pool_size=1, max_overflow=0, pool_pre_ping=True)
+    return Database(writer, readers, lambda: True, leases)

@@ -29,6 +29,10 @@ class StoreDiverged(StoreError):
     kept: whoever holds the state in memory is to load it anew."""
 
 
+class StoreFenced(StoreUnavailable):
+    """Another server leads: whatever this one still wants to write doesn't count, and isn't kept."""
+
+
 class BadCursor(StoreError):
     """No page begins there."""
 

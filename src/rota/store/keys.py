@@ -8,6 +8,7 @@ All jobs of an array lie side by side, and one whole number says where a page of
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from rota.model.ids import JobId
 
@@ -25,6 +26,7 @@ def key_of(job: JobId) -> int:
     return key
 
 
+@lru_cache(1 << 16)
 def find_key(job: str) -> int | None:
     """None: no job can have this id."""
     match = _ID.fullmatch(job)

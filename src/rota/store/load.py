@@ -6,14 +6,14 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from msgspec import Struct
+from msgspec import Struct, field
 from sqlalchemy import Connection, select
 
 from rota.lifecycle.state import TERMINAL, JobState, Phase
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import TenantUsage
 from rota.model.ids import JobId
-from rota.store.batch import Attempt, NodeSettings, Project, Token
+from rota.store.batch import Agent, Attempt, JoinToken, NodeSettings, Project, Token
 from rota.store.records import Kind, decoded
 from rota.store.rows import STATE, read_attempt, read_states
 from rota.store.tables import attempts, counters, jobs, records
@@ -36,6 +36,8 @@ class Loaded(Struct):
     usage: list[TenantUsage]
     learnt: bytes | None
     last_seq: int
+    join_tokens: list[JoinToken] = field(default_factory=list)
+    agents: list[Agent] = field(default_factory=list)
 
 
 @contextmanager
@@ -72,6 +74,8 @@ def load(connection: Connection) -> Loaded:
         reservations=decoded(bodies[Kind.RESERVATION.value], Reservation),
         projects=decoded(bodies[Kind.PROJECT.value], Project),
         tokens=decoded(bodies[Kind.TOKEN.value], Token),
+        join_tokens=decoded(bodies[Kind.JOIN_TOKEN.value], JoinToken),
+        agents=decoded(bodies[Kind.AGENT.value], Agent),
         usage=decoded(bodies[Kind.USAGE.value], TenantUsage),
         learnt=bytes(learnt[0]) if learnt else None,
         last_seq=connection.execute(select(counters.c.value).where(counters.c.name == EVENTS)).scalar() or 0,

@@ -8,15 +8,20 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Connection, func, inspect, select
 
 from rota.store.errors import StoreRefused
 
 VERSION_TABLE = "rota_schema"
+_MIGRATING = 0x726F7461
+"""The number of the lock; any would do that nobody else uses."""
 
 
 def migrate(connection: Connection, target: str = "head") -> None:
     """Within the connection's transaction: a migration that fails has changed nothing."""
+    if connection.dialect.name == "postgresql":
+        # Of several servers that start at once, one migrates and the others wait.
+        connection.execute(select(func.pg_advisory_xact_lock(_MIGRATING)))
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes.update(connection=connection, version_table=VERSION_TABLE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
@@ -12,18 +12,20 @@ from sqlalchemy import Connection, update
 
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId, NodeName
-from rota.store import queries
+from rota.store import leases, queries
 from rota.store.batch import Answer, Attempt, Batch, StoredEvent, ToldEstimate
 from rota.store.database import Database, connect
-from rota.store.errors import StoreDiverged, StoreUnavailable
+from rota.store.errors import StoreDiverged, StoreRefused, StoreUnavailable
 from rota.store.event_list import ALL_EVENTS, EventFilter
 from rota.store.faults import told_plainly
 from rota.store.job_list import JobFilter
 from rota.store.keys import find_key
+from rota.store.leases import Claim, Leadership, Lease
 from rota.store.load import Loaded, load, without_collection
 from rota.store.migrate import migrate
 from rota.store.prune import History, Pruner, remove_answers, remove_events, remove_jobs
 from rota.store.queries import JobPage
+from rota.store.records import Kind, first_of_its_kind
 from rota.store.tables import counters
 from rota.store.write import EVENTS, NUMBERS, BatchWriter
 
@@ -56,6 +58,7 @@ class Store:
         self._writing = threading.Lock()
         self._allocating = threading.Lock()
         self._numbers = range(0)
+        self._leadership: Leadership | None = None
         self._in_doubt: tuple[Batch, int] | None = None
         """A batch whose commit may or may not have reached the database, and the last seq if it did."""
 
@@ -135,6 +138,43 @@ class Store:
         with self._write() as connection:
             return remove_answers(connection, before_ms, at_most)
 
+    def authority(self, make: Callable[[], bytes]) -> bytes:
+        """The cluster's own, or the one that is made: of several servers that make one, one is kept."""
+        with self._write() as connection:
+            return first_of_its_kind(connection, Kind.AUTHORITY, make)
+
+    # -- leading, where several servers share a database
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether several servers can use it, of which one leads."""
+        return self._database.leases is not None
+
+    def lead(self, claim: Claim, ttl_ms: int) -> Leadership | None:
+        """For so long, unless another does. From then on all that is written through this store carries the
+        leadership's token, and raises StoreFenced once another leads."""
+        with self._lease() as connection:
+            leadership = leases.take(connection, claim, ttl_ms)
+        if leadership is not None:
+            with self._writing:
+                self._leadership = leadership
+        return leadership
+
+    def renew(self, leadership: Leadership, ttl_ms: int) -> bool:
+        """For so long from now. False: another leads."""
+        with self._lease() as connection:
+            return leases.renew(connection, leadership, ttl_ms)
+
+    def resign(self, leadership: Leadership) -> None:
+        """Others needn't wait for its end."""
+        with self._lease() as connection:
+            leases.give_up(connection, leadership)
+
+    def leader(self, name: str) -> Lease | None:
+        """Who leads, or did last."""
+        with self._lease() as connection:
+            return leases.find(connection, name)
+
     # -- reading
 
     def load(self) -> Loaded:
@@ -201,10 +241,20 @@ class Store:
             self._database.ensure_still_there()
             try:
                 with self._database.writer.begin() as connection:
+                    if self._leadership is not None:
+                        leases.ensure_led(connection, self._leadership)
                     yield connection
             except BaseException:
                 self._writer.forget_specs()
                 raise
+
+    @contextmanager
+    def _lease(self) -> Iterator[Connection]:
+        engine = self._database.leases
+        if engine is None:
+            raise StoreRefused("an SQLite database has one server: use PostgreSQL for several")
+        with told_plainly(), engine.begin() as connection:
+            yield connection
 
     def _give_back_numbers(self) -> None:
         """So that numbers go on without a gap, if nobody has taken more in the meantime."""

@@ -38,7 +38,7 @@ class Outcome(IntEnum):
 
 
 def outcome_of(state: JobState) -> Outcome:
-    if not state.phase.is_terminal:
+    if not state.is_over:
         return Outcome.OPEN
     return Outcome.SUCCEEDED if state.phase is Phase.SUCCEEDED else Outcome.FAILED
 
@@ -157,4 +157,16 @@ records = Table(
     Column("name", Text, primary_key=True),
     Column("body", LargeBinary, nullable=False),
 )
-"""What is few and always in memory: settings, projects, tokens, usage, what was learnt."""
+"""What is few and always in memory: settings, projects, tokens, agents, usage, what was learnt."""
+
+leases = Table(
+    "leases",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("holder", Text, nullable=False),
+    Column("token", _Whole, nullable=False),
+    Column("until_ms", _Whole, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("certificate_sha256", Text, nullable=False),
+)
+"""Who leads, by the database's own clock."""

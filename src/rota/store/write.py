@@ -15,6 +15,7 @@ from rota.store.batch import Answer, Attempt, Batch, EventRow, ToldEstimate
 from rota.store.encoding import SharedSpec, encode_shared, encode_state, shared_part
 from rota.store.keys import key_of
 from rota.store.records import Kind, rows_of
+from rota.store.rendered import Rendered
 from rota.store.tables import (
     answers,
     attempts,
@@ -35,6 +36,7 @@ EVENTS = "events"
 """The counter of events: the latest one's seq."""
 NUMBERS = "numbers"
 """The counter of jobs: the highest number that was given out."""
+_JOBS_IN = "jobs "
 
 _MANY = 2_500
 """Values in one IN (…): below what either database can take."""
@@ -45,7 +47,7 @@ _encode = json.Encoder().encode
 
 def jobs_in(phase: Phase) -> str:
     """The counter of all jobs in a phase."""
-    return f"jobs {phase.value}"
+    return f"{_JOBS_IN}{phase.value}"
 
 
 class BatchWriter:
@@ -63,10 +65,15 @@ class BatchWriter:
             return statement.on_conflict_do_update(index_elements=list(table.primary_key), set_=changed)
 
         adding = insert_into(counters)
-        self._add = adding.on_conflict_do_update(
+        counting = adding.on_conflict_do_update(
             index_elements=["name"], set_={"value": counters.c.value + adding.excluded.value}
-        ).returning(counters.c.value)
-        self._put_attempts = replacing(attempts)
+        )
+        self._count = Rendered(counting, dialect)
+        self._add = Rendered(counting.returning(counters.c.value), dialect)
+        self._put_attempts = Rendered(replacing(attempts), dialect)
+        self._new_jobs = Rendered(insert(jobs), dialect)
+        self._changed_jobs = Rendered(_CHANGED_JOB, dialect)
+        self._new_events = Rendered(insert(events), dialect)
         self._put_estimates = replacing(estimates)
         self._put_records = replacing(records)
         self._put_specs = insert_into(specs).on_conflict_do_nothing()
@@ -81,7 +88,7 @@ class BatchWriter:
     def write(self, connection: Connection, batch: Batch) -> int:
         """The seq of the last event there is."""
         self._write_jobs(connection, batch.jobs)
-        _many(connection, self._put_attempts, [_attempt_row(attempt) for attempt in batch.attempts])
+        self._put_attempts.many(connection, [_attempt_row(attempt) for attempt in batch.attempts])
         _many(connection, self._put_estimates, [_estimate_row(estimate) for estimate in batch.estimates])
         _many(connection, self._put_answers, [_answer_row(answer) for answer in batch.answers])
         _many(connection, self._put_records, list(rows_of(batch)))
@@ -89,12 +96,14 @@ class BatchWriter:
             connection.execute(_REMOVE, {"the_kind": Kind.of(removal).value, "the_name": name})
         last_seq = self.add(connection, EVENTS, len(batch.events))
         first = last_seq - len(batch.events) + 1
-        _many(connection, _NEW_EVENT, [_event_row(first + at, row) for at, row in enumerate(batch.events)])
+        self._new_events.many(
+            connection, [_event_row(first + at, row) for at, row in enumerate(batch.events)]
+        )
         return last_seq
 
     def add(self, connection: Connection, counter: str, amount: int) -> int:
         """What it then is."""
-        return int(connection.execute(self._add, {"name": counter, "value": amount}).scalar_one())
+        return int(self._add.one(connection, {"name": counter, "value": amount}).scalar_one())
 
     def _write_jobs(self, connection: Connection, states: Sequence[JobState]) -> None:
         by_key = {key_of(state.id): state for state in states}
@@ -103,21 +112,21 @@ class BatchWriter:
             before.update(connection.execute(_PHASES, {"keys": some}).all())
         new = {key: state for key, state in by_key.items() if key not in before}
         spec_ids = self._intern(connection, {shared_part(state.spec) for state in new.values()})
-        _many(
+        self._new_jobs.many(
             connection,
-            _NEW_JOB,
             [_job_row(key, state, spec_ids[shared_part(state.spec)]) for key, state in new.items()],
         )
-        _many(
-            connection,
-            _CHANGED_JOB,
-            [_changed_row(key, by_key[key]) for key in before],
-        )
+        self._changed_jobs.many(connection, [_changed_row(key, by_key[key]) for key in before])
         change = Counter(state.phase.value for state in by_key.values())
         change.subtract(before.values())
-        for phase, amount in sorted(change.items()):
-            if amount:
-                self.add(connection, jobs_in(Phase(phase)), amount)
+        self._count.many(
+            connection,
+            [
+                {"name": f"{_JOBS_IN}{phase}", "value": amount}
+                for phase, amount in sorted(change.items())
+                if amount
+            ],
+        )
 
     def _intern(self, connection: Connection, wanted: Iterable[SharedSpec]) -> dict[SharedSpec, int]:
         if len(self._spec_ids) > _REMEMBERED_SPECS:
@@ -154,13 +163,11 @@ def in_chunks(values: Sequence[T]) -> Iterable[Sequence[T]]:
 
 _PHASES = select(jobs.c.key, jobs.c.phase).where(jobs.c.key.in_(bindparam("keys", expanding=True)))
 _SPECS = select(specs.c.sha256, specs.c.id).where(specs.c.sha256.in_(bindparam("digests", expanding=True)))
-_NEW_JOB = insert(jobs)
 _CHANGED_JOB = (
     update(jobs)
     .where(jobs.c.key == bindparam("the_key"))
     .values({name: bindparam(name) for name in ("phase", "outcome", "ended_ms", "state")})
 )
-_NEW_EVENT = insert(events)
 _REMOVE = delete(records).where(
     records.c.kind == bindparam("the_kind"), records.c.name == bindparam("the_name")
 )

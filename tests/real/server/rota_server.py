@@ -118,9 +118,15 @@ class RotaServer:
         return (self.data / "token").read_text().strip()
 
     @property
+    def ca(self) -> str | None:
+        """Whom to trust that it is this server."""
+        name = json.decode((self.data / "server.json").read_bytes())["ca"]
+        return str(self.data / name) if name else None
+
+    @property
     def client(self) -> Client:
         if self._client is None:
-            self._client = Client(self.url, self.token)
+            self._client = Client(self.url, self.token, ca=self.ca)
         return self._client
 
     def impatient(self, token: str | None = None) -> Client:

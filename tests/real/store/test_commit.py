@@ -18,8 +18,12 @@ from rota.model.job import Placement, Promise
 from rota.model.run import After, Dependency, InputFile, OnTaskFailure, Retry, Run
 from rota.model.taints import Effect, Taint
 from rota.store.batch import (
+    Agent,
+    AgentNode,
     Answer,
     Batch,
+    IssuedCertificate,
+    JoinToken,
     NodeSettings,
     Project,
     Removal,
@@ -181,6 +185,30 @@ def test_what_operators_set_is_loaded_and_removed(store: Store) -> None:
     assert (loaded.node_settings, loaded.maintenance, loaded.reservations) == ([], [], [])
     assert (loaded.projects, loaded.tokens) == ([], [])
     assert loaded.queues == [queue]
+
+
+@pytest.mark.covers("ops-2")
+def test_agents_and_their_invitations_are_loaded_and_removed(store: Store) -> None:
+    node = AgentNode("gpu", (("zone", "a"),), (Taint("a", Effect.NO_EXECUTE, added_ms=3),), 5)
+    invitation = JoinToken("j1", b"\x00key", "ada", 1, 2, "gpu-1", node)
+    certificate = IssuedCertificate("1f", "00", "PEM", 7)
+    agent = Agent("gpu-0", 1, "ada", (certificate,), node)
+    store.commit(Batch(join_tokens=[invitation], agents=[agent]))
+    loaded = store.load()
+    assert (loaded.join_tokens, loaded.agents) == ([invitation], [agent])
+
+    revoked = replace(agent, revoked_ms=9, revoked_by="ada")
+    store.commit(Batch(removed=[(Removal.JOIN_TOKEN, "j1")], agents=[agent, revoked]))
+    loaded = store.load()
+    assert (loaded.join_tokens, loaded.agents) == ([], [revoked])
+    store.commit(Batch(removed=[(Removal.AGENT, "gpu-0")]))
+    assert store.load().agents == []
+
+
+def test_the_first_authority_stays(store: Store, url: str) -> None:
+    assert store.authority(lambda: b"first") == b"first"
+    with open_store(url) as other:
+        assert other.authority(lambda: b"second") == b"first"
 
 
 def test_estimates_are_told_in_order_and_learn_the_start(store: Store) -> None:

@@ -108,6 +108,10 @@ def test_what_was_kept_is_there_after_the_migrations(dump: Path, url: str, tmp_p
         assert store.answer("ada", "k1") is not None
         assert [one.seq for one in store.events(0)] == [1, 2]
         assert store.allocate(1) == 5
+        if dump.stem >= "0002":
+            assert [one.id for one in loaded.join_tokens] == ["j1"]
+            assert [(one.name, one.revoked_by) for one in loaded.agents] == [("gpu-0", "bob")]
+            assert store.authority(lambda: b"another") == b"an authority"
         counts = store.counts()
         assert {phase: counts[phase] for phase in counts if counts[phase]} == {
             Phase.PENDING: 1,

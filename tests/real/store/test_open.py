@@ -38,7 +38,7 @@ def test_a_store_is_there_again_when_opened_again(url: str) -> None:
 def test_a_newer_schema_is_refused_and_left_alone(url: str) -> None:
     open_store(url).close()
     execute(url, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
-    with pytest.raises(StoreRefused, match=r"newer Rota \(its schema is 9999, this one knows up to 0001\)"):
+    with pytest.raises(StoreRefused, match=r"newer Rota \(its schema is 9999, this one knows up to 0002\)"):
         open_store(url)
     with pytest.raises(StoreRefused, match="9999"):
         open_store(url)

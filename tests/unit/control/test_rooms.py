@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rota.control.rooms import StandbyRooms, with_room
+from rota.control.rooms import StandbyRooms, inheriting
 from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.job import JobTemplate, TaskGroup
@@ -29,30 +29,34 @@ class Lanes:
         self.jobs: dict[JobId, JobState] = {}
 
     def keep(self, *states: JobState) -> list[str]:
-        heirs = self.rooms.changed(self.jobs, states)
-        self.jobs.update((state.id, state) for state in states)
+        changed = {state.id: state for state in states}
+        heirs = self.rooms.heirs(self.jobs, changed)
+        changed |= {job_id: inheriting(changed.get(job_id) or self.jobs[job_id]) for job_id in heirs}
+        self.rooms.changed(self.jobs, changed.values())
+        self.jobs |= changed
         return [str(job_id) for job_id in heirs]
 
+    def inherits(self, job_id: str) -> bool:
+        return self.jobs[JobId(job_id)].live[0].inherits
+
     def taken(self) -> int:
-        return sum(
-            any(task.holds_room for task in state.live) or self.rooms.holds_room(state.id)
-            for state in self.jobs.values()
-        )
+        return sum(any(task.holds_room for task in state.live) for state in self.jobs.values())
 
 
 def test_an_end_leaves_its_room_to_the_first_on_standby() -> None:
     lanes = Lanes()
     lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY), element(2, TaskPhase.STANDBY))
     assert lanes.keep(element(0, None)) == ["7.1"]
-    assert lanes.rooms.holds_room(JobId("7.1"))
-    assert with_room(lanes.jobs[JobId("7.1")]).record().placements[0].node == HERE
+    assert lanes.inherits("7.1")
+    assert lanes.jobs[JobId("7.1")].record().placements[0].node == HERE
+    assert lanes.rooms.waiting("7", HERE) == ["7.2"]
 
 
 def test_one_whose_start_comes_with_the_end_needs_no_heir() -> None:
     lanes = Lanes()
     lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY), element(2, TaskPhase.STANDBY))
     assert lanes.keep(element(1, TaskPhase.RUNNING), element(0, None)) == []
-    assert not lanes.rooms.holds_room(JobId("7.1"))
+    assert not lanes.inherits("7.1")
 
 
 def test_an_heir_that_is_given_back_passes_the_room_on() -> None:
@@ -66,6 +70,16 @@ def test_other_nodes_inherit_nothing() -> None:
     lanes = Lanes()
     lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY, THERE))
     assert lanes.keep(element(0, None)) == []
+
+
+def test_after_a_restart_the_room_is_still_the_heirs() -> None:
+    lanes = Lanes()
+    lanes.keep(element(0, TaskPhase.RUNNING), element(1, TaskPhase.STANDBY), element(2, TaskPhase.STANDBY))
+    lanes.keep(element(0, None))
+    again = StandbyRooms()
+    again.changed({}, lanes.jobs.values())
+    assert lanes.jobs[JobId("7.1")].live[0].holds_room
+    assert again.waiting("7", HERE) == ["7.2"]
 
 
 ACTS = st.sampled_from(("bind", "standby", "end"))
@@ -89,8 +103,8 @@ def test_as_many_rooms_are_taken_as_were_given(batches: list[dict[int, str]]) ->
         changed = [state for job_id, state in now.items() if state != lanes.jobs.get(job_id)]
         lanes.keep(*changed)
         stands_by = sum(
-            any(task.phase is TaskPhase.STANDBY for task in state.live) and not lanes.rooms.holds_room(job_id)
-            for job_id, state in lanes.jobs.items()
+            any(task.phase is TaskPhase.STANDBY and not task.inherits for task in state.live)
+            for state in lanes.jobs.values()
         )
         assert lanes.taken() <= rooms
         if stands_by:

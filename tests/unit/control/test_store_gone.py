@@ -183,3 +183,13 @@ def test_a_value_that_the_store_rejects_harms_nobody_else(tmp_path: Path) -> Non
             assert not controller.fault
 
     run(test)
+
+
+def test_a_controller_that_has_stopped_gives_out_no_numbers(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with controlled(tmp_path) as (controller, _):
+            await controller.stop()
+            with pytest.raises(Unavailable, match="stopping"):
+                await controller.numbers(1)
+
+    run(test)

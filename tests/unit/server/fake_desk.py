@@ -19,7 +19,9 @@ from rota.api.documents import (
     StatsDocument,
 )
 from rota.backends.backend import Health, LogChunk, LogQuery, Stream
+from rota.backends.roster import AgentSeen
 from rota.control.access import Who
+from rota.control.errors import BadInput, NotFound
 from rota.intake.submissions import Submission, expand
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, Used
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
@@ -35,8 +37,21 @@ from rota.server.access import secret_hash
 from rota.server.app import make_app
 from rota.server.documents import moment
 from rota.server.limits import Limits
-from rota.store.batch import Answer, Attempt, EventRow, NodeSettings, Project, StoredEvent, Token
+from rota.store.batch import (
+    Agent,
+    AgentNode,
+    Answer,
+    Attempt,
+    EventRow,
+    IssuedCertificate,
+    JoinToken,
+    NodeSettings,
+    Project,
+    StoredEvent,
+    Token,
+)
 from rota.store.queries import EventFilter, JobFilter
+from rota.trust.enrol import Admission
 from rota.views.why.view import WhyView
 
 NOW_MS = 1_800_000_000_000
@@ -55,6 +70,49 @@ def job_state(job_id: str, project: str = "vision", **fields: Any) -> JobState:
     )
     number = int(job_id.partition(".")[0])
     return JobState(JobId(job_id), number, spec, NOW_MS - 60_000, **{"phase": Phase.PENDING, **fields})
+
+
+class FakeAgents:
+    """An agent that is connected, one that was revoked."""
+
+    def __init__(self, desk: FakeDesk) -> None:
+        self._desk = desk
+        certificate = IssuedCertificate("1f", "00", "PEM", NOW_MS + 1000)
+        self.known = {
+            name: Agent(name, NOW_MS - 1000, "ada", (certificate,), revoked_ms=revoked_ms)
+            for name, revoked_ms in (("n1", None), ("old", NOW_MS))
+        }
+        self.invited: JoinToken | None = None
+
+    async def agents(self) -> list[tuple[Agent, AgentSeen | None]]:
+        seen = AgentSeen(True, NOW_MS, "1.0", -2500)
+        return [(agent, seen if name == "n1" else None) for name, agent in self.known.items()]
+
+    async def invite(
+        self, name: str, node: AgentNode, who: Who, dry_run: bool = False, answer_of: Any = None
+    ) -> tuple[JoinToken, str]:
+        self.invited = JoinToken("j1", b"key", who.user, NOW_MS, NOW_MS + 900_000, name, node)
+        self._desk._change(dry_run, "invite", name)
+        if not dry_run:
+            self._desk._keep(answer_of, self.invited)
+        return self.invited, "rotajoin_secret"
+
+    async def join(self, token_id: str, name: str, request: str, proof: str) -> Admission:
+        if token_id != "j1":
+            raise BadInput("token", "no such invitation", "make another")
+        self._desk._change(False, "join", name, request, proof)
+        return Admission(name, "PEM", "CA", "rota.example.org:8427")
+
+    async def renew(self, header: str | None, body: bytes, request: str) -> Admission:
+        if header != "RotaAgent good":
+            raise BadInput("Authorization", "the call isn't signed by an agent", "join")
+        self._desk._change(False, "renew", body, request)
+        return Admission("n1", "PEM", "CA", "rota.example.org:8427")
+
+    async def revoke(self, name: str, who: Who, dry_run: bool = False) -> None:
+        if name not in self.known:
+            raise NotFound("agent", name)
+        self._desk._change(dry_run, "revoke", name)
 
 
 class FakeDesk:
@@ -104,6 +162,7 @@ class FakeDesk:
             StoredEvent(seq, EventRow(NOW_MS, "job.Started", "17", "vision", "rota", b'{"rank":0}'))
             for seq in (1, 2, 3)
         ]
+        self.enrolment = FakeAgents(self)
         self.log_query: LogQuery | None = None
         self.is_followed = False
 

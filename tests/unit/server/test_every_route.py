@@ -47,7 +47,14 @@ def test_operation_ids_and_paths_are_unique() -> None:
 
 
 def test_only_these_need_no_token() -> None:
-    assert {route.path for route in ROUTES if route.role is None} == {"/healthz", "/readyz", "/openapi.json"}
+    """Agents prove who they are in other ways."""
+    assert {route.path for route in ROUTES if route.role is None} == {
+        "/healthz",
+        "/readyz",
+        "/openapi.json",
+        "/v1/agents/join",
+        "/v1/agents/renew",
+    }
 
 
 @pytest.mark.covers("ops-2")
@@ -170,8 +177,9 @@ def test_other_paths_are_problems_too(path: str) -> None:
 
 @pytest.mark.parametrize("route", [one for one in CHANGING if one.query is not ChangeQuery], ids=route_id)
 def test_all_changes_have_a_dry_run(route: Route[Any, Any]) -> None:
-    """But for a question, which changes nothing, and files, which are known by their content."""
-    assert route.operation_id in ("plan_jobs", "put_file")
+    """But for a question, which changes nothing, files, which are known by their content, and certificates,
+    which can't be given as if."""
+    assert route.operation_id in ("plan_jobs", "put_file", "join_agent", "renew_agent")
 
 
 @pytest.mark.covers("ops-2")

@@ -12,13 +12,17 @@ from typing import Any
 import pytest
 
 from rota.api.documents import Role
-from rota.server.app import make_app
+from rota.server.app import make_app, wall_clock_ms
 from rota.server.limits import DEFAULT_LIMITS, Limits
 from rota.server.serve import AddressError, RestServer
 from rota.server.tls import self_signed
+from rota.trust import Authority
 from tests.unit.server.fake_desk import NOW_MS, FakeDesk, secret_of
 
 AUTHORIZED = f"authorization: bearer {secret_of(Role.VIEWER)}\r\n"
+
+HOSTS = ["localhost", "127.0.0.1"]
+AUTHORITY = Authority.create(wall_clock_ms())
 
 
 class Client:
@@ -53,12 +57,14 @@ def served(talk: Talk, limits: Limits = DEFAULT_LIMITS, folder: Path | None = No
 
     async def run() -> None:
         desk, closing = FakeDesk(), asyncio.Event()
-        certificate = None if folder is None else self_signed(folder, ["localhost", "127.0.0.1"])
+        certificate = None if folder is None else self_signed(folder, HOSTS, AUTHORITY, wall_clock_ms())
         app = make_app(desk, limits, closing=closing, now_ms=lambda: NOW_MS)
         server = RestServer(app, "127.0.0.1", 0, limits=limits, certificate=certificate, closing=closing)
         await server.start()
         try:
-            client = await connect(server, None if certificate is None else str(certificate.certificate))
+            client = await connect(
+                server, None if certificate is None else str(certificate.certificate.parent / "ca.pem")
+            )
             await talk(client, desk, server)
             await client.close()
         finally:

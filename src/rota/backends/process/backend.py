@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import errno
-import os
-import shutil
-import stat
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 from rota.backends.backend import (
     BackendUnavailable,
@@ -24,14 +19,13 @@ from rota.backends.backend import (
     TaskReturned,
     TaskStart,
 )
-from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.backends.process.frames import ChangeLimit, Describe, Description, Settle, Start, Stop
 from rota.backends.process.keeper import IDLE_MS
 from rota.backends.process.launch import launch
+from rota.backends.process.left_behind import LeftBehind
 from rota.backends.process.link import Link
-from rota.backends.process.log_reader import LogReader
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.machine import ALL, find_gpus, this_machine
 from rota.model.ids import JobId, NodeName
@@ -39,10 +33,8 @@ from rota.model.node import Gpus, Node
 from rota.model.resources import Resources
 
 _TASKS_A_FRAME = 500
-_LOOK_EACH_S = 0.2
 _CONNECTS_WITHIN_S = 10.0
 _LONGEST_PAUSE_S = 5.0
-_PIECE_BYTES = 1 << 18
 
 
 class ProcessBackend:
@@ -58,8 +50,10 @@ class ProcessBackend:
         keeper_idle_ms: int = IDLE_MS,
         share: Resources = ALL,
         price_micro_per_hour: int = 0,
+        is_leased: bool = False,
     ) -> None:
-        """`share`: what jobs may have of this machine; 0 of a resource: all of it."""
+        """`share`: what jobs may have of this machine; 0 of a resource: all of it. `is_leased`: tasks run no
+        longer than `lease.write_lease` says."""
         self._share = share
         self._price_micro_per_hour = price_micro_per_hour
         self.name = name
@@ -67,6 +61,8 @@ class ProcessBackend:
         self._node_name = node_name
         self._rotation = rotation
         self._keeper_idle_ms = keeper_idle_ms
+        self._is_leased = is_leased
+        self._left = LeftBehind(self._folders)
         self.files = FileStore(self._folders)
         self._gpus = Gpus()
         self._link: Link | None = None
@@ -109,12 +105,21 @@ class ProcessBackend:
     async def node(self, name: NodeName) -> Node | None:
         return next((node for node in await self.nodes() if node.name == name), None)
 
-    async def start(self, tasks: Sequence[TaskStart]) -> None:
+    async def take_up(self, tasks: Sequence[tuple[TaskRef, NodeName]]) -> Sequence[TaskRef]:
+        expected = {ref for ref, _ in tasks}
+        running = await self.running()
+        unwanted = [ref for ref in running if ref not in expected]
+        if unwanted:
+            await self.stop(unwanted)
+        return [ref for ref in running if ref in expected]
+
+    async def start(self, tasks: Sequence[TaskStart], lease: int = 0) -> None:
+        """`lease`: the number of that which they were sent under."""
         for task in tasks:
             self._unended.setdefault(task.ref)
         for at in range(0, len(tasks), _TASKS_A_FRAME):
             batch = tasks[at : at + _TASKS_A_FRAME]
-            await (await self._linked()).call(partial(Start, tasks=batch))
+            await (await self._linked()).call(partial(Start, tasks=batch, lease=lease))
 
     async def stop(self, tasks: Sequence[TaskRef]) -> None:
         await (await self._linked()).call(partial(Stop, refs=tasks))
@@ -137,34 +142,14 @@ class ProcessBackend:
     async def settle(self, tasks: Sequence[TaskRef]) -> None:
         await (await self._linked()).call(partial(Settle, refs=tasks))
 
-    async def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
-        folder = self._folders.logs_of(query.job)
-        reader = await asyncio.to_thread(LogReader, folder, query)
-        while True:
-            # Asked before it is read: all that was written before the end is read after it.
-            is_last = not query.follow or not any(ref.job == query.job for ref in self._unended)
-            while chunks := await asyncio.to_thread(reader.read):
-                yield chunks
-            if is_last:
-                return
-            await asyncio.sleep(_LOOK_EACH_S)
+    def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
+        return self._left.logs(query, lambda: any(ref.job == query.job for ref in self._unended))
 
-    async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        folder = self._folders.outputs_of_task(job, rank)
-        try:
-            parts = parts_of(path)
-            with opened(folder) as root, parent_of(root, parts, make=False) as parent:
-                file = _open_regular(parts[-1], parent)
-        except (Leaves, NotADirectoryError, IsADirectoryError) as error:
-            raise FileNotFoundError(f"no task has left a file {path!r}") from error
-        with file:
-            while data := await asyncio.to_thread(file.read, _PIECE_BYTES):
-                yield data
+    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+        return self._left.output(job, rank, path)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
-        for job in jobs:
-            for folder in (self._folders.logs_of(job), self._folders.outputs_of(job)):
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+        await self._left.forget(jobs)
 
     async def health(self) -> Health:
         try:
@@ -194,7 +179,7 @@ class ProcessBackend:
         try:
             return await Link.open(self._folders, self._heard)
         except (ConnectionError, FileNotFoundError):
-            await launch(self._folders, self._rotation, self._keeper_idle_ms)
+            await launch(self._folders, self._rotation, self._keeper_idle_ms, is_leased=self._is_leased)
         try:
             return await Link.open(self._folders, self._heard)
         except (ConnectionError, FileNotFoundError) as error:
@@ -220,11 +205,3 @@ class ProcessBackend:
             if isinstance(report, TaskEnded | TaskReturned):
                 self._unended.pop(report.ref, None)
         self._reports.put_nowait(reports)
-
-
-def _open_regular(name: str, parent: int) -> BinaryIO:
-    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
-        os.close(file)
-        raise IsADirectoryError(errno.EISDIR, "not a file", name)
-    return os.fdopen(file, "rb")

@@ -104,6 +104,12 @@ class Custody:
                 self._ledger.is_to_end(task, why)
                 self._ask_to_end(task)
 
+    def end_by(self, task: KeptTask, by_ms: int) -> None:
+        """Nobody may know of it any more by then: it is lost, whatever grace it has, and had."""
+        self.end(task, EndReason.LOST)
+        if task.kill_at_ms is not None:
+            task.kill_at_ms = min(task.kill_at_ms, by_ms)
+
     def reap(self) -> None:
         """Children that have ended, of whatever kind."""
         while True:

@@ -7,6 +7,7 @@ from resource import struct_rusage
 
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
+OUT_OF_TOUCH = "its machine had no contact with the server for so long that it was ended there"
 UNKNOWN = "the process that keeps tasks wasn't there when it ended: nobody knows how"
 
 
@@ -27,7 +28,8 @@ def end_of(status: int, used: Used, *, told_to: EndReason | None, out_of_memory:
         reason = EndReason.SIGNALLED
     else:
         reason = EndReason.EXITED
-    return TaskEnd(reason, exit_code, signal, used=used)
+    message = OUT_OF_TOUCH if told_to is EndReason.LOST else ""
+    return TaskEnd(reason, exit_code, signal, message, used)
 
 
 def end_unseen(told_to: EndReason | None) -> TaskEnd:

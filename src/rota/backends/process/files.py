@@ -70,6 +70,10 @@ class FileStore:
         except FileNotFoundError:
             return None
 
+    def open(self, sha256: str) -> BinaryIO:
+        """Raises FileNotFoundError."""
+        return self._folders.file(sha256).open("rb")
+
     def remove_unused(self, needed: Set[str], before_ms: int, at_most: int) -> int:
         """Those that were last uploaded before, the oldest first; tells how many were removed."""
         with os.scandir(self._folders.files) as entries:

@@ -20,6 +20,7 @@ class Folders:
         self.lock = self.root / "keeper.lock"
         self.notes = self.root / "keeper.log"
         self.journal = self.root / "journal"
+        self.lease = self.root / "lease"
         self.rooms = self.root / "rooms"
         self.logs = self.root / "logs"
         self.files = self.root / "files"

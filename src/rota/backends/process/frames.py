@@ -25,6 +25,8 @@ _LENGTH = struct.Struct("<I")
 class Start(Struct, frozen=True, tag="start"):
     call: int
     tasks: Sequence[TaskStart]
+    lease: int = 0
+    """The number of the lease that they were sent under, where there are leases."""
 
 
 class Stop(Struct, frozen=True, tag="stop"):

@@ -26,6 +26,7 @@ from rota.backends.process.connections import Connection, Connections
 from rota.backends.process.custody import Custody
 from rota.backends.process.folders import Folders
 from rota.backends.process.journal import Journal
+from rota.backends.process.lease import LeaseWatch
 from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.processes import adopt_orphans, since_boot_ms
@@ -40,8 +41,12 @@ _WRITE_AGAIN_S = 1.0
 
 
 class Keeper:
-    def __init__(self, folders: Folders, rotation: Rotation, idle_ms: int = IDLE_MS) -> None:
+    def __init__(
+        self, folders: Folders, rotation: Rotation, idle_ms: int = IDLE_MS, *, is_leased: bool = False
+    ) -> None:
+        """`is_leased`: tasks run no longer than somebody says, again and again, in the file `lease`."""
         self._folders = folders
+        self._lease = LeaseWatch(folders.lease) if is_leased else None
         self._watch = Watch()
         self._idle_ms = idle_ms
         self._idle_since_ms = since_boot_ms()
@@ -74,6 +79,7 @@ class Keeper:
                 self._children_ended = False
                 self._custody.reap()
             self._custody.do_what_is_due()
+            self._heed_lease()
             self._carry_out()
         self._connections.close()
         self._journal.close()
@@ -89,8 +95,10 @@ class Keeper:
             self._unwritten = f"what tasks do can't be written down, so none is started: {error.strerror}"
             return
         self._unwritten = ""
-        self._connections.report(None, self._ledger.take_reports())
-        if newcomers := self._connections.newcomers():
+        newcomers = self._connections.newcomers()
+        outbox = self._ledger.outbox
+        self._connections.report(None, outbox.take_all() if newcomers else outbox.take_due())
+        if newcomers:
             self._connections.report(newcomers, self._ledger.all_reports())
         for connection, answer in self._answers:
             self._connections.send(connection, answer)
@@ -98,12 +106,16 @@ class Keeper:
 
     def _asked(self, connection: Connection, request: frames.Request) -> None:
         match request:
-            case frames.Start(_, tasks):
+            case frames.Start(_, tasks, lease):
                 if self._is_leaving:
                     # Without an answer, it is asked of the next keeper.
                     return
+                may_start = self._lease is None or self._lease.covers(lease)
                 for start in tasks:
-                    self._ledger.told(start)
+                    if may_start:
+                        self._ledger.told(start)
+                    elif self._ledger.get(start.ref) is None:
+                        self._ledger.never_heard_of(start.ref)
             case frames.Stop(_, refs):
                 self._stop(refs)
             case frames.ChangeLimit(_, ref, time_limit_ms):
@@ -119,6 +131,13 @@ class Keeper:
                 self._connections.send(connection, answer)
                 return
         self._answers.append((connection, frames.Done(request.call)))
+
+    def _heed_lease(self) -> None:
+        if self._lease is not None and self._custody.is_busy and self._lease.has_ended():
+            for ref in self._ledger.refs():
+                task = self._ledger.get(ref)
+                if task is not None:
+                    self._custody.end_by(task, self._lease.lease.ends_ms)
 
     def _signalled(self) -> None:
         numbers = os.read(self._signals, 4096)
@@ -140,7 +159,9 @@ class Keeper:
             return _WRITE_AGAIN_S
         if self._ledger.to_start:
             return 0
-        dues = [self._custody.next_due_ms()]
+        dues = [self._custody.next_due_ms(), self._ledger.outbox.due_ms]
+        if self._lease is not None and self._custody.is_busy and not self._lease.has_ended():
+            dues.append(self._lease.due_ms)
         if not self._connections:
             dues.append(self._idle_since_ms + self._idle_ms)
         due_ms = min((due for due in dues if due is not None), default=None)
@@ -178,7 +199,8 @@ def main(arguments: Sequence[str]) -> int:
         os.write(telling, bytes([ALREADY_KEPT]))
         return ALREADY_KEPT
     adopt_orphans()
-    keeper = Keeper(folders, Rotation(options.segment_bytes, options.segments), options.idle_ms)
+    rotation = Rotation(options.segment_bytes, options.segments)
+    keeper = Keeper(folders, rotation, options.idle_ms, is_leased=options.leased)
     os.write(telling, b"\0")
     os.close(telling)
     keeper.run()
@@ -191,6 +213,7 @@ def _options(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--segment-bytes", type=int, default=DEFAULT_ROTATION.segment_bytes)
     parser.add_argument("--segments", type=int, default=DEFAULT_ROTATION.segments)
     parser.add_argument("--idle-ms", type=int, default=IDLE_MS)
+    parser.add_argument("--leased", action="store_true")
     return parser.parse_args(arguments)
 
 

@@ -54,6 +54,10 @@ class Lanes:
         self._forget_if_empty(lane)
         return None
 
+    def are_waiting(self, lane: str) -> bool:
+        """Whether there is anybody to take the next room that is left."""
+        return lane in self._waiting
+
     def withdraws(self, lane: str, ref: TaskRef) -> bool:
         """True: it was waiting, and no longer is."""
         waiting = self._waiting.get(lane)

@@ -13,7 +13,7 @@ from rota.backends.process.log_writer import Rotation
 from rota.backends.process.spawning import base_environment
 
 
-async def launch(folders: Folders, rotation: Rotation, idle_ms: int) -> None:
+async def launch(folders: Folders, rotation: Rotation, idle_ms: int, *, is_leased: bool = False) -> None:
     """Returns once there is one to connect to. What it has to say to an operator is in its notes."""
     folders.make()
     # Nothing of the server's environment is its business: there may be secrets.
@@ -30,6 +30,7 @@ async def launch(folders: Folders, rotation: Rotation, idle_ms: int) -> None:
             f"--segment-bytes={rotation.segment_bytes}",
             f"--segments={rotation.segments}",
             f"--idle-ms={idle_ms}",
+            *(["--leased"] if is_leased else []),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=notes,
             stderr=notes,

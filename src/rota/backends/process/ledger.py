@@ -13,6 +13,7 @@ from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, 
 from rota.backends.process import journal
 from rota.backends.process.journal import Journal
 from rota.backends.process.lanes import Arrival, Lanes
+from rota.backends.process.outbox import Outbox
 from rota.backends.process.processes import now_ms
 from rota.backends.process.task import KeptTask, Stage
 from rota.lifecycle.state import EndReason, TaskEnd
@@ -23,7 +24,7 @@ class Ledger:
         self._journal = written
         self._lanes = Lanes()
         self._tasks: dict[TaskRef, KeptTask] = {}
-        self._reports: list[TaskReport] = []
+        self.outbox = Outbox()
         self.to_start: deque[KeptTask] = deque()
 
     def get(self, ref: TaskRef) -> KeptTask | None:
@@ -73,7 +74,8 @@ class Ledger:
     def began(self, task: KeptTask, began: journal.Began) -> None:
         task.has_begun(began)
         self._journal.add(began)
-        self._reports.extend(task.reports())
+        for report in task.reports():
+            self._send(task, report)
 
     def limit_changed(self, task: KeptTask, time_limit_ms: int) -> None:
         task.time_limit_ms, task.limit_changed, task.was_warned = time_limit_ms, True, False
@@ -120,11 +122,6 @@ class Ledger:
         if settled:
             self._journal.add(journal.Settled(tuple(settled)))
 
-    def take_reports(self) -> list[TaskReport]:
-        """Those since the last call."""
-        reports, self._reports = self._reports, []
-        return reports
-
     def all_reports(self) -> list[TaskReport]:
         """Of all that isn't settled, for somebody who has just come."""
         return [report for task in self._tasks.values() for report in task.reports()]
@@ -141,4 +138,8 @@ class Ledger:
     def _report(self, task: KeptTask, report: TaskEnded | TaskReturned) -> None:
         task.stage, task.over = Stage.OVER, report
         self._journal.add(journal.Over(report, task.started, task.start.lane))
-        self._reports.append(report)
+        self._send(task, report)
+
+    def _send(self, task: KeptTask, report: TaskReport) -> None:
+        # As long as others stand by, its room isn't empty, whether the server knows of its end or not.
+        self.outbox.add(report, may_wait=self._lanes.are_waiting(task.start.lane))

@@ -61,10 +61,20 @@ class LogWriter:
     def is_stalled(self) -> bool:
         return self._waiting is not None
 
-    def write(self, stream: Stream, data: bytes) -> None:
-        """At most one read at a time; raises OSError when the disk doesn't take it, and keeps it
-        until `retry` succeeds."""
-        self._waiting = HEAD.pack(now_ms(), len(data), NUMBERS[stream]), data
+    @property
+    def offset_bytes(self) -> int:
+        """So much the task has written, as far as it came here."""
+        return self._offset_bytes
+
+    def skip(self, dropped_bytes: int) -> None:
+        """These will never come: the gap shows in the name of the next segment."""
+        self.close()
+        self._offset_bytes += dropped_bytes
+
+    def write(self, stream: Stream, data: bytes, at_ms: int | None = None) -> None:
+        """At most one read at a time, with the time at which it was read, if that isn't now. Raises OSError
+        when the disk doesn't take it, and keeps it until `retry` succeeds."""
+        self._waiting = HEAD.pack(now_ms() if at_ms is None else at_ms, len(data), NUMBERS[stream]), data
         self.retry()
 
     def retry(self) -> None:

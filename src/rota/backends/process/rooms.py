@@ -12,11 +12,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 from stat import S_IMODE
 
 _MODE = 0o700
+_LONG_NS = 50_000_000
+"""Longer than the steps in which the kernel notes when something was changed."""
 
 
 class Room:
@@ -28,17 +31,29 @@ class Room:
         self.script = self.path / "script"
         self.hosts = self.path / "hosts"
         self.staging = self.path / "staging"
+        self._folders = (str(self.path), str(self.work), str(self.tmp))
+        self._changed_ns: list[int] | None = None
+        """When each of its folders was last changed, once it was found as made and looked at long after."""
 
     def is_as_made(self) -> bool:
         try:
-            return (
-                sorted(os.listdir(self.path)) == ["tmp", "work"]
-                and not os.listdir(self.work)
-                and not os.listdir(self.tmp)
-                and all(map(_is_private, (self.path, self.work, self.tmp)))
-            )
+            looks = [os.lstat(folder) for folder in self._folders]
+            changed_ns = [look.st_ctime_ns for look in looks]
+            # No folder gets, loses or gives away anything without its kernel noting the time.
+            if changed_ns == self._changed_ns:
+                return True
+            if not (all(map(_is_private, looks)) and self._is_empty()):
+                return False
         except OSError:
             return False
+        # A change that came right after would bear the same time.
+        is_long_ago = time.time_ns() - max(changed_ns) > _LONG_NS
+        self._changed_ns = changed_ns if is_long_ago else None
+        return True
+
+    def _is_empty(self) -> bool:
+        path, work, tmp = map(os.listdir, self._folders)
+        return sorted(path) == ["tmp", "work"] and not work and not tmp
 
     def remove(self) -> None:
         """Whatever a task has made of it."""
@@ -75,8 +90,7 @@ class Rooms:
         return True
 
 
-def _is_private(path: Path) -> bool:
-    status = os.lstat(path)
+def _is_private(status: os.stat_result) -> bool:
     return S_IMODE(status.st_mode) == _MODE and status.st_uid == os.geteuid()
 
 

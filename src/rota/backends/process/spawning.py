@@ -125,7 +125,7 @@ def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) 
 def _pipe() -> tuple[int, int]:
     """The task holds its end for reading as well: should the keeper end, its writes wait for the
     next keeper instead of failing."""
-    reading, writing = os.pipe()
+    reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         both = os.open(f"/proc/self/fd/{writing}", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
@@ -133,7 +133,6 @@ def _pipe() -> tuple[int, int]:
         raise
     finally:
         os.close(writing)
-    os.set_blocking(reading, False)
     return reading, both
 
 

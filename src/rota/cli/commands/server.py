@@ -34,6 +34,10 @@ def server(
     tls_self_signed: Annotated[
         bool, typer.Option("--tls-self-signed", help="Make a certificate, and keep it in the data folder.")
     ] = False,
+    agents: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS[:PORT]", help="Take agents there. [default: none; port 8427]"),
+    ] = None,
     log_format: Annotated[
         str | None,
         typer.Option(metavar="FORMAT", help="auto, text or json. [default: auto: text on a terminal]"),
@@ -48,8 +52,10 @@ def server(
     Settings come from rota.toml, the environment and these options, in this order; `rota config check`
     shows them all. Ctrl-C ends the server; jobs that run go on, and are found again at its next start.
     """
+    from rota.cli.live.agent import address_and_port
     from rota.cli.live.server import serve
 
+    agents_address, agents_port = address_and_port(agents)
     flags: dict[str, object] = {
         "server.data": data,
         "server.address": address,
@@ -59,6 +65,8 @@ def server(
         "server.tls.certificate": tls_cert,
         "server.tls.key": tls_key,
         "server.tls.self_signed": tls_self_signed or None,
+        "agents.address": agents_address,
+        "agents.port": agents_port,
         "logs.format": log_format,
     }
     raise typer.Exit(serve(config or (), flags))

@@ -8,10 +8,12 @@ from datetime import datetime
 from typing import Protocol
 
 from rota.api.documents import (
+    AgentDocument,
     ChangeDocument,
     EfficiencyDocument,
     EstimateDocument,
     EventDocument,
+    InvitationDocument,
     JobDetail,
     JobDocument,
     MaintenanceDocument,
@@ -139,6 +141,18 @@ class Server(Protocol):
         dry_run: bool = False,
     ) -> TokenDocument: ...
     def remove_token(self, id: str, *, dry_run: bool = False) -> ChangeDocument: ...
+    def agents(self) -> Iterator[AgentDocument]: ...
+    def invite_agent(
+        self,
+        *,
+        name: str | None = None,
+        pool: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        taints: Sequence[str] | None = None,
+        price_per_hour: str | None = None,
+        dry_run: bool = False,
+    ) -> InvitationDocument: ...
+    def revoke_agent(self, name: str, *, dry_run: bool = False) -> ChangeDocument: ...
 
 
 def connect(context: str | None = None) -> AbstractContextManager[Server]:

@@ -4,6 +4,7 @@ from typing import Any
 
 from rota.server.route import Route
 from rota.server.routes import (
+    agents,
     bookings,
     events,
     files,
@@ -24,6 +25,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
     *files.ROUTES,
     *events.ROUTES,
     *nodes.ROUTES,
+    *agents.ROUTES,
     *queues.ROUTES,
     *bookings.ROUTES,
     *projects.ROUTES,

@@ -48,7 +48,9 @@ async def change_node(call: Call[ChangeQuery, NodeChange]) -> Reply:
         before.name,
         cordoned=before.cordoned if form.cordoned is UNSET else form.cordoned,
         draining=before.draining if form.draining is UNSET else form.draining,
-        taints=before.taints if form.taints is UNSET else _taints(form.taints, before.taints, call.now_ms),
+        taints=before.taints
+        if form.taints is UNSET
+        else read_taints(form.taints, call.now_ms, before.taints),
         message=before.message if form.message is UNSET else form.message,
     )
     await call.desk.set_node(settings, call.who, call.query.dry_run)
@@ -73,7 +75,7 @@ async def _node(call: Call[Any, Any]) -> NodeDocument:
     return node
 
 
-def _taints(texts: list[str], before: tuple[Taint, ...], now_ms: int) -> tuple[Taint, ...]:
+def read_taints(texts: list[str], now_ms: int, before: tuple[Taint, ...] = ()) -> tuple[Taint, ...]:
     """One that was there already keeps its time."""
     known = {taint.notation: taint for taint in before}
     taints: dict[tuple[str, Effect], Taint] = {}

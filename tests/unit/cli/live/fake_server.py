@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from rota.api.documents import (
+    AgentDocument,
     ChangeDocument,
     EfficiencyDocument,
     EstimateDocument,
     EventDocument,
+    InvitationDocument,
     JobDetail,
     JobDocument,
     MaintenanceDocument,
@@ -56,6 +58,7 @@ class FakeServer:
         self.queue_list: list[QueueDocument] = []
         self.project_list: list[ProjectDocument] = []
         self.token_list: list[TokenDocument] = []
+        self.agent_list: list[AgentDocument] = []
         self.maintenance_list: list[MaintenanceDocument] = []
         self.reservation_list: list[ReservationDocument] = []
         self.estimates: dict[str, EstimateDocument] = {}
@@ -319,3 +322,31 @@ class FakeServer:
 
     def remove_token(self, id: str, *, dry_run: bool = False) -> ChangeDocument:
         return self._changed("remove token", id, dry_run)
+
+    def agents(self) -> Iterator[AgentDocument]:
+        return iter(self.agent_list)
+
+    def invite_agent(
+        self,
+        *,
+        name: str | None = None,
+        pool: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        taints: Sequence[str] | None = None,
+        price_per_hour: str | None = None,
+        dry_run: bool = False,
+    ) -> InvitationDocument:
+        said = {"pool": pool, "labels": labels, "taints": taints, "price_per_hour": price_per_hour}
+        self._changed("invite", name or "", dry_run, **said)
+        return InvitationDocument(
+            id="j1",
+            name=name,
+            pool=pool,
+            labels=dict(labels or {}),
+            taints=list(taints or ()),
+            expires=NOW,
+            token=None if dry_run else "rotajoin_secret",
+        )
+
+    def revoke_agent(self, name: str, *, dry_run: bool = False) -> ChangeDocument:
+        return self._changed("revoke", name, dry_run)

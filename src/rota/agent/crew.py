@@ -1,0 +1,211 @@
+"""Who is at work: takes the server's orders, one after the other, and sees that each task is performed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import grpc
+import structlog
+
+from rota.agent.kept import Kept
+from rota.agent.performance import Performance, Revoked, Turn
+from rota.agent.rest import Rest
+from rota.agent.session import Session
+from rota.backends.agents.messages import ref_from
+from rota.backends.backend import BackendUnavailable, TaskRef
+from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.folders import Folders
+from rota.model.ids import JobId, NodeName
+from rota.wire import agents_pb2 as wire
+
+if TYPE_CHECKING:
+    from rota.agent.attendance import Attendance
+    from rota.wire.agents_pb2_grpc import AgentsAsyncStub
+
+log = structlog.get_logger()
+
+_AGAIN_S = 1.0
+_ANSWERS_WITHIN_S = 30.0
+
+Order: TypeAlias = wire.AgentOrders | Sequence[TaskRef]
+"""Of the server; or, at first, what it was told that is here."""
+
+
+class Crew:
+    """Its first methods are called by the attendance, in its thread; all else is in the loop's."""
+
+    def __init__(
+        self, keeper: ProcessBackend, folders: Folders, node: NodeName, stub: AgentsAsyncStub, rest: Rest
+    ) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._keeper = keeper
+        self._folders = folders
+        self._node = node
+        self._stub = stub
+        self._rest = rest
+        self._kept: dict[TaskRef, Kept] = {}
+        self._session: Session | None = None
+        self._orders: asyncio.Queue[tuple[Session, Order]] = asyncio.Queue()
+        self._performing: dict[TaskRef, asyncio.Task[None]] = {}
+        self._lanes: dict[str, Turn] = {}
+        self.attendance: Attendance | None = None
+        self.is_draining = False
+        self.changed = asyncio.Event()
+        """Something may have ended."""
+
+    # -- for the attendance
+
+    def has(self) -> Sequence[TaskRef]:
+        return asyncio.run_coroutine_threadsafe(self._has(), self._loop).result(_ANSWERS_WITHIN_S)
+
+    def begins(self, session: Session, kept: Sequence[TaskRef]) -> None:
+        self._loop.call_soon_threadsafe(self._orders.put_nowait, (session, kept))
+
+    def ordered(self, session: Session, order: wire.AgentOrders) -> None:
+        self._loop.call_soon_threadsafe(self._orders.put_nowait, (session, order))
+
+    def ends(self, session: Session) -> None:
+        self._loop.call_soon_threadsafe(self._end, session)
+
+    # -- in the loop
+
+    @property
+    def is_idle(self) -> bool:
+        """Nothing is left that the server waits for."""
+        return not self._kept and not self._performing
+
+    def files(self) -> frozenset[str]:
+        """Those that tasks here still need, by hash."""
+        return frozenset().union(*(kept.files for kept in self._kept.values()))
+
+    async def run(self) -> None:
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._follow_keeper())
+            group.create_task(self._follow_orders())
+
+    async def close(self) -> None:
+        await self._stop_performing()
+
+    async def _has(self) -> Sequence[TaskRef]:
+        """What was about to be handed to the keeper isn't any more, before it is asked."""
+        await self._stop_performing()
+        return await self._keeper.running()
+
+    async def _stop_performing(self) -> None:
+        performing = list(self._performing.values())
+        for task in performing:
+            task.cancel()
+        await asyncio.gather(*performing, return_exceptions=True)
+
+    def _end(self, session: Session) -> None:
+        if self._session is session:
+            self._session = None
+            for task in self._performing.values():
+                task.cancel()
+
+    async def _follow_keeper(self) -> None:
+        async for reports in self._keeper.reports():
+            for report in reports:
+                self._kept.setdefault(report.ref, Kept(report.ref)).takes(report)
+
+    async def _follow_orders(self) -> None:
+        while True:
+            session, order = await self._orders.get()
+            if not session.is_open:
+                continue
+            try:
+                if not isinstance(order, wire.AgentOrders):
+                    await self._begin(session, order)
+                elif order.WhichOneof("order") == "settle":
+                    await self._settle([ref_from(ref) for ref in order.settle.refs])
+                elif order.WhichOneof("order") == "offer":
+                    for offered in order.offer.tasks:
+                        self._perform(session, ref_from(offered.ref), offered.lane, is_kept=False)
+            except BackendUnavailable as error:
+                # The server says it again on the next connection.
+                log.error("the keeper can't be reached", why=str(error))
+
+    async def _begin(self, session: Session, kept: Sequence[TaskRef]) -> None:
+        await self._stop_performing()
+        self._session = session
+        self._lanes.clear()
+        for ref in [ref for ref in self._kept if ref not in kept]:
+            del self._kept[ref]
+        for ref in kept:
+            self._perform(session, ref, "", is_kept=True)
+        self.changed.set()
+
+    def _perform(self, session: Session, ref: TaskRef, lane: str, *, is_kept: bool) -> None:
+        if ref in self._performing:
+            return
+        turn = Turn(self._lanes.get(lane))
+        if lane:
+            self._lanes[lane] = turn
+        kept = self._kept.setdefault(ref, Kept(ref))
+        task = asyncio.create_task(self._see_through(session, kept, turn, is_kept))
+        self._performing[ref] = task
+        task.add_done_callback(lambda done: self._performed(ref, done))
+
+    def _performed(self, ref: TaskRef, done: asyncio.Task[None]) -> None:
+        if self._performing.get(ref) is done:
+            del self._performing[ref]
+        if not done.cancelled() and (error := done.exception()) is not None:
+            log.error("a task can't be seen through", task=ref, why=repr(error), exc_info=error)
+        self.changed.set()
+
+    async def _see_through(self, session: Session, kept: Kept, turn: Turn, is_kept: bool) -> None:
+        """Streams that break are opened again, as long as the session lasts."""
+        declines = self.is_draining and not is_kept
+        while session.is_open:
+            try:
+                performance = Performance(
+                    session, kept, self._stub, self._keeper, self._folders, self._rest, self._node
+                )
+                await performance.run(is_kept=is_kept, turn=turn, declines=declines)
+                return
+            except Revoked:
+                await self._drop(kept)
+                return
+            except grpc.RpcError as error:
+                log.info("a task's stream broke", task=kept.ref, why=str(error)[:300])
+            except BackendUnavailable as error:
+                log.error("the keeper can't be reached", why=str(error))
+            await asyncio.sleep(_AGAIN_S)
+            is_kept = kept.ref in await self._keeper.running()
+
+    async def _drop(self, kept: Kept) -> None:
+        """Nobody wants it: it is stopped, and nobody is told."""
+        if kept.ref in await self._keeper.running():
+            await self._keeper.stop([kept.ref])
+            while kept.over is None:
+                kept.news.clear()
+                await kept.news.wait()
+            await self._keeper.settle([kept.ref])
+        await self._forget([kept.ref])
+
+    async def _settle(self, refs: Sequence[TaskRef]) -> None:
+        await self._keeper.settle(refs)
+        for ref in refs:
+            if (performing := self._performing.get(ref)) is not None:
+                performing.cancel()
+        await self._forget(refs)
+        if self.attendance is not None:
+            self.attendance.forgotten(refs)
+
+    async def _forget(self, refs: Sequence[TaskRef]) -> None:
+        """All that its tasks wrote and left is at the server, or of no use."""
+        for ref in refs:
+            self._kept.pop(ref, None)
+        jobs = {ref.job for ref in refs} - {ref.job for ref in self._kept}
+        await self._keeper.forget(sorted(jobs))
+        self.changed.set()
+
+    async def sweep(self) -> None:
+        """What is left of tasks that were settled while no agent was there to clean up."""
+        wanted = {ref.job for ref in await self._keeper.running()}
+        found = {
+            JobId(path.name) for path in (*self._folders.logs.iterdir(), *self._folders.outputs.iterdir())
+        }
+        await self._keeper.forget(sorted(found - wanted))

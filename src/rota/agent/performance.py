@@ -1,0 +1,175 @@
+"""One task on its way: from the server's word to the keeper, and its stages and output back.
+
+Opening ──► Accepted ──► input files ──► keeper ──► Started ──► Output … ──► result (REST) ──► Ended
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import grpc
+import structlog
+
+from rota.agent.kept import Kept
+from rota.agent.output import OutputReader
+from rota.agent.rest import Refused, Rest
+from rota.agent.session import Session
+from rota.backends.agents.messages import ref_to, report_to, start_from
+from rota.backends.backend import TaskEnded, TaskStart
+from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.folders import Folders
+from rota.backends.process.processes import now_ms
+from rota.backends.process.segments import Origin
+from rota.lifecycle.state import EndReason, TaskEnd
+from rota.model.ids import NodeName
+from rota.wire import agents_pb2 as wire
+
+if TYPE_CHECKING:
+    from aiohttp import ClientError
+    from grpc.aio import StreamStreamCall
+
+    from rota.wire.agents_pb2_grpc import AgentsAsyncStub
+
+    Call = StreamStreamCall[wire.TaskNews, wire.TaskOrders]
+else:
+    from aiohttp import ClientError
+
+log = structlog.get_logger()
+
+_LEAST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 1.0
+_LEAVING = TaskEnd(EndReason.LOST, message="its agent is leaving, and starts nothing any more")
+
+
+class Revoked(Exception):
+    """The server doesn't want the task."""
+
+
+class Performance:
+    """On one session. Ends when the server has kept the task's end, or with the stream."""
+
+    def __init__(
+        self,
+        session: Session,
+        kept: Kept,
+        stub: AgentsAsyncStub,
+        keeper: ProcessBackend,
+        folders: Folders,
+        rest: Rest,
+        node: NodeName,
+    ) -> None:
+        self._session = session
+        self._kept = kept
+        self._ref = kept.ref
+        self._stub = stub
+        self._keeper = keeper
+        self._folders = folders
+        self._rest = rest
+        self._node = node
+        self._is_at_keeper = asyncio.Event()
+
+    async def run(self, *, is_kept: bool, turn: Turn, declines: bool = False) -> None:
+        """`turn`: when it may be handed to the keeper. Raises grpc.RpcError, and Revoked."""
+        call: Call = self._stub.Perform()
+        try:
+            opening = wire.Opening(session=self._session.secret, ref=ref_to(self._ref), kept=is_kept)
+            await call.write(wire.TaskNews(opening=opening))
+            accepted = await _read(call)
+            if accepted is None or accepted.WhichOneof("order") != "accepted":
+                raise Revoked
+            if is_kept:
+                self._is_at_keeper.set()
+            elif declines:
+                await call.write(report_to(TaskEnded(self._ref, now_ms(), _LEAVING)))
+                await self._obey(call)
+                return
+            else:
+                await self._hand_over(start_from(accepted.accepted.start, self._node), turn)
+            await self._converse(call, accepted.accepted.output_bytes)
+        finally:
+            turn.is_over.set()
+            call.cancel()
+
+    async def _hand_over(self, start: TaskStart, turn: Turn) -> None:
+        self._kept.files = frozenset(file.sha256 for file in start.run.files)
+        for file in start.run.files:
+            await self._rest.fetch(self._session, file)
+        await turn.comes()
+        await self._keeper.start([start], lease=self._session.lease)
+        self._is_at_keeper.set()
+        turn.is_over.set()
+
+    async def _converse(self, call: Call, output_bytes: int) -> None:
+        telling = asyncio.create_task(self._tell(call, output_bytes))
+        try:
+            await self._obey(call)
+        finally:
+            telling.cancel()
+            with suppress(asyncio.CancelledError, grpc.RpcError):
+                await telling
+
+    async def _obey(self, call: Call) -> None:
+        while (order := await _read(call)) is not None:
+            await self._is_at_keeper.wait()
+            match order.WhichOneof("order"):
+                case "stop":
+                    await self._keeper.stop([self._ref])
+                case "change_limit":
+                    await self._keeper.change_limit(self._ref, order.change_limit.time_limit_ms)
+                case "revoke":
+                    raise Revoked
+
+    async def _tell(self, call: Call, output_bytes: int) -> None:
+        """As fast as the server takes it: what it doesn't take waits in the keeper's files."""
+        reader = OutputReader(
+            self._folders.logs_of(self._ref.job), Origin(self._ref.rank, self._ref.fence), output_bytes
+        )
+        kept, is_started, pause_s = self._kept, False, _LEAST_PAUSE_S
+        while True:
+            kept.news.clear()
+            # Asked before it is read: all that was written before the end is read after it.
+            over = kept.over
+            if kept.started is not None and not is_started:
+                await call.write(report_to(kept.started))
+                is_started = True
+            while output := await asyncio.to_thread(reader.read):
+                await call.write(wire.TaskNews(output=output))
+                pause_s = _LEAST_PAUSE_S
+            if over is not None:
+                break
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause_s):
+                    await kept.news.wait()
+            pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+        if isinstance(over, TaskEnded):
+            await self._deliver(over)
+        await call.write(report_to(over))
+
+    async def _deliver(self, ended: TaskEnded) -> None:
+        outputs = self._folders.outputs_of_task(self._ref.job, self._ref.rank)
+        try:
+            await self._rest.deliver(self._session, ended, outputs)
+        except (Refused, ClientError, TimeoutError, OSError) as error:
+            # How it ended is said here, too; only its outputs may be missing.
+            log.warning("a result can't be delivered", task=self._ref, why=str(error))
+
+
+class Turn:
+    """Tasks of one lane are handed to the keeper in the order in which they were offered."""
+
+    def __init__(self, before: Turn | None = None) -> None:
+        self._before = before
+        self.is_over = asyncio.Event()
+
+    async def comes(self) -> None:
+        if self._before is not None:
+            await self._before.is_over.wait()
+            self._before = None
+
+
+async def _read(call: Call) -> wire.TaskOrders | None:
+    """None: the server has ended the stream, as it does when all is well."""
+    order = await call.read()
+    return order if isinstance(order, wire.TaskOrders) else None

@@ -1,0 +1,35 @@
+"""A certificate in time: asked for when a third of the old one's life is left."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from pathlib import Path
+
+import structlog
+
+from rota.trust import TrustError
+from rota.trust.enrol import renew
+from rota.trust.folder import has_joined, read_identity
+
+log = structlog.get_logger()
+
+_LOOK_S = 3600.0
+
+
+async def renewed(folder: Path, look_s: float = _LOOK_S) -> None:
+    """Returns once there is a new certificate; never, for one that hasn't joined."""
+    if not has_joined(folder):
+        await asyncio.Event().wait()
+    while True:
+        try:
+            identity = await asyncio.to_thread(read_identity, folder)
+            if identity.is_due(time.time_ns() // 1_000_000):
+                await asyncio.to_thread(renew, folder)
+                log.info("the certificate is renewed", agent=identity.name)
+                return
+        except (TrustError, OSError) as error:
+            log.warning("the certificate can't be renewed", why=str(error))
+        # Not all agents at once: many joined in the same hour.
+        await asyncio.sleep(look_s * random.uniform(0.5, 1.5))

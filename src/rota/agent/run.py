@@ -1,0 +1,180 @@
+"""`rota agent`: from its first connection until it is told to leave."""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from pathlib import Path
+from uuid import uuid4
+
+import structlog
+from msgspec import Struct
+
+from rota.agent import dialling
+from rota.agent.attendance import Attendance
+from rota.agent.crew import Crew
+from rota.agent.lease import LeaseHolder
+from rota.agent.machine import Machine, Offering
+from rota.agent.renewal import renewed
+from rota.agent.rest import Rest
+from rota.backends.backend import BackendUnavailable
+from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.folders import Folders
+from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.model.ids import NodeName
+from rota.trust.folder import server_trust
+from rota.wire.agents_pb2_grpc import AgentsStub
+
+log = structlog.get_logger()
+
+_LOOK_AFTER_S = 30.0
+_KEEP_FILES_MS = 86_400_000
+_FILES_AT_ONCE = 1_000
+
+
+class AgentError(Exception):
+    """Why it doesn't start, and what to do."""
+
+
+class AgentOptions(Struct, frozen=True):
+    server: str
+    """HOST:PORT."""
+    name: NodeName
+    folder: Path
+    offering: Offering = Offering()
+    rotation: Rotation = DEFAULT_ROTATION
+    drain_ms: int = 3_600_000
+    """How long it waits for tasks when it is told to leave."""
+
+
+def run_agent(options: AgentOptions) -> None:
+    """Until SIGTERM and all tasks have ended, SIGTERM again, or SIGINT. Raises AgentError, and
+    BackendUnavailable."""
+    with _own_folder(options.folder):
+        while asyncio.run(_work(options)):
+            log.info("dialling anew, with a new certificate")
+
+
+async def _work(options: AgentOptions) -> bool:
+    """Whether it is to go on: it has a certificate that it didn't have when it began."""
+    folders = Folders(options.folder)
+    folders.make()
+    leave, drain = asyncio.Event(), asyncio.Event()
+    _heed_signals(leave, drain)
+    keeper = ProcessBackend(
+        options.folder, options.name, name="agents", rotation=options.rotation, is_leased=True
+    )
+    await keeper.open()
+    proof = dialling.credentials(options.folder)
+    channel = dialling.loop_channel(options.server, proof)
+    rest = Rest(keeper.files, None if proof is None else server_trust(options.folder))
+    crew = Crew(keeper, folders, options.name, AgentsStub(channel), rest)
+    await crew.sweep()
+    attendance = crew.attendance = Attendance(
+        options.server,
+        partial(dialling.channel, options.server, proof),
+        options.name,
+        _instance(options.folder),
+        await asyncio.to_thread(Machine, options.name, options.folder, options.offering),
+        LeaseHolder(folders.lease),
+        crew,
+    )
+    working = [
+        asyncio.create_task(crew.run()),
+        asyncio.create_task(_look_after(keeper, crew, attendance)),
+        asyncio.create_task(_drain(drain, crew, attendance, options.drain_ms / 1000, leave)),
+    ]
+    renewing = asyncio.create_task(renewed(options.folder))
+    working.append(renewing)
+    attendance.start()
+    try:
+        leaving = asyncio.create_task(leave.wait())
+        done, _ = await asyncio.wait([leaving, *working], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+        return renewing in done and leaving not in done
+    finally:
+        await asyncio.to_thread(attendance.leave)
+        for task in working:
+            task.cancel()
+        await asyncio.gather(*working, return_exceptions=True)
+        await crew.close()
+        await rest.close()
+        await channel.close()
+        await keeper.close()
+
+
+def _heed_signals(leave: asyncio.Event, drain: asyncio.Event) -> None:
+    def told_to_end() -> None:
+        if drain.is_set():
+            leave.set()
+        drain.set()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGTERM, told_to_end)
+    loop.add_signal_handler(signal.SIGINT, leave.set)
+
+
+async def _drain(
+    drain: asyncio.Event, crew: Crew, attendance: Attendance, within_s: float, leave: asyncio.Event
+) -> None:
+    await drain.wait()
+    log.info("leaving once all tasks have ended", within_s=within_s)
+    crew.is_draining = True
+    attendance.drain()
+    with suppress(TimeoutError):
+        async with asyncio.timeout(within_s):
+            while not crew.is_idle:
+                crew.changed.clear()
+                await crew.changed.wait()
+    leave.set()
+    await asyncio.Event().wait()
+
+
+async def _look_after(keeper: ProcessBackend, crew: Crew, attendance: Attendance) -> None:
+    while True:
+        with suppress(BackendUnavailable):
+            attendance.message = (await keeper.health()).message
+        before_ms = time.time_ns() // 1_000_000 - _KEEP_FILES_MS
+        await asyncio.to_thread(keeper.files.remove_unused, crew.files(), before_ms, _FILES_AT_ONCE)
+        await asyncio.sleep(_LOOK_AFTER_S)
+
+
+@contextmanager
+def _own_folder(folder: Path) -> Iterator[None]:
+    """Two agents on one folder would each report what the other's tasks do."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = os.open(folder / "agent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise AgentError(
+            f"{folder} can't be used: {error.strerror}; give another folder with --data"
+        ) from None
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(lock)
+        raise AgentError(
+            f"another agent uses {folder}; stop it, or give another folder with --data"
+        ) from None
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _instance(folder: Path) -> str:
+    """The same each time the agent is started on its folder."""
+    path = folder / "instance"
+    with suppress(FileNotFoundError):
+        return path.read_text().strip()
+    fresh = path.with_suffix(".new")
+    fresh.write_text(f"{uuid4()}\n")
+    fresh.replace(path)
+    return path.read_text().strip()

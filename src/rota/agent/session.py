@@ -1,0 +1,20 @@
+"""What a server's welcome brings: who the agent is to it, and where its REST interface is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(eq=False)
+class Session:
+    secret: str
+    rest_url: str
+    lease: int
+    """The number of the lease that it last renewed; stays behind once it is over."""
+    is_open: bool = True
+
+
+def rest_url(target: str, port: int, is_tls: bool) -> str:
+    """On the host that was dialled, whatever stands between."""
+    host = target.removeprefix("dns:///").rpartition(":")[0]
+    return f"{'https' if is_tls else 'http'}://{host}:{port}"

@@ -1,0 +1,87 @@
+"""One agent, as the server sees it: its node, its tasks, and the connection it has at the moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from secrets import token_urlsafe
+
+from msgspec.structs import replace
+
+from rota.backends.agents.clock import Clock
+from rota.backends.agents.messages import REFS_A_MESSAGE, ref_to, refs_to
+from rota.backends.agents.task import AgentTask
+from rota.backends.backend import TaskRef
+from rota.model.ids import NodeName
+from rota.model.node import Node
+from rota.wire import agents_pb2 as wire
+
+
+class Session:
+    """From an agent's hello until its connection ends, or it counts as lost."""
+
+    def __init__(self, agent: Agent) -> None:
+        self.agent = agent
+        self.secret = f"rota_agent_{token_urlsafe(32)}"
+        self.orders: asyncio.Queue[wire.AgentOrders | None] = asyncio.Queue()
+        """None: there will be no more."""
+        self.closed = asyncio.Event()
+
+    @property
+    def is_closed(self) -> bool:
+        return self.closed.is_set()
+
+    def close(self) -> None:
+        self.closed.set()
+        self.orders.put_nowait(None)
+
+    def offer(self, tasks: Iterable[AgentTask]) -> None:
+        offered = [
+            wire.Offer.Offered(ref=ref_to(task.ref), lane=task.start.lane if task.start else "")
+            for task in tasks
+        ]
+        for at in range(0, len(offered), REFS_A_MESSAGE):
+            batch = offered[at : at + REFS_A_MESSAGE]
+            self.orders.put_nowait(wire.AgentOrders(offer=wire.Offer(tasks=batch)))
+
+    def settle(self, refs: Iterable[TaskRef]) -> None:
+        messages = refs_to(refs)
+        for at in range(0, len(messages), REFS_A_MESSAGE):
+            batch = messages[at : at + REFS_A_MESSAGE]
+            self.orders.put_nowait(wire.AgentOrders(settle=wire.Settle(refs=batch)))
+
+
+class Agent:
+    def __init__(self, name: NodeName, heard_ms: int) -> None:
+        self.name = name
+        self.node: Node | None = None
+        """None: it has tasks of a time before this server, and may come back."""
+        self.instance = ""
+        self.version = ""
+        self.message = ""
+        self.is_draining = False
+        self.heard_ms = heard_ms
+        """On the server's own clock that nobody can set."""
+        self.clock = Clock()
+        self.session: Session | None = None
+        self.tasks: dict[TaskRef, AgentTask] = {}
+        self.to_settle: dict[TaskRef, None] = {}
+        """Until the agent says that it has forgotten them."""
+
+    def node_now(self, *, is_ready: bool) -> Node | None:
+        if self.node is None:
+            return None
+        return replace(self.node, ready=is_ready, cordoned=self.is_draining)
+
+    def settles(self, refs: list[TaskRef]) -> None:
+        self.to_settle.update(dict.fromkeys(refs))
+        if self.session is not None:
+            self.session.settle(refs)
+
+    def close_session(self) -> None:
+        if self.session is not None:
+            self.session.close()
+            self.session = None
+        for task in self.tasks.values():
+            if task.stream is not None:
+                task.stream.close()

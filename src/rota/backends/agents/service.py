@@ -1,0 +1,259 @@
+"""The gRPC service that agents dial: each stream from its first word to its end."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Any, NoReturn, TypeVar
+
+import grpc
+import structlog
+from msgspec import Struct
+
+from rota.backends.agents.agent import Session
+from rota.backends.agents.arrivals import ArrivingOutput
+from rota.backends.agents.backend import AgentsBackend, NameTaken, NotTheirs
+from rota.backends.agents.claims import Refusal, WrongProtocol, believable_ref
+from rota.backends.agents.messages import ref_from, report_from, start_to
+from rota.backends.agents.task import AgentTask, TaskStream
+from rota.backends.backend import TaskEnded
+from rota.backends.process.processes import now_ms
+from rota.lifecycle.state import EndReason, TaskEnd
+from rota.wire import agents_pb2 as wire
+from rota.wire.agents_pb2_grpc import AgentsServicer
+
+log = structlog.get_logger()
+
+FIRST_WORD_WITHIN_S = 10.0
+MOST_SILENT = 1_000
+"""Streams at a time whose first word hasn't come."""
+_WRITE_AGAIN_S = 1.0
+_CODES = {
+    WrongProtocol: grpc.StatusCode.FAILED_PRECONDITION,
+    NameTaken: grpc.StatusCode.ALREADY_EXISTS,
+    NotTheirs: grpc.StatusCode.PERMISSION_DENIED,
+}
+
+M = TypeVar("M")
+Context = grpc.aio.ServicerContext[Any, Any]
+Identify = Callable[[Context], str | None]
+"""The name that a connection has proved to be entitled to; None: whatever name it gives."""
+
+
+class RestAddress(Struct, frozen=True):
+    """Where agents fetch files and leave results, on the host that they dialled."""
+
+    port: int
+    is_tls: bool = False
+
+
+def anybody(_: Context) -> None:
+    """For loopback alone: who can dial is trusted."""
+
+
+class AgentsService(AgentsServicer):
+    def __init__(self, backend: AgentsBackend, rest: RestAddress, identify: Identify = anybody) -> None:
+        self._backend = backend
+        self._rest = rest
+        self._identify = identify
+        self._silent = 0
+
+    # -- one for each agent
+
+    async def Attend(
+        self, request_iterator: AsyncIterator[wire.AgentNews], context: Context
+    ) -> AsyncIterator[wire.AgentOrders]:
+        first = await self._first_word(request_iterator, context)
+        hello = first.hello
+        try:
+            self._check_identity(hello.name, context)
+            session = self._backend.admit(hello)
+        except Refusal as refusal:
+            await self._refuse(refusal, hello.name, context)
+        listening = asyncio.create_task(self._listen(session, request_iterator))
+        # Whatever ends the one ends the other.
+        listening.add_done_callback(lambda _: session.orders.put_nowait(None))
+        try:
+            yield self._welcome(session)
+            while (order := await session.orders.get()) is not None:
+                yield order
+            if listening.done() and isinstance(refusal_ := listening.exception(), Refusal):
+                await self._refuse(refusal_, hello.name, context)
+        finally:
+            is_polite = listening.done() and not listening.cancelled() and listening.exception() is None
+            listening.cancel()
+            await asyncio.gather(listening, return_exceptions=True)
+            self._backend.left(session, for_good=is_polite)
+
+    def _welcome(self, session: Session) -> wire.AgentOrders:
+        terms = self._backend.terms
+        welcome = wire.Welcome(
+            session=session.secret,
+            heartbeat_ms=terms.heartbeat_ms,
+            lease_ms=terms.lease_ms,
+            grace_ms=terms.grace_ms,
+            clock_ms=now_ms(),
+            rest_port=self._rest.port,
+            rest_tls=self._rest.is_tls,
+        )
+        return wire.AgentOrders(welcome=welcome)
+
+    async def _listen(self, session: Session, news: AsyncIterator[wire.AgentNews]) -> None:
+        async for each in news:
+            if session.is_closed:
+                raise ConnectionAbortedError("this connection counts for nothing any more")
+            match each.WhichOneof("news"):
+                case "heartbeat":
+                    self._backend.heartbeat(session, each.heartbeat)
+                    known = wire.Acknowledged(number=each.heartbeat.number, clock_ms=now_ms())
+                    session.orders.put_nowait(wire.AgentOrders(acknowledged=known))
+                case "settled":
+                    self._backend.forgotten(session, [ref_from(ref) for ref in each.settled.refs])
+                case "hello":
+                    raise Refusal("hello: said twice; a connection begins with it, and never again")
+
+    # -- one for each task
+
+    async def Perform(
+        self, request_iterator: AsyncIterator[wire.TaskNews], context: Context
+    ) -> AsyncIterator[wire.TaskOrders]:
+        opening = (await self._first_word(request_iterator, context)).opening
+        session = self._backend.session_of(opening.session)
+        if session is None:
+            await context.abort(grpc.StatusCode.UNAUTHENTICATED, "session: unknown, or over; attend first")
+        try:
+            ref = believable_ref(opening.ref)
+            if self._backend.is_of_another(session, ref):
+                raise NotTheirs(f"task {ref.rank} of job {ref.job} is another agent's")
+        except Refusal as refusal:
+            await self._refuse(refusal, session.agent.name, context)
+        task = session.agent.tasks.get(ref)
+        if task is None or not task.is_wanted or (task.start is None and not opening.kept):
+            yield wire.TaskOrders(revoke=wire.Revoke())
+            return
+        stream = await _take_place(task)
+        try:
+            output = await asyncio.to_thread(self._backend.open_output, task)
+            accepted = self._accepted(session, task, opening.kept, output.offset_bytes)
+            if accepted is None:
+                yield wire.TaskOrders(revoke=wire.Revoke())
+                return
+            yield accepted
+            listening = asyncio.create_task(self._hear(session, task, output, request_iterator))
+            listening.add_done_callback(lambda _: stream.wake.set())
+            try:
+                async for order in _orders(task, stream, listening):
+                    yield order
+                if listening.done() and isinstance(refusal_ := listening.exception(), Refusal):
+                    await self._refuse(refusal_, session.agent.name, context)
+            finally:
+                listening.cancel()
+                await asyncio.gather(listening, return_exceptions=True)
+                await asyncio.to_thread(output.close)
+        finally:
+            stream.finished.set()
+
+    def _accepted(
+        self, session: Session, task: AgentTask, is_kept: bool, output_bytes: int
+    ) -> wire.TaskOrders | None:
+        """None: it can't be sent, and has ended so."""
+        accepted = wire.Accepted(output_bytes=output_bytes)
+        if not is_kept:
+            assert task.start is not None
+            try:
+                accepted.start.CopyFrom(start_to(task.start, session.agent.clock.server_ahead_ms))
+            except ValueError as error:
+                end = TaskEnd(EndReason.NOT_STARTED, message=f"it can't be sent to an agent: {error}")
+                self._backend.hear_of(task, TaskEnded(task.ref, now_ms(), end))
+                return None
+        return wire.TaskOrders(accepted=accepted)
+
+    async def _hear(
+        self,
+        session: Session,
+        task: AgentTask,
+        output: ArrivingOutput,
+        news: AsyncIterator[wire.TaskNews],
+    ) -> None:
+        async for each in news:
+            if task.server_ahead_ms is None:
+                task.server_ahead_ms = session.agent.clock.server_ahead_ms
+            if each.WhichOneof("news") == "output":
+                await _write(output, each.output, task.server_ahead_ms)
+                continue
+            try:
+                report = report_from(task.ref, each, task.server_ahead_ms)
+            except ValueError as error:
+                raise Refusal(f"ended.reason: {error}") from None
+            if report is None:
+                raise Refusal("a stream of a task has one opening, its first word")
+            self._backend.hear_of(task, report)
+
+    # -- whom to talk to
+
+    async def _first_word(self, news: AsyncIterator[M], context: Context) -> M:
+        if self._silent >= MOST_SILENT:
+            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many who haven't said who they are")
+        self._silent += 1
+        try:
+            async with asyncio.timeout(FIRST_WORD_WITHIN_S):
+                return await anext(news)
+        except (TimeoutError, StopAsyncIteration):
+            self._backend.notices.refused(context.peer(), "it didn't say who it is", now_ms())
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "say who you are first")
+        finally:
+            self._silent -= 1
+
+    def _check_identity(self, name: str, context: Context) -> None:
+        proven = self._identify(context)
+        if proven is not None and proven != name:
+            raise NameTaken(f"name: {name} isn't the one that the certificate is for, {proven}")
+
+    async def _refuse(self, refusal: Refusal, name: str, context: Context) -> NoReturn:
+        log.warning("an agent was refused", agent=name, peer=context.peer(), why=str(refusal))
+        self._backend.notices.refused(name[:253] or context.peer(), str(refusal), now_ms())
+        code = _CODES.get(type(refusal), grpc.StatusCode.INVALID_ARGUMENT)
+        await context.abort(code, str(refusal))
+
+
+async def _take_place(task: AgentTask) -> TaskStream:
+    """Of the stream before, once all that came by it is written."""
+    stream = TaskStream()
+    before, task.stream = task.stream, stream
+    if before is not None:
+        before.close()
+        await before.finished.wait()
+    return stream
+
+
+async def _orders(
+    task: AgentTask, stream: TaskStream, listening: asyncio.Task[None]
+) -> AsyncIterator[wire.TaskOrders]:
+    """Until its end is settled, or nobody listens any more. All that is wanted is said once a stream."""
+    was_told_to_stop, told_limit_ms = False, None
+    while not (task.settled.is_set() or stream.is_closed or listening.done()):
+        stream.wake.clear()
+        if task.is_to_stop and not was_told_to_stop:
+            was_told_to_stop = True
+            yield wire.TaskOrders(stop=wire.Stop())
+        elif task.new_limit_ms is not None and task.new_limit_ms != told_limit_ms:
+            told_limit_ms = task.new_limit_ms
+            yield wire.TaskOrders(change_limit=wire.ChangeLimit(time_limit_ms=told_limit_ms))
+        else:
+            await stream.wake.wait()
+
+
+async def _write(output: ArrivingOutput, message: wire.Output, server_ahead_ms: int) -> None:
+    """As long as the disk takes no more, no more is read: the agent waits, and in the end the task."""
+    while True:
+        writing = asyncio.ensure_future(asyncio.to_thread(output.take, message, server_ahead_ms))
+        try:
+            await asyncio.shield(writing)
+            return
+        except asyncio.CancelledError:
+            # Nobody else may write before that is done.
+            await asyncio.wait([writing])
+            raise
+        except OSError as error:
+            log.error("output of an agent's task can't be kept", why=str(error))
+            await asyncio.sleep(_WRITE_AGAIN_S)

@@ -1,0 +1,230 @@
+"""Agents come and go: invited with a token, admitted with a certificate, renewed, revoked.
+
+Everything that changes is a command, kept in one transaction: a token admits one agent, whatever comes at the
+same time or again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from cryptography.hazmat.primitives.serialization import Encoding
+from msgspec.structs import replace
+
+from rota.backends.roster import AgentSeen, Roster
+from rota.control.access import Who
+from rota.control.controller import Controller
+from rota.control.draft import Draft
+from rota.control.errors import BadInput, Conflict, NotFound
+from rota.lifecycle.instructions import Instruction
+from rota.model.ids import NodeName
+from rota.store.batch import Agent, AgentNode, Answer, Batch, IssuedCertificate, JoinToken, Removal
+from rota.trust import Authority, Identity, TrustError
+from rota.trust.authority import check_agent_name, serial_of
+from rota.trust.enrol import RENEW_PATH, Admission
+from rota.trust.join_token import LASTS_MS, JoinTokenText, is_proof, new_secret, proof_key, token_text
+from rota.trust.keys import PublicKey, key_digest
+from rota.trust.requests import caller_of, read_request
+from rota.trust.times import ms_of
+
+T = TypeVar("T")
+
+
+class Addresses(NamedTuple):
+    """What agents are told. Empty: they have to be told by somebody else."""
+
+    server: str = ""
+    """URL of the REST interface."""
+    agents: str = ""
+    """HOST:PORT of gRPC."""
+
+
+class Enrolment:
+    def __init__(
+        self,
+        controller: Controller,
+        authority: Authority,
+        roster: Roster,
+        addresses: Callable[[], Addresses],
+    ) -> None:
+        self._controller = controller
+        self._memory = controller.memory
+        self._authority = authority
+        self._addresses = addresses
+        self._roster = roster
+        roster.consult(lambda: self._memory.agents)
+
+    def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        for agent in batch.agents:
+            if agent.revoked_ms is not None:
+                self._roster.cut(agent.name)
+
+    async def agents(self) -> Sequence[tuple[Agent, AgentSeen | None]]:
+        """By name, with what is seen of each."""
+        seen = self._roster.seen()
+        return [(agent, seen.get(name)) for name, agent in sorted(self._memory.agents.items())]
+
+    async def invite(
+        self,
+        name: str,
+        node: AgentNode,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: Callable[[JoinToken], Answer] | None = None,
+    ) -> tuple[JoinToken, str]:
+        """The invitation, and its text: told this once, and kept by nobody."""
+        new = new_secret()
+        text = token_text(
+            JoinTokenText(self._addresses().server, self._authority.fingerprint, new.id, new.secret)
+        )
+        if name:
+            _checked(lambda: check_agent_name(name))
+
+        def command(draft: Draft) -> JoinToken:
+            self._check_free(draft, name)
+            _remove_stale(draft)
+            token = JoinToken(
+                new.id,
+                proof_key(new.secret),
+                who.user,
+                draft.now_ms,
+                draft.now_ms + LASTS_MS,
+                name,
+                node,
+            )
+            draft.batch.join_tokens.append(token)
+            draft.note("agent.Invited", name or token.id, who.user, {"token": token.id, "pool": node.pool})
+            if answer_of is not None:
+                draft.batch.answers.append(answer_of(token))
+            return token
+
+        return await self._controller.do(command, dry_run), text
+
+    async def join(self, token_id: str, name: str, request: str, proof: str) -> Admission:
+        """The same again for one that asks twice with the same key."""
+        asked = _checked(lambda: read_request(request))
+        _checked(lambda: check_agent_name(name))
+
+        def command(draft: Draft) -> Admission:
+            token = draft.join_token(token_id)
+            if token is None or not is_proof(token.proof_key, asked.der, name, proof):
+                raise _no_invitation()
+            if token.used_by:
+                return self._given_before(draft, token, asked.key)
+            if token.expires_ms <= draft.now_ms:
+                raise _no_invitation()
+            agent_name = token.name or name
+            self._check_free(draft, agent_name)
+            issued = self._issue(agent_name, asked.key, draft.now_ms)
+            draft.batch.agents.append(Agent(agent_name, draft.now_ms, token.made_by, (issued,), token.node))
+            draft.batch.join_tokens.append(replace(token, used_by=agent_name))
+            about = {"token": token.id, "serial": issued.serial, "pool": token.node.pool}
+            draft.note("agent.Admitted", agent_name, token.made_by, about)
+            return self._admission(agent_name, issued)
+
+        return await self._controller.do(command)
+
+    async def renew(self, header: str | None, body: bytes, request: str) -> Admission:
+        """`header` and `body`: of the call, signed with the key of the certificate that is to be followed."""
+        asked = _checked(lambda: read_request(request))
+        caller = self.caller(header, "POST", RENEW_PATH, body)
+
+        def command(draft: Draft) -> Admission:
+            agent = draft.agent(caller.name)
+            if agent is None or agent.revoked_ms is not None:
+                raise _not_admitted(f"agent {caller.name} was revoked")
+            latest = agent.certificates[-1]
+            if latest.key_sha256 == key_digest(asked.key):
+                return self._admission(agent.name, latest)
+            issued = self._issue(agent.name, asked.key, draft.now_ms)
+            kept = [one for one in agent.certificates if one.serial == caller.serial]
+            draft.batch.agents.append(replace(agent, certificates=(*kept, issued)))
+            draft.note("agent.Renewed", agent.name, agent.name, {"serial": issued.serial})
+            return self._admission(agent.name, issued)
+
+        return await self._controller.do(command)
+
+    def caller(self, header: str | None, method: str, path: str, body: bytes) -> Identity:
+        """The agent that signed a call, if it may still call. Raises BadInput."""
+        now_ms = self._controller.now_ms()
+        caller = _checked(lambda: caller_of(self._authority, header, method, path, body, now_ms))
+        refusal = self._roster.refusal(caller)
+        if refusal:
+            raise _not_admitted(refusal)
+        return caller
+
+    async def revoke(self, name: str, who: Who, dry_run: bool = False) -> None:
+        """Its certificates count no more, and its connections are cut. It may join again with a token."""
+
+        def command(draft: Draft) -> None:
+            agent = draft.agent(name)
+            if agent is None:
+                raise NotFound("agent", name)
+            if agent.revoked_ms is None:
+                draft.batch.agents.append(replace(agent, revoked_ms=draft.now_ms, revoked_by=who.user))
+                draft.note("agent.Revoked", name, who.user, {})
+
+        await self._controller.do(command, dry_run)
+
+    def _check_free(self, draft: Draft, name: str) -> None:
+        there = draft.agent(name)
+        if there is not None and there.revoked_ms is None:
+            raise Conflict(
+                f"there is an agent {name} already",
+                f"revoke it first with `rota agent revoke {name}`, or choose another name",
+            )
+        if there is None and self._memory.node(NodeName(name)) is not None:
+            raise Conflict(f"a node is named {name} already", "choose another name")
+
+    def _given_before(self, draft: Draft, token: JoinToken, key: PublicKey) -> Admission:
+        agent = draft.agent(token.used_by)
+        first = None if agent is None or agent.revoked_ms is not None else agent.certificates[0]
+        if first is None or first.key_sha256 != key_digest(key):
+            raise _no_invitation()
+        return self._admission(token.used_by, first)
+
+    def _issue(self, name: str, key: PublicKey, now_ms: int) -> IssuedCertificate:
+        certificate = self._authority.certify_agent(name, key, now_ms)
+        return IssuedCertificate(
+            serial_of(certificate),
+            key_digest(key),
+            certificate.public_bytes(Encoding.PEM).decode(),
+            ms_of(certificate.not_valid_after_utc),
+        )
+
+    def _admission(self, name: str, issued: IssuedCertificate) -> Admission:
+        return Admission(name, issued.pem, self._authority.pem.decode(), self._addresses().agents)
+
+
+def _remove_stale(draft: Draft) -> None:
+    """Invitations that nobody can use any more, and agents that can't come back."""
+    memory, now_ms = draft.memory, draft.now_ms
+    stale: Iterable[tuple[Removal, str]] = (
+        *((Removal.JOIN_TOKEN, one.id) for one in memory.join_tokens.values() if one.expires_ms <= now_ms),
+        *((Removal.AGENT, one.name) for one in memory.agents.values() if _is_gone(one, now_ms)),
+    )
+    draft.batch.removed.extend(stale)
+
+
+def _is_gone(agent: Agent, now_ms: int) -> bool:
+    return agent.revoked_ms is not None and all(one.expires_ms <= now_ms for one in agent.certificates)
+
+
+def _checked(read: Callable[[], T]) -> T:
+    try:
+        return read()
+    except TrustError as error:
+        raise BadInput(error.field, error.message, error.help) from None
+
+
+def _no_invitation() -> BadInput:
+    return BadInput(
+        "token",
+        "no such invitation: it is used, has expired, or the proof isn't made with its secret",
+        "make another with `rota agent token`",
+    )
+
+
+def _not_admitted(why: str) -> BadInput:
+    return BadInput("Authorization", why, "join again with a token from `rota agent token`")

@@ -1,0 +1,212 @@
+"""What a server is while it leads: backends, a runtime over them, where agents knock, an application."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from getpass import getuser
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import urlsplit
+
+from litestar.types import ASGIApp
+
+from rota.backends.agents.backend import AgentsBackend
+from rota.backends.agents.certificates import by_certificate, grpc_credentials
+from rota.backends.agents.door import Door
+from rota.backends.agents.service import AgentsService, RestAddress, anybody
+from rota.backends.agents.terms import Terms
+from rota.backends.backend import Backend
+from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.files import Rejected
+from rota.backends.process.folders import Folders
+from rota.backends.process.log_writer import Rotation
+from rota.backends.roster import Roster
+from rota.control.controller import Controller
+from rota.control.enrolment import Addresses, Enrolment
+from rota.control.errors import BadInput, Conflict
+from rota.control.memory import Memory
+from rota.intake.files import read_policy
+from rota.loop.history import Retention
+from rota.loop.plugin_host import PluginHost
+from rota.loop.runtime import Runtime
+from rota.model.ids import NodeName
+from rota.model.policy import Policy
+from rota.model.resources import Resources
+from rota.server.agents import AgentCalls, keep_notices
+from rota.server.app import make_app, wall_clock_ms
+from rota.server.first_token import local_token
+from rota.server.limits import Limits
+from rota.server.serve import RestServer
+from rota.settings.contexts import TOKEN_FILE
+from rota.settings.settings import Settings
+from rota.store.prune import History
+from rota.store.store import Store
+from rota.trust import Authority, server_credentials
+
+LOG_SEGMENTS = 4
+
+
+class Cluster:
+    """Made where the server leads, and left when it no longer does: what runs goes on."""
+
+    app: ASGIApp
+    memory: Memory
+    failed: asyncio.Event
+    """Set when a part ended that nothing works without."""
+    door: Door | None = None
+
+    def __init__(
+        self,
+        settings: Settings,
+        folder: Path,
+        store: Store,
+        authority: Authority,
+        limits: Limits,
+        rest: RestServer,
+    ) -> None:
+        self._settings = settings
+        self._folder = folder
+        self._store = store
+        self._authority = authority
+        self._limits = limits
+        self._rest = rest
+        self._roster = Roster()
+        self._closing = asyncio.Event()
+        self._parts = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        settings, folder = self._settings, self._folder
+        rotation = Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS)
+        name = NodeName(settings.worker.name or socket.gethostname())
+        here = self._this_machine(name, rotation)
+        agents = AgentsBackend(
+            folder / "agents",
+            terms=Terms(settings.agents.lost_after_ms),
+            rotation=rotation,
+            reserved=frozenset([name]),
+        )
+        backends: list[Backend] = [here] if settings.server.embedded_worker else []
+        if settings.agents.address:
+            backends.append(agents)
+        takes_files = bool(backends)
+        if takes_files:
+            Folders(folder / "worker").make()
+        # All that is unfinished is read: meanwhile the lease is to be renewed.
+        runtime = await asyncio.to_thread(
+            Runtime,
+            self._store,
+            _policy(settings),
+            backends,
+            clock=wall_clock_ms,
+            chance=random.random,
+            put_file=_uploads(here, settings.server.limits.upload_bytes) if takes_files else _no_uploads,
+            retention=_retention(settings),
+            uploads=here.files if takes_files else None,
+            enrol=self._enrol,
+        )
+        agents.on_change = runtime.nodes_changed.set
+        self._roster.watch(agents.seen, agents.cut)
+        calls = AgentCalls(agents, here.files) if settings.agents.address else None
+        self.memory, self.failed = runtime.memory, runtime.failed
+        self.app = make_app(runtime.desk, self._limits, runtime.metrics, agents=calls, closing=self._closing)
+        try:
+            self._parts.push_async_callback(runtime.stop)
+            await runtime.start()
+            await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.controller.now_ms())
+            self.door = await self._parts.enter_async_context(self._open_door(agents, runtime))
+        except BaseException:
+            await self._parts.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closing.set()
+        await self._parts.aclose()
+
+    def _this_machine(self, name: NodeName, rotation: Rotation) -> ProcessBackend:
+        worker = self._settings.worker
+        return ProcessBackend(
+            self._folder / "worker",
+            name,
+            share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
+            price_micro_per_hour=worker.price_micro_per_hour,
+            rotation=rotation,
+        )
+
+    def _enrol(self, controller: Controller) -> Enrolment:
+        return Enrolment(controller, self._authority, self._roster, self._addresses)
+
+    def _addresses(self) -> Addresses:
+        url = public_url(self._settings, self._rest)
+        port = "" if self.door is None else self.door.target.rpartition(":")[2]
+        return Addresses(url, f"{urlsplit(url).hostname}:{port}" if port else "")
+
+    @asynccontextmanager
+    async def _open_door(self, agents: AgentsBackend, runtime: Runtime) -> AsyncIterator[Door | None]:
+        """Where agents knock; None: nowhere."""
+        stated = self._settings.agents
+        if not stated.address:
+            yield None
+            return
+        address = urlsplit(self._rest.url)
+        service = AgentsService(
+            agents,
+            RestAddress(address.port or 0, address.scheme == "https"),
+            by_certificate(self._roster) if stated.need_certificates else anybody,
+        )
+        proof = grpc_credentials(server_credentials(self._authority, wall_clock_ms()))
+        door = Door(service, stated.address, stated.port, proof if stated.need_certificates else None)
+        await door.open()
+        noting = asyncio.create_task(keep_notices(agents.notices, runtime.controller))
+        try:
+            yield door
+        finally:
+            await door.close()
+            noting.cancel()
+
+
+def public_url(settings: Settings, rest: RestServer) -> str:
+    """Where others reach this server."""
+    if settings.server.public_url:
+        return settings.server.public_url.rstrip("/")
+    address = urlsplit(rest.url)
+    is_any = address.hostname in ("0.0.0.0", "::")
+    return f"{address.scheme}://{socket.gethostname()}:{address.port}" if is_any else rest.url
+
+
+def _policy(settings: Settings) -> Policy:
+    path = settings.server.policy or None
+    return read_policy(path, PluginHost().names if path else None)
+
+
+def _retention(settings: Settings) -> Retention:
+    stated = settings.server.history
+    jobs = History(stated.succeeded, stated.failed, stated.ttl_ms)
+    return Retention(jobs, stated.events_ms or None, stated.uploads_ms or None)
+
+
+def _uploads(
+    backend: ProcessBackend, largest_bytes: int
+) -> Callable[[str, AsyncIterator[bytes]], Awaitable[bool]]:
+    async def put(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+        is_new = backend.files.find(sha256) is None
+        try:
+            await backend.files.put(chunks, sha256=sha256, largest_bytes=largest_bytes)
+        except Rejected as error:
+            raise BadInput("body", str(error)) from None
+        return is_new
+
+    return put
+
+
+async def _no_uploads(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+    raise Conflict(
+        "this server has no worker that could use files", "start it with server.embedded_worker = true"
+    )

@@ -1,0 +1,180 @@
+"""Agents: invited, joined, renewed, listed, revoked.
+
+Joining and renewing need no token of a user: the one is proven with an invitation's secret, the other with
+the agent's own key.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta, field, json
+
+from rota.api.documents import AgentDocument, ChangeDocument, InvitationDocument, Page, Role
+from rota.model.quantities import parse_price_micro
+from rota.server.documents import agent_document, invitation_document
+from rota.server.reading import read_body, read_name, read_quantity, read_step
+from rota.server.reply import Reply, json_reply
+from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.routes.nodes import read_taints
+from rota.store.batch import AgentNode
+from rota.trust.enrol import JOIN_PATH, RENEW_PATH, Admission
+
+TAG = "agents"
+_MOST_LABELS = 100
+Pem = Annotated[str, Meta(max_length=10_000)]
+
+
+class InvitationForm(Form, frozen=True, kw_only=True):
+    name: Annotated[str, Meta(max_length=63, description="Of the agent; left out: its host's.")] | None = None
+    pool: Annotated[str, Meta(max_length=253, description="Left out: as the agent says.")] | None = None
+    labels: Annotated[dict[str, str], Meta(max_length=_MOST_LABELS)] = field(default_factory=dict)
+    taints: Annotated[
+        list[str], Meta(max_length=_MOST_LABELS, description="As in dedicated=ml:NoSchedule.")
+    ] = field(default_factory=list)
+    price_per_hour: Annotated[str | float, Meta(description="Of the whole node.")] | None = None
+
+
+class JoinForm(Form, frozen=True, kw_only=True):
+    token: Annotated[str, Meta(max_length=100, description="The invitation's id.")]
+    name: Annotated[str, Meta(max_length=100)]
+    request: Annotated[Pem, Meta(description="PKCS #10, PEM, with a key of the curve P-256.")]
+    proof: Annotated[str, Meta(max_length=100, description="HMAC-SHA256 of name and request.")]
+
+
+class RenewForm(Form, frozen=True, kw_only=True):
+    request: Pem
+
+
+_renewals = json.Decoder(RenewForm)
+_RENEWAL_SCHEMA: dict[str, object] = {
+    "type": "object",
+    "required": ["request"],
+    "additionalProperties": False,
+    "properties": {
+        "request": {
+            "type": "string",
+            "maxLength": 10_000,
+            "description": "PKCS #10, PEM, with a new key of the curve P-256.",
+        }
+    },
+}
+
+
+async def list_agents(call: Call[Query, None]) -> Reply:
+    known = await call.desk.enrolment.agents()
+    return json_reply(
+        Page[AgentDocument](items=[agent_document(agent, seen, call.now_ms) for agent, seen in known])
+    )
+
+
+async def invite_agent(call: Call[ChangeQuery, InvitationForm]) -> Reply:
+    """The answer holds the token, this once: for one agent, within 15 minutes. Repeated with its key, the
+    request gets none again."""
+    dry_run = call.query.dry_run
+    invitation, text = await call.desk.enrolment.invite(
+        call.body.name or "",
+        _node(call),
+        call.who,
+        dry_run,
+        call.answer_of(lambda made: json_reply(invitation_document(made), 201)),
+    )
+    shown = invitation_document(invitation, None if dry_run else text)
+    return json_reply(shown, 200 if dry_run else 201)
+
+
+def _node(call: Call[ChangeQuery, InvitationForm]) -> AgentNode:
+    form = call.body
+    for name, value in form.labels.items():
+        read_name(name, "labels")
+        if value:
+            read_name(value, f"labels.{name}")
+    price = form.price_per_hour
+    return AgentNode(
+        "" if form.pool is None else read_name(form.pool, "pool"),
+        tuple(sorted(form.labels.items())),
+        read_taints(form.taints, call.now_ms),
+        0 if price is None else read_quantity("price_per_hour", parse_price_micro, price),
+    )
+
+
+async def join_agent(call: Call[Query, JoinForm]) -> Reply:
+    """Gives an agent its certificate. Asked twice with the same key, it gets the same."""
+    form = call.body
+    admission = await call.desk.enrolment.join(form.token, form.name, form.request, form.proof)
+    return json_reply(admission, 201)
+
+
+async def renew_agent(call: Call[Query, bytes]) -> Reply:
+    """Gives an agent a certificate for its next key. The call is signed with the key it has."""
+    form = read_body(call.body or b"{}", _renewals)
+    header = call.headers.get("authorization")
+    return json_reply(await call.desk.enrolment.renew(header, call.body, form.request), 201)
+
+
+async def revoke_agent(call: Call[ChangeQuery, None]) -> Reply:
+    """Its certificate counts no more, and it is cut off. It may join again with another token."""
+    name = read_step(call.names["name"])
+    await call.desk.enrolment.revoke(name, call.who, call.query.dry_run)
+    return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=[name]))
+
+
+ROUTES: tuple[Route[Any, Any], ...] = (
+    Route(
+        method="GET",
+        path="/v1/agents",
+        call=list_agents,
+        summary="List agents",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=Query,
+        body=type(None),
+        answers={200: Page[AgentDocument]},
+    ),
+    Route(
+        method="POST",
+        path="/v1/agents/tokens",
+        call=invite_agent,
+        summary="Invite an agent",
+        tag=TAG,
+        role=Role.OPERATOR,
+        query=ChangeQuery,
+        body=InvitationForm,
+        answers={201: InvitationDocument, 200: InvitationDocument},
+        examples={"of a pool": {"pool": "gpu", "labels": {"zone": "a"}, "taints": ["gpu=yes:NoSchedule"]}},
+    ),
+    Route(
+        method="POST",
+        path=JOIN_PATH,
+        call=join_agent,
+        summary="Join as an agent",
+        tag=TAG,
+        role=None,
+        query=Query,
+        body=JoinForm,
+        answers={201: Admission},
+    ),
+    Route(
+        method="POST",
+        path=RENEW_PATH,
+        call=renew_agent,
+        summary="Renew an agent's certificate",
+        tag=TAG,
+        role=None,
+        query=Query,
+        body=bytes,
+        documented_body=_RENEWAL_SCHEMA,
+        answers={201: Admission},
+    ),
+    Route(
+        method="POST",
+        path="/v1/agents/{name}/revoke",
+        call=revoke_agent,
+        summary="Revoke an agent",
+        tag=TAG,
+        role=Role.OPERATOR,
+        query=ChangeQuery,
+        body=type(None),
+        answers={200: ChangeDocument},
+    ),
+)

@@ -1,0 +1,119 @@
+"""A server side for agents without the rest of a server, and real agent processes to connect to it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from rota.backends.agents.backend import AgentsBackend
+from rota.backends.agents.door import Door
+from rota.backends.agents.service import AgentsService, RestAddress
+from rota.backends.agents.terms import Terms
+from rota.backends.process.files import FileStore
+from rota.backends.process.folders import Folders
+from rota.model.ids import NodeName
+from rota.server.agents import AgentCalls
+from rota.server.app import make_app
+from rota.server.serve import RestServer
+from tests.backends.witness import PATIENCE_S
+from tests.real.process.host import end
+from tests.unit.server.fake_desk import FakeDesk
+
+TERMS = Terms(lost_after_ms=12_000)
+
+
+class Stand(AgentsBackend):
+    """Agents can dial from `let_in` on."""
+
+    def __init__(self, folder: Path, port: int = 0, terms: Terms = TERMS) -> None:
+        super().__init__(folder, terms=terms)
+        self.port = port
+        uploads = Folders(folder / "uploads")
+        uploads.make()
+        self.uploads = FileStore(uploads)
+        app = make_app(FakeDesk(), agents=AgentCalls(self, self.uploads))
+        self._rest = RestServer(app, "127.0.0.1", 0)
+        self._door: Door | None = None
+
+    @property
+    def target(self) -> str:
+        return f"127.0.0.1:{self.port}"
+
+    @property
+    def rest_url(self) -> str:
+        return self._rest.url
+
+    async def let_in(self) -> None:
+        await self._rest.start()
+        rest_port = int(self._rest.url.rpartition(":")[2])
+        self._door = Door(AgentsService(self, RestAddress(rest_port)), "127.0.0.1", self.port)
+        await self._door.open()
+        self.port = int(self._door.target.rpartition(":")[2])
+
+    async def close(self) -> None:
+        if self._door is not None:
+            await self._door.close()
+            await self._rest.stop()
+        await super().close()
+
+    async def has_ready(self, name: NodeName) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not ((node := await self.node(name)) and node.ready and not node.cordoned):
+                await asyncio.sleep(0.02)
+
+
+class AgentProcess:
+    def __init__(self, folder: Path, name: str, target: str) -> None:
+        self.folder = folder
+        self._name = name
+        self._target = target
+        self._flags: tuple[str, ...] = ()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def log(self) -> Path:
+        return self.folder.with_suffix(".log")
+
+    def start(self, *flags: str) -> None:
+        """Again with the same flags, if none are given, once the one before has ended."""
+        if self._process is not None:
+            self.wait()
+        self._flags = flags or self._flags
+        said = ("--server", self._target, "--name", self._name, "--data", str(self.folder))
+        self.begin("agent", *said, *self._flags)
+
+    def begin(self, *words: str) -> None:
+        with self.log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "rota", *words],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def send(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def wait(self) -> int:
+        assert self._process is not None
+        return self._process.wait(PATIENCE_S)
+
+    def kill(self) -> None:
+        self.send(signal.SIGKILL)
+        self.wait()
+
+    @property
+    def is_there(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    async def remove(self) -> None:
+        """With its keeper, and all tasks."""
+        if self._process is not None and self._process.poll() is None:
+            os.kill(self._process.pid, signal.SIGCONT)
+            self.kill()
+        await end(self.folder)

@@ -1,0 +1,142 @@
+"""Under a lease, tasks end in time though nobody tells them to, whatever grace they have."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from rota.agent.lease import LeaseHolder
+from rota.backends.backend import TaskStart
+from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.folders import Folders
+from rota.backends.process.processes import since_boot_ms
+from rota.lifecycle.state import EndReason
+from rota.model.run import Run
+from tests.backends.witness import Witness, collecting, ref
+from tests.real.process.host import NODE, end, gone, is_alive, keeper_of
+
+pytestmark = [pytest.mark.slow, pytest.mark.covers("agent-6")]
+
+STUBBORN = "trap '' TERM; echo up; while :; do sleep 0.05; done"
+
+
+def stubborn(job: str) -> TaskStart:
+    """One that would take a minute to end."""
+    return TaskStart(ref(job), NODE, Run(command=("/bin/sh", "-c", STUBBORN), grace_ms=60_000))
+
+
+class Leased(Witness):
+    backend: ProcessBackend
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(ProcessBackend(folder, NODE, keeper_idle_ms=2_000, is_leased=True))
+        folders = Folders(folder)
+        folders.make()
+        self.holder = LeaseHolder(folders.lease)
+
+    def renew(self, lease_ms: int, grace_ms: int = 200) -> int:
+        return self.holder.renew(since_boot_ms(), lease_ms, grace_ms)
+
+
+@asynccontextmanager
+async def leased(folder: Path, *, end_keeper: bool = True) -> AsyncIterator[Leased]:
+    host = Leased(folder)
+    try:
+        async with collecting(host):
+            yield host
+    finally:
+        if end_keeper:
+            host.renew(0, grace_ms=0)
+            await end(folder)
+
+
+def test_a_lease_that_is_not_renewed_ends_all_tasks(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with leased(tmp_path) as here:
+            number = here.renew(60_000)
+            await here.backend.start([stubborn("1")], lease=number)
+            await here.says("1", "up")
+            ends_ms = since_boot_ms() + 1_000
+            here.renew(1_000, grace_ms=500)
+            # The keeper looks at the file at least each second, and here it is told of something.
+            await here.running()
+            report = await here.end_of(ref("1"))
+            assert (report.end.reason, report.end.signal) == (EndReason.LOST, signal.SIGKILL)
+            assert "no contact" in report.end.message
+            assert since_boot_ms() >= ends_ms - 500
+
+    asyncio.run(check())
+
+
+def test_it_ends_them_though_nobody_is_connected(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with leased(tmp_path, end_keeper=False) as before:
+            script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
+            run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
+            number = before.renew(2_000)
+            await before.backend.start([TaskStart(ref("1"), NODE, run)], lease=number)
+            await before.says("1", "up")
+        pid = int((tmp_path / "pid").read_text())
+        await gone([pid])
+        async with leased(tmp_path) as after:
+            assert (await after.end_of(ref("1"))).end.reason is EndReason.LOST
+
+    asyncio.run(check())
+
+
+def test_renewed_in_time_nothing_happens(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with leased(tmp_path) as here:
+            number = here.renew(1_500)
+            await here.backend.start([stubborn("1")], lease=number)
+            await here.says("1", "up")
+            for _ in range(12):
+                assert here.renew(1_500) == number
+                await asyncio.sleep(0.25)
+            assert here.kinds(ref("1"))[1:] == []
+            assert await here.running() == [ref("1")]
+
+    asyncio.run(check())
+
+
+def test_what_comes_after_its_lease_has_ended_never_starts(tmp_path: Path) -> None:
+    """As an agent that was frozen would send it, once it goes on."""
+
+    async def check() -> None:
+        async with leased(tmp_path) as here:
+            await here.backend.start([stubborn("1")], lease=0)
+            assert (await here.end_of(ref("1"))).end.reason is EndReason.LOST
+            old = here.renew(250)
+            await asyncio.sleep(0.3)
+            new = here.renew(60_000)
+            await here.backend.start([stubborn("2")], lease=old)
+            await here.backend.start([stubborn("3")], lease=new)
+            assert (await here.end_of(ref("2"))).end.reason is EndReason.LOST
+            await here.says("3", "up")
+            assert await here.output_text("2") == ""
+
+    asyncio.run(check())
+
+
+def test_another_keeper_holds_to_it_as_well(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with leased(tmp_path) as here:
+            script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
+            run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
+            number = here.renew(4_000)
+            await here.backend.start([TaskStart(ref("1"), NODE, run)], lease=number)
+            await here.says("1", "up")
+            os.kill(keeper_of(tmp_path), signal.SIGKILL)
+            assert await here.running() == [ref("1")]
+            pid = int((tmp_path / "pid").read_text())
+            assert is_alive(pid)
+            assert (await here.end_of(ref("1"))).end.reason is EndReason.LOST
+            assert not is_alive(pid)
+
+    asyncio.run(check())

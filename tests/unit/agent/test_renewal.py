@@ -1,0 +1,55 @@
+"""An agent asks for its next certificate in time, and goes on asking."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
+
+from rota.agent import renewal
+from rota.trust import Authority
+from rota.trust.authority import AGENT_LASTS_MS
+from rota.trust.folder import AgentIdentity, write_identity
+from rota.trust.keys import key_pem, new_key
+
+pytestmark = pytest.mark.covers("ops-2")
+
+
+def joined(folder: Path, age_ms: int) -> None:
+    at_ms = time.time_ns() // 1_000_000 - age_ms
+    authority, key = Authority.create(at_ms), new_key()
+    certificate = authority.certify_agent("m1", key.public_key(), at_ms)
+    pem = certificate.public_bytes(Encoding.PEM).decode()
+    write_identity(folder, AgentIdentity("m1", "", "", key_pem(key).decode(), pem, authority.pem.decode()))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Folders for which a certificate was asked for. The first time, the server isn't there."""
+    found: list[Path] = []
+
+    def renew(folder: Path) -> None:
+        found.append(folder)
+        if len(found) == 1:
+            raise ConnectionRefusedError
+
+    monkeypatch.setattr(renewal, "renew", renew)
+    return found
+
+
+def test_one_that_is_due_is_asked_for_until_it_is_there(tmp_path: Path, asked: list[Path]) -> None:
+    joined(tmp_path, AGENT_LASTS_MS * 2 // 3 + 1000)
+    asyncio.run(asyncio.wait_for(renewal.renewed(tmp_path, look_s=0.01), 20))
+    assert asked == [tmp_path, tmp_path]
+
+
+@pytest.mark.parametrize("has_joined", [True, False])
+def test_others_are_left_alone(tmp_path: Path, asked: list[Path], has_joined: bool) -> None:
+    if has_joined:
+        joined(tmp_path, 0)
+    with pytest.raises(TimeoutError):
+        asyncio.run(asyncio.wait_for(renewal.renewed(tmp_path, look_s=0.01), 0.2))
+    assert asked == []

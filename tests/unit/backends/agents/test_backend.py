@@ -1,0 +1,278 @@
+"""What the server makes of agents that come, go, and come back, without a network in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+
+import pytest
+
+from rota.backends.agents import backend as module
+from rota.backends.agents.agent import Session
+from rota.backends.agents.backend import AgentsBackend, NameTaken, NotTheirs
+from rota.backends.agents.terms import Terms
+from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskStart, TaskStarted
+from rota.lifecycle.state import EndReason, TaskEnd
+from rota.model.ids import JobId, NodeName
+from rota.model.run import Run
+from rota.wire import agents_pb2 as wire
+
+A = NodeName("a")
+TERMS = Terms(60_000)
+
+
+def ref(job: str, fence: int = 1) -> TaskRef:
+    return TaskRef(JobId(job), 0, fence)
+
+
+def start(job: str, node: str = "a") -> TaskStart:
+    return TaskStart(ref(job), NodeName(node), Run(command=("true",)))
+
+
+def hello(*tasks: TaskRef, name: str = "a", instance: str = "i") -> wire.Hello:
+    capacity = wire.Resources(cpu_milli=1000, memory_bytes=1 << 30, slots=1)
+    refs = [wire.TaskRef(job=task.job, rank=task.rank, fence=task.fence) for task in tasks]
+    return wire.Hello(
+        protocol=1, name=name, instance=instance, node=wire.Node(capacity=capacity), tasks=refs, clock_ms=1
+    )
+
+
+class Bench:
+    """A backend, its clock, and what it says."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_ms = 1_000_000
+        monkeypatch.setattr(module, "since_boot_ms", lambda: self.now_ms)
+        self.changes = 0
+        self.backend = AgentsBackend(folder, terms=TERMS, reserved=frozenset([NodeName("own")]))
+        self.backend.on_change = self._changed
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def orders(self, session: Session) -> list[tuple[str, list[str]]]:
+        """Since the last time: offers and settlements, with their jobs."""
+        said = []
+        while not session.orders.empty():
+            order = session.orders.get_nowait()
+            assert order is not None
+            if order.WhichOneof("order") == "offer":
+                said.append(("offer", [task.ref.job for task in order.offer.tasks]))
+            else:
+                said.append(("settle", [task.job for task in order.settle.refs]))
+        return said
+
+    def reports(self) -> list[TaskReport]:
+        found = []
+        while not self.backend._reports.empty():
+            found.append(self.backend._reports.get_nowait())
+        return found
+
+    def lost(self) -> list[str]:
+        return [
+            report.ref.job
+            for report in self.reports()
+            if isinstance(report, TaskEnded) and report.end.reason is EndReason.LOST
+        ]
+
+    def later(self, by_ms: int) -> None:
+        self.now_ms += by_ms
+        self.backend.look_for_silence()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(tmp_path, monkeypatch)
+
+
+def run(check: Callable[[], Coroutine[object, object, None]]) -> None:
+    asyncio.run(check())
+
+
+def test_a_start_is_offered_at_once_or_when_the_agent_is_back(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.start([start("1"), start("1")])
+        assert bench.orders(session) == [("offer", ["1"])]
+        bench.backend.left(session, for_good=False)
+        await bench.backend.start([start("2")])
+        again = bench.backend.admit(hello(ref("1")))
+        assert bench.orders(again) == [("offer", ["2"])]
+        assert bench.reports() == []
+
+    run(check)
+
+
+def test_what_began_and_is_missing_is_lost_and_what_did_not_is_offered_again(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.start([start("1"), start("2")])
+        bench.backend.hear_of(bench.backend.task_of(session, ref("1")), TaskStarted(ref("1"), 5))
+        bench.reports()
+        again = bench.backend.admit(hello())
+        assert bench.lost() == ["1"]
+        assert bench.orders(again) == [("offer", ["2"])]
+
+    run(check)
+
+
+@pytest.mark.covers("agent-5")
+def test_after_a_restart_agents_are_waited_for(bench: Bench) -> None:
+    async def check() -> None:
+        there, gone, bound = ref("1"), ref("2"), ref("3")
+        taken = await bench.backend.take_up([(there, A), (gone, A), (bound, A)])
+        assert list(taken) == [there, gone, bound]
+        assert await bench.backend.nodes() == []
+        await bench.backend.start([start("3")])
+        assert bench.reports() == []
+        session = bench.backend.admit(hello(there))
+        assert bench.lost() == ["2"]
+        assert bench.orders(session) == [("offer", ["3"])]
+        assert bench.backend.task_of(session, there).start is None
+
+    run(check)
+
+
+@pytest.mark.covers("agent-6")
+def test_those_that_never_come_back_are_lost_in_time_and_not_before(bench: Bench) -> None:
+    async def check() -> None:
+        await bench.backend.take_up([(ref("1"), A)])
+        bench.later(TERMS.lost_after_ms - 1)
+        assert bench.lost() == []
+        bench.later(1)
+        assert bench.lost() == ["1"]
+        await bench.backend.settle([ref("1")])
+        assert await bench.backend.running() == []
+
+    run(check)
+
+
+def test_what_is_taken_up_later_is_only_what_is_known(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.take_up([])
+        await bench.backend.start([start("1"), start("2")])
+        taken = await bench.backend.take_up([(ref("1"), A), (ref("9"), A), (ref("8"), NodeName("b"))])
+        assert list(taken) == [ref("1")]
+        assert bench.backend.task_of(session, ref("2")).is_to_stop
+
+    run(check)
+
+
+@pytest.mark.covers("agent-6")
+def test_an_agent_that_is_lost_leaves_the_pool_and_its_secret_counts_for_nothing(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.start([start("1")])
+        bench.later(TERMS.silent_after_ms)
+        [node] = await bench.backend.nodes()
+        assert not node.ready
+        assert "not heard of for 17 s" in dict((await bench.backend.health()).of_nodes)[A]
+        bench.later(TERMS.lost_after_ms - TERMS.silent_after_ms)
+        assert await bench.backend.nodes() == []
+        assert bench.lost() == ["1"]
+        assert bench.backend.session_of(session.secret) is None
+        with pytest.raises(NotTheirs):
+            bench.backend.task_of(session, ref("1"))
+        again = bench.backend.admit(hello(ref("1"), instance="another"))
+        assert bench.orders(again) == []
+
+    run(check)
+
+
+def test_a_heartbeat_keeps_it_there(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        for number in range(30):
+            bench.later(TERMS.heartbeat_ms)
+            said = hello().node
+            said.load_milli = 10 * number
+            bench.backend.heartbeat(session, wire.Heartbeat(number=number, node=said, clock_ms=1))
+        [node] = await bench.backend.nodes()
+        assert (node.ready, node.load_milli) == (True, 250)
+        assert bench.changes == 2, "it came, and was ready; its load is none"
+
+    run(check)
+
+
+def test_one_that_drains_takes_nothing_new_and_may_leave_for_good(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.start([start("1")])
+        bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=hello().node, draining=True))
+        [node] = await bench.backend.nodes()
+        assert node.cordoned
+        bench.backend.left(session, for_good=True)
+        assert len(await bench.backend.nodes()) == 1, "it still has a task"
+        again = bench.backend.admit(hello(ref("1")))
+        task = bench.backend.task_of(again, ref("1"))
+        bench.backend.hear_of(task, TaskEnded(ref("1"), 9, TaskEnd(EndReason.EXITED, 0)))
+        await bench.backend.settle([ref("1")])
+        bench.backend.left(again, for_good=True)
+        assert await bench.backend.nodes() == []
+
+    run(check)
+
+
+def test_what_is_settled_is_said_until_it_is_forgotten(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.start([start("1"), start("2")])
+        for job in ("1", "2"):
+            task = bench.backend.task_of(session, ref(job))
+            bench.backend.hear_of(task, TaskEnded(ref(job), 9, TaskEnd(EndReason.EXITED, 0)))
+        await bench.backend.settle([ref("1"), ref("2"), ref("7")])
+        assert bench.orders(session) == [("offer", ["1", "2"]), ("settle", ["1", "2"])]
+        bench.backend.forgotten(session, [ref("1")])
+        again = bench.backend.admit(hello(ref("2")))
+        assert bench.orders(again) == [("settle", ["2"])]
+        assert bench.orders(bench.backend.admit(hello())) == []
+
+    run(check)
+
+
+def test_what_was_told_is_told_once_and_the_first_end_counts(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.start([start("1")])
+        task = bench.backend.task_of(session, ref("1"))
+        ended = TaskEnded(ref("1"), 9, TaskEnd(EndReason.EXITED, 0))
+        later = TaskEnded(ref("1"), 10, TaskEnd(EndReason.EXITED, 1))
+        started = TaskStarted(ref("1"), 5)
+        for report in (started, started, ended, later, started):
+            bench.backend.hear_of(task, report)
+        assert bench.reports() == [started, ended]
+
+    run(check)
+
+
+def test_a_start_for_an_agent_that_is_not_there_is_lost(bench: Bench) -> None:
+    async def check() -> None:
+        await bench.backend.start([start("1", "nobody")])
+        assert bench.lost() == ["1"]
+
+    run(check)
+
+
+def test_names_that_are_taken(bench: Bench) -> None:
+    async def check() -> None:
+        bench.backend.admit(hello())
+        with pytest.raises(NameTaken, match="another machine"):
+            bench.backend.admit(hello(instance="other"))
+        with pytest.raises(NameTaken, match="own worker"):
+            bench.backend.admit(hello(name="own"))
+
+    run(check)
+
+
+def test_a_new_connection_of_the_same_agent_ends_the_old_one(bench: Bench) -> None:
+    async def check() -> None:
+        old = bench.backend.admit(hello())
+        new = bench.backend.admit(hello())
+        assert (old.is_closed, new.is_closed) == (True, False)
+        bench.backend.left(old, for_good=True)
+        assert bench.backend.session_of(new.secret) is new
+        assert len(await bench.backend.nodes()) == 1
+
+    run(check)
