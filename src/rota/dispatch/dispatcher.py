@@ -62,7 +62,13 @@ class Dispatcher:
         """Tasks that backends may have from before, even if their starts are held back: to be sent again."""
         self._homes: dict[NodeName, str] = {}
         """Backends by node, also of nodes that are gone, or aren't back yet."""
+        self._is_reconciled = asyncio.Event()
+        """Nothing is sent before: what has ended without backends being told so would leave its room twice."""
         self._wake = asyncio.Event()
+
+    def await_reconciling(self) -> None:
+        """All that is known of jobs was read anew: what follows from that has to be sent first."""
+        self._is_reconciled.clear()
 
     def settle(self, ended: Iterable[TaskRef], node: NodeName) -> None:
         """Their ends are kept. Backends are told before any start that follows: what isn't settled leaves
@@ -116,6 +122,7 @@ class Dispatcher:
     async def _send_all(self) -> None:
         while True:
             await self._wake.wait()
+            await self._is_reconciled.wait()
             self._wake.clear()
             unsent, self._unsent = self._unsent, []
             if unsent:
@@ -181,6 +188,7 @@ class Dispatcher:
 
     async def reconcile(self) -> list[TaskRef]:
         """Starts what was to start and stops what nobody wants; tells which tasks should run and are gone."""
+        self._is_reconciled.clear()
         taken = self._taken_up = await self._take_up()
         lost: list[TaskRef] = []
         for state in self._jobs.jobs.values():
@@ -196,6 +204,7 @@ class Dispatcher:
                     )
                 elif task.phase is TaskPhase.STOPPING:
                     self.carry_out([StopTask(state.id, task.rank, task.fence, task.node)])
+        self._is_reconciled.set()
         return lost
 
     async def _take_up(self) -> set[TaskRef]:
@@ -209,6 +218,9 @@ class Dispatcher:
         unknown = by_backend.get("", [])
         taken: set[TaskRef] = set()
         for backend in sorted(self._backends, key=lambda each: each.name not in by_backend):
+            over = [ref for ref in await backend.running() if self._live(ref) is None]
+            if over:
+                await backend.settle(over)
             taken.update(await backend.take_up([*by_backend.get(backend.name, ()), *unknown]))
             self._homes.update((node, backend.name) for ref, node in unknown if ref in taken)
             unknown = [(ref, node) for ref, node in unknown if ref not in taken]

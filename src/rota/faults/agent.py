@@ -211,6 +211,11 @@ class Agent:
             case wire.Settle(refs):
                 for ref in refs:
                     self._settle(ref)
+            case wire.Dismiss(refs):
+                for ref in refs:
+                    self._settle(ref)
+                    if ref in self._tasks:
+                        self._stop(ref)
 
     def _take(self, start: TaskStart) -> None:
         if start.ref in self._tasks or start.ref in self._seen:

@@ -118,7 +118,7 @@ class SimulatedBackend:
         self._doubt()
         expected = {ref for ref, _ in tasks}
         for peer in self._peers.values():
-            self._stop_besides(peer, expected)
+            self._dismiss_besides(peer, expected)
         self._was_told = True
         taken = []
         for ref, node in tasks:
@@ -278,15 +278,15 @@ class SimulatedBackend:
         if self._was_told:
             expected = {*peer.has, *unsure}
             peer.has.update(dict.fromkeys(known))
-            self._stop_besides(peer, expected)
+            self._dismiss_besides(peer, expected)
         peer.has.update(dict.fromkeys(known))
         for order in unconfirmed:
             peer.stream.put(order)
 
-    def _stop_besides(self, peer: _Peer, expected: set[TaskRef]) -> None:
+    def _dismiss_besides(self, peer: _Peer, expected: set[TaskRef]) -> None:
         for ref in peer.has:
-            if ref not in expected and ref not in self._unsettled:
-                peer.put(wire.Stop((ref,)))
+            if ref not in expected:
+                peer.put(wire.Dismiss((ref,)))
 
     def _take(self, reports: tuple[TaskReport, ...]) -> None:
         for report in reports:

@@ -65,10 +65,16 @@ class Settle(Struct, frozen=True):
     refs: tuple[TaskRef, ...]
 
 
+class Dismiss(Struct, frozen=True):
+    """Nobody wants these: what has ended is settled by that, what runs is to stop."""
+
+    refs: tuple[TaskRef, ...]
+
+
 class Reports(Struct, frozen=True):
     reports: tuple[TaskReport, ...]
 
 
-Order: TypeAlias = Start | Stop | ChangeLimit | Settle
+Order: TypeAlias = Start | Stop | ChangeLimit | Settle | Dismiss
 ToAgent: TypeAlias = Welcome | BeatAnswer | Segment[Order] | Received
 ToServer: TypeAlias = Hello | Beat | Segment[Reports] | Received

@@ -133,6 +133,8 @@ class Runtime:
         await self.controller.close()
 
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
+        if self.controller.reloaded.is_set():
+            self.dispatcher.await_reconciling()
         for attempt in batch.attempts:
             if attempt.ended_ms is not None:
                 self.dispatcher.settle([TaskRef(attempt.job, attempt.rank, attempt.fence)], attempt.node)
