@@ -63,7 +63,7 @@ class Dispatcher:
         self._homes: dict[NodeName, str] = {}
         """Backends by node, also of nodes that are gone, or aren't back yet."""
         self._is_reconciled = asyncio.Event()
-        """Nothing is sent before: what has ended without backends being told so would leave its room twice."""
+        """Nothing is sent before: an end that backends weren't told of would leave its room twice."""
         self._wake = asyncio.Event()
 
     def await_reconciling(self) -> None:

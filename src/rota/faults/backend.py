@@ -260,7 +260,7 @@ class SimulatedBackend:
             self._take(message.reports)
 
         def confirmed(message: Order | Reports) -> None:
-            if isinstance(message, wire.Settle):
+            if isinstance(message, wire.Settle | wire.Dismiss):
                 for ref in message.refs:
                     # Unless there was more to say of it.
                     if ref not in self._unsettled:

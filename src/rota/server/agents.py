@@ -9,8 +9,9 @@ from http import HTTPStatus
 import structlog
 
 from rota.backends.agents.agent import Session
-from rota.backends.agents.backend import AgentsBackend, NotTheirs
+from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.notices import Notice, Notices
+from rota.backends.agents.pool import NotTheirs
 from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskEnded, TaskRef
 from rota.backends.process.files import FileStore

@@ -62,7 +62,8 @@ def test_other_projects_things_are_not_there(server: RotaServer, client_of: Clie
 
 @pytest.mark.covers("ops-2")
 def test_each_role_may_do_what_is_its_own(client_of: ClientOf, server: RotaServer) -> None:
-    viewer, submitter = client_of("eve", Role.VIEWER), client_of("ada", Role.SUBMITTER)
+    viewer = client_of("eve", Role.VIEWER, projects=["default"])
+    submitter = client_of("ada", Role.SUBMITTER, projects=["default"])
     operator = client_of("op", Role.OPERATOR)
     with pytest.raises(Forbidden):
         viewer.submit(shell("true"))

@@ -124,7 +124,10 @@ def test_the_demo() -> None:
         text=True,
         timeout=120,
     )
-    assert (process.returncode, process.stderr) == (0, "")
-    for wanted in ("$ rota plan", "$ rota why search", "$ rota why caption", "$ rota extend", "How to go on"):
+    assert process.returncode == 0, process.stderr
+    assert all(line.startswith("rota: ") for line in process.stderr.splitlines())
+    assert "it can never start here" in process.stderr
+    for wanted in ("hello from a job", "$ rota why simulation", "promised for", "How to go on"):
         assert wanted in process.stdout
+    assert process.stdout.count("succeeded") >= 7
     assert "\x1b" not in process.stdout

@@ -1,4 +1,4 @@
-"""All machines that run agents, as one backend. What `service.py` hears of them comes here."""
+"""All machines that run agents, as one backend: what is wanted of them, and what their tasks left."""
 
 from __future__ import annotations
 
@@ -7,23 +7,15 @@ from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rota.backends.agents.agent import Agent, Session
+from rota.backends.agents.agent import Agent
 from rota.backends.agents.arrivals import ArrivingOutput, keep_file
-from rota.backends.agents.claims import (
-    Refusal,
-    believable_node,
-    believable_refs,
-    check_name,
-    check_protocol,
-)
-from rota.backends.agents.notices import Notices
+from rota.backends.agents.pool import AgentPool
 from rota.backends.agents.task import AgentTask
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import (
     Health,
     LogChunk,
     LogQuery,
-    TaskEnded,
     TaskRef,
     TaskReport,
     TaskStart,
@@ -31,25 +23,14 @@ from rota.backends.backend import (
 from rota.backends.process.folders import Folders
 from rota.backends.process.left_behind import LeftBehind
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
-from rota.backends.process.processes import now_ms, since_boot_ms
-from rota.backends.roster import AgentSeen
-from rota.lifecycle.state import EndReason, TaskEnd
+from rota.backends.process.processes import since_boot_ms
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
-from rota.wire import agents_pb2 as wire
 
-NO_TERMS = Terms()
-
-
-class NameTaken(Refusal):
-    """By another machine, which may still run tasks."""
+DEFAULT_TERMS = Terms()
 
 
-class NotTheirs(Refusal):
-    """A task that the agent doesn't have, or not any more."""
-
-
-class AgentsBackend:
+class AgentsBackend(AgentPool):
     """Implements Backend."""
 
     def __init__(
@@ -57,29 +38,17 @@ class AgentsBackend:
         folder: Path,
         *,
         name: str = "agents",
-        terms: Terms = NO_TERMS,
+        terms: Terms = DEFAULT_TERMS,
         rotation: Rotation = DEFAULT_ROTATION,
         reserved: frozenset[NodeName] = frozenset(),
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
-        """`reserved`: names that no agent may have. `on_change`: something about nodes has changed."""
-        self.name = name
-        self.terms = terms
-        self.notices = Notices()
-        self.on_change = on_change
+        super().__init__(name, terms, reserved, on_change)
         self._folders = Folders(folder)
         self._left = LeftBehind(self._folders)
         self._rotation = rotation
-        self._reserved = reserved
-        self._agents: dict[NodeName, Agent] = {}
-        self._sessions: dict[str, Session] = {}
-        self._tasks: dict[TaskRef, AgentTask] = {}
         self._was_taken_up = False
-        self._ready: frozenset[NodeName] = frozenset()
-        self._reports: asyncio.Queue[TaskReport] = asyncio.Queue()
         self._watching: asyncio.Task[None] | None = None
-
-    # -- as a backend
 
     async def open(self) -> None:
         self._folders.make()
@@ -195,116 +164,6 @@ class AgentsBackend:
                 of_nodes.append((agent.name, "; ".join(filter(None, messages))))
         return Health(True, of_nodes=tuple(of_nodes))
 
-    # -- for the roster
-
-    def seen(self) -> dict[str, AgentSeen]:
-        return {
-            agent.name: AgentSeen(
-                connected=agent.session is not None and self._is_heard(agent),
-                heartbeat_ms=now_ms() - (since_boot_ms() - agent.heard_ms),
-                version=agent.version,
-                clock_skew_ms=-agent.clock.server_ahead_ms,
-            )
-            for agent in self._agents.values()
-            if agent.node is not None
-        }
-
-    def cut(self, name: str) -> None:
-        agent = self._agents.get(NodeName(name))
-        if agent is not None:
-            agent.close_session()
-
-    # -- what agents say
-
-    def admit(self, hello: wire.Hello) -> Session:
-        """Raises Refusal. A connection that the same agent had before ends."""
-        check_protocol(hello.protocol)
-        check_name(hello.name)
-        name = NodeName(hello.name)
-        if name in self._reserved:
-            raise NameTaken(f"name: {name} is the server's own worker; give the agent another with --name")
-        node = believable_node(name, self.name, hello.node)
-        kept = set(believable_refs(list(hello.tasks)))
-        agent = self._agents.get(name)
-        if agent is not None and agent.instance not in ("", hello.instance):
-            raise NameTaken(
-                f"name: another machine has the name {name}, or had until a moment ago; "
-                "give the agent another with --name"
-            )
-        if agent is None:
-            agent = self._agents[name] = Agent(name, since_boot_ms())
-        agent.close_session()
-        is_new = agent.node is None
-        agent.node, agent.instance, agent.version = node, hello.instance, hello.version[:100]
-        agent.message, agent.is_draining = hello.node.message[:1000], hello.draining
-        self._hear(agent, hello.clock_ms, 0)
-        session = agent.session = Session(agent)
-        self._sessions[session.secret] = session
-        self._compare(agent, session, kept)
-        if is_new:
-            self.notices.tell("agent.Joined", name, version=agent.version, tasks=len(kept))
-        self.on_change()
-        return session
-
-    def _compare(self, agent: Agent, session: Session, kept: set[TaskRef]) -> None:
-        """What it should have with what it has. What nobody wants of that is revoked when it says more."""
-        agent.to_settle = {ref: None for ref in agent.to_settle if ref in kept}
-        session.settle(agent.to_settle)
-        missing = [task for ref, task in agent.tasks.items() if ref not in kept]
-        for task in missing:
-            if task.is_lost_without():
-                self._lose(task, "the agent came back without it")
-        session.offer([task for task in missing if task.is_wanted])
-
-    def heartbeat(self, session: Session, heartbeat: wire.Heartbeat) -> None:
-        """Raises Refusal; a session that has been closed can't say anything any more."""
-        agent = session.agent
-        node = believable_node(agent.name, self.name, heartbeat.node)
-        self._hear(agent, heartbeat.clock_ms, heartbeat.round_trip_ms)
-        agent.message = heartbeat.node.message[:1000]
-        is_news = agent.node is None or (node.spec, heartbeat.draining) != (
-            agent.node.spec,
-            agent.is_draining,
-        )
-        agent.node, agent.is_draining = node, heartbeat.draining
-        if is_news:
-            self.on_change()
-
-    def forgotten(self, session: Session, refs: Sequence[TaskRef]) -> None:
-        for ref in refs:
-            session.agent.to_settle.pop(ref, None)
-
-    def left(self, session: Session, *, for_good: bool) -> None:
-        """Its connection has ended. One that leaves for good says so, and has nothing any more."""
-        self._sessions.pop(session.secret, None)
-        agent = session.agent
-        if agent.session is not session:
-            return
-        agent.close_session()
-        if for_good and not agent.tasks:
-            del self._agents[agent.name]
-            self.notices.tell("agent.Left", agent.name)
-            self.on_change()
-
-    def session_of(self, secret: str) -> Session | None:
-        session = self._sessions.get(secret)
-        return None if session is None or session.is_closed else session
-
-    def task_of(self, session: Session, ref: TaskRef) -> AgentTask:
-        """Raises NotTheirs."""
-        task = session.agent.tasks.get(ref)
-        if task is None or not task.is_wanted:
-            raise NotTheirs(f"task {ref.rank} of job {ref.job} isn't {session.agent.name}'s any more")
-        return task
-
-    def is_of_another(self, session: Session, ref: TaskRef) -> bool:
-        task = self._tasks.get(ref)
-        return task is not None and task.node not in ("", session.agent.name)
-
-    def hear_of(self, task: AgentTask, report: TaskReport) -> None:
-        if task.takes(report):
-            self._reports.put_nowait(report)
-
     def open_output(self, task: AgentTask) -> ArrivingOutput:
         """Waits for the disk."""
         return ArrivingOutput(self._folders, task.ref, self._rotation)
@@ -312,42 +171,7 @@ class AgentsBackend:
     async def keep_file(self, task: AgentTask, path: str, chunks: AsyncIterable[bytes]) -> None:
         await keep_file(self._folders, task.ref, path, chunks)
 
-    # -- what becomes of them
-
-    def _add(self, agent: Agent, task: AgentTask) -> None:
-        self._tasks[task.ref] = agent.tasks[task.ref] = task
-
-    def _lose(self, task: AgentTask, why: str) -> None:
-        self._tasks[task.ref] = task
-        self.hear_of(task, TaskEnded(task.ref, now_ms(), TaskEnd(EndReason.LOST, message=why)))
-
-    def _hear(self, agent: Agent, clock_ms: int, round_trip_ms: int) -> None:
-        agent.heard_ms = since_boot_ms()
-        agent.clock.heard(clock_ms, now_ms(), round_trip_ms)
-
-    def _is_heard(self, agent: Agent) -> bool:
-        return since_boot_ms() - agent.heard_ms < self.terms.silent_after_ms
-
     async def _watch(self) -> None:
         while True:
             await asyncio.sleep(self.terms.heartbeat_ms / 4000)
             self.look_for_silence()
-
-    def look_for_silence(self) -> None:
-        for agent in list(self._agents.values()):
-            if since_boot_ms() - agent.heard_ms >= self.terms.lost_after_ms:
-                self._lose_agent(agent)
-        ready = frozenset(agent.name for agent in self._agents.values() if self._is_heard(agent))
-        if ready != self._ready:
-            self._ready = ready
-            self.on_change()
-
-    def _lose_agent(self, agent: Agent) -> None:
-        """By now it has ended all its tasks by itself: they may run elsewhere."""
-        agent.close_session()
-        del self._agents[agent.name]
-        seconds = self.terms.lost_after_ms / 1000
-        for task in list(agent.tasks.values()):
-            self._lose(task, f"its agent wasn't heard of for {seconds:g} s")
-        self.notices.tell("agent.Lost", agent.name, tasks=len(agent.tasks), after_s=seconds)
-        self.on_change()

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from rota.backends.agents.agent import Session
 from rota.backends.agents.arrivals import ArrivingOutput
-from rota.backends.agents.backend import AgentsBackend, NameTaken, NotTheirs
+from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.claims import Refusal, WrongProtocol, believable_ref
 from rota.backends.agents.messages import ref_from, report_from, start_to
+from rota.backends.agents.pool import NameTaken, NotTheirs
 from rota.backends.agents.task import AgentTask, TaskStream
 from rota.backends.backend import TaskEnded
 from rota.backends.process.processes import now_ms
@@ -28,6 +29,9 @@ FIRST_WORD_WITHIN_S = 10.0
 MOST_SILENT = 1_000
 """Streams at a time whose first word hasn't come."""
 _WRITE_AGAIN_S = 1.0
+_BETWEEN_WORDS_S = 0.02
+_SMALL_BYTES = 64 << 10
+_BETWEEN_SMALL_S = 0.005
 _CODES = {
     WrongProtocol: grpc.StatusCode.FAILED_PRECONDITION,
     NameTaken: grpc.StatusCode.ALREADY_EXISTS,
@@ -111,6 +115,8 @@ class AgentsService(AgentsServicer):
                     self._backend.forgotten(session, [ref_from(ref) for ref in each.settled.refs])
                 case "hello":
                     raise Refusal("hello: said twice; a connection begins with it, and never again")
+            # Whoever says more than can be of interest is heard at this rate, and waits.
+            await asyncio.sleep(_BETWEEN_WORDS_S)
 
     # -- one for each task
 
@@ -180,6 +186,9 @@ class AgentsService(AgentsServicer):
                 task.server_ahead_ms = session.agent.clock.server_ahead_ms
             if each.WhichOneof("news") == "output":
                 await _write(output, each.output, task.server_ahead_ms)
+                if each.ByteSize() < _SMALL_BYTES:
+                    # There was time to send more at once.
+                    await asyncio.sleep(_BETWEEN_SMALL_S)
                 continue
             try:
                 report = report_from(task.ref, each, task.server_ahead_ms)

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rota.backends.agents import backend as module
+from rota.backends.agents import backend, pool
 from rota.backends.agents.agent import Session
-from rota.backends.agents.backend import AgentsBackend, NameTaken, NotTheirs
+from rota.backends.agents.backend import AgentsBackend
+from rota.backends.agents.pool import NameTaken, NotTheirs
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskStart, TaskStarted
 from rota.lifecycle.state import EndReason, TaskEnd
@@ -43,7 +44,8 @@ class Bench:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_ms = 1_000_000
-        monkeypatch.setattr(module, "since_boot_ms", lambda: self.now_ms)
+        for module in (backend, pool):
+            monkeypatch.setattr(module, "since_boot_ms", lambda: self.now_ms)
         self.changes = 0
         self.backend = AgentsBackend(folder, terms=TERMS, reserved=frozenset([NodeName("own")]))
         self.backend.on_change = self._changed
