@@ -263,14 +263,18 @@ def gangs_start_without_all_of_them() -> Iterator[None]:
 
 @contextmanager
 def reports_are_settled_before_they_are_kept() -> Iterator[None]:
-    async def receive(self: Dispatcher, backend: Any) -> None:
-        async for reports in backend.reports():
-            over = [one.ref for one in reports if isinstance(one, TaskEnded | TaskReturned)]
-            if over:
-                await backend.settle(over)
-            await self._keep(reports)
+    init = Dispatcher.__init__
 
-    with patch.object(Dispatcher, "_receive", receive):
+    def hasty(self: Dispatcher, backends: Any, jobs: Any, keep: Any) -> None:
+        async def settle_and_keep(reports: Sequence[Any]) -> Any:
+            over = [one.ref for one in reports if isinstance(one, TaskEnded | TaskReturned)]
+            for backend in backends:
+                await backend.settle(over)
+            return await keep(reports)
+
+        init(self, backends, jobs, settle_and_keep)
+
+    with patch.object(Dispatcher, "__init__", hasty):
         yield
 
 
@@ -340,30 +344,27 @@ def leases_last_as_long_as_nodes_are_waited_for() -> Iterator[None]:
 
 
 @contextmanager
-def leases_count_from_the_answer() -> Iterator[None]:
-    renew = Agent._renew_lease
+def leases_are_renewed_by_beats_without_answers() -> Iterator[None]:
+    say = Agent._say
 
-    def late(self: Agent, sent_s: float) -> None:
-        renew(self, self._loop.time() + wire.BEAT_S)
+    def hopeful(self: Agent, message: Any) -> None:
+        if isinstance(message, wire.Beat | wire.Hello):
+            self._renew_lease(message.sent_s)
+        say(self, message)
 
-    with patch.object(Agent, "_renew_lease", late):
+    with patch.object(Agent, "_say", hopeful):
         yield
 
 
 @contextmanager
-def agents_start_what_they_have_seen() -> Iterator[None]:
-    settle = Agent._settle
+def agents_forget_their_tasks_at_a_restart() -> Iterator[None]:
+    go_down = Agent.go_down
 
-    def forgetful(self: Agent, ref: Any) -> None:
-        settle(self, ref)
-        self._seen.discard(ref)
+    def forgetful(self: Agent, power_is_lost: bool = False, is_wiped: bool = False) -> None:
+        go_down(self, power_is_lost, is_wiped)
+        self._tasks = {}
 
-    def stop(self: Agent, ref: Any) -> None:
-        if ref in self._tasks:
-            real_stop(self, ref)
-
-    real_stop = Agent._stop
-    with patch.object(Agent, "_settle", forgetful), patch.object(Agent, "_stop", stop):
+    with patch.object(Agent, "go_down", forgetful):
         yield
 
 
@@ -414,8 +415,8 @@ BUGS: Mapping[str, Plant] = {
         repeated_starts_count_as_never_sent,
         unreachable_backends_lose_instructions,
         leases_last_as_long_as_nodes_are_waited_for,
-        leases_count_from_the_answer,
-        agents_start_what_they_have_seen,
+        leases_are_renewed_by_beats_without_answers,
+        agents_forget_their_tasks_at_a_restart,
     )
 }
 

@@ -122,11 +122,11 @@ class Dispatcher:
     async def _send_all(self) -> None:
         while True:
             await self._wake.wait()
-            await self._is_reconciled.wait()
             self._wake.clear()
             unsent, self._unsent = self._unsent, []
             if unsent:
                 await self._keep(unsent)
+            await self._is_reconciled.wait()
             to_do, self._to_do = self._to_do, {}
             settled, self._settled = self._settled, {}
             for name in dict.fromkeys((*settled, *to_do)):

@@ -191,6 +191,7 @@ class VirtualLoop(asyncio.BaseEventLoop):
         """After the last step: whatever still waits is ended, so that nothing is left behind. What comes of
         that is of no interest any more."""
         self._is_resting = True
+        self.steps = 0
         self._timers.clear()
         self._handles += [(handle, None) for handle in self._undone]
         left = [task for task in self._tasks if not task.done()]

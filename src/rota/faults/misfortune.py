@@ -74,6 +74,7 @@ class Misfortune:
                 self._later(fault.for_s, self._calm_disk)
             case faults.CommitsInDoubt():
                 world.weather.loses_connection = fault.rate
+                world.slowest_s = fault.longest_s
                 self._later(fault.for_s, self._calm_disk)
             case faults.BackendInDoubt():
                 self._doubt_backend(fault.rate)

@@ -147,6 +147,8 @@ class CommitsInDoubt(Struct, frozen=True):
     at_s: float
     for_s: float
     rate: float
+    longest_s: float
+    """Of each: connections that break are often slow as well."""
 
 
 class BackendInDoubt(Struct, frozen=True):
@@ -186,11 +188,11 @@ class Scenario(Struct, frozen=True):
 
 def scenario(seed: int) -> Scenario:
     chance = Random(f"{seed} scenario")
+    faults = sorted(_faults(chance), key=lambda one: one.at_s)
     count = chance.randint(6, 14)
-    work: list[Work] = [_submit(chance, item) for item in range(count)]
-    submitted = len(work)
-    work += [_change(chance, submitted) for _ in range(chance.randint(0, 8))]
-    return Scenario(seed, tuple(enumerate(work)), tuple(sorted(_faults(chance), key=lambda one: one.at_s)))
+    submits: list[Work] = [_submit(chance, item) for item in range(count)]
+    changes = [_change(chance, count, chance.choice(faults).at_s) for _ in range(chance.randint(0, 8))]
+    return Scenario(seed, tuple(enumerate([*submits, *changes])), tuple(faults))
 
 
 def _faults(chance: Random) -> list[Fault]:
@@ -248,8 +250,8 @@ def _gang(chance: Random) -> _Shape:
 
 def _array(chance: Random) -> _Shape:
     """Of short tasks: these are handed to nodes ahead."""
-    run = _run(chance.choice((10, 40, 400)), chance.choice((0, 0, 100)))
-    return _spec(_task(chance, cpus=(1, 2)), 1, run, retry=Retry(1, backoff_ms=200)), chance.randint(4, 24)
+    run = _run(chance.choice((20, 100, 400)), chance.choice((0, 0, 100)))
+    return _spec(_task(chance, cpus=(1, 2)), 1, run, retry=Retry(1, backoff_ms=200)), chance.randint(4, 30)
 
 
 def _urgent(chance: Random) -> _Shape:
@@ -299,8 +301,9 @@ def _spec(task: TaskSpec, tasks: int, run: Run, **fields: object) -> JobSpec:
 # -- what else users and operators do
 
 
-def _change(chance: Random, submitted: int) -> Work:
-    at_s = _at(chance, FAULTS_S)
+def _change(chance: Random, submitted: int, fault_s: float) -> Work:
+    """Half of the time right when something goes wrong."""
+    at_s = chance.choice((_at(chance, FAULTS_S), round(max(0.0, fault_s + 0.1 * chance.random() - 0.05), 3)))
     item = chance.randrange(submitted)
     match chance.choice(("cancel", "cancel", "hold", "extend", "pause", "drain")):
         case "cancel":
@@ -356,7 +359,8 @@ def _disk_slow(chance: Random) -> Fault:
 
 
 def _commits_in_doubt(chance: Random) -> Fault:
-    return CommitsInDoubt(_at(chance, FAULTS_S), _at(chance, 10), chance.choice((0.1, 0.5)))
+    rate, longest_s = chance.choice((0.1, 0.5)), chance.choice((0.002, 0.3))
+    return CommitsInDoubt(_at(chance, FAULTS_S), _at(chance, 10), rate, longest_s)
 
 
 def _backend_in_doubt(chance: Random) -> Fault:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rota.lifecycle.state import EndReason, Phase
-from tests.real.agents.fleet import IMPATIENT_S, Fleet
+from tests.real.agents.fleet import IMPATIENT_S, Fleet, cpus
 from tests.real.server.rota_server import eventually, shell
 
 pytestmark = pytest.mark.slow
@@ -150,3 +150,16 @@ def test_tasks_of_agents_that_never_come_back_after_a_restart_run_elsewhere(
     assert impatient.server.over(job).phase is Phase.SUCCEEDED
     assert [one.node for one in impatient.server.client.job(job).attempts] == ["a", "b"]
     assert int((tmp_path / "beat").read_text()) < int((tmp_path / "second").read_text())
+
+
+@pytest.mark.covers("agent-2")
+def test_a_machine_that_is_busy_is_not_lost(impatient: Fleet) -> None:
+    """Heartbeats have a thread of their own, and a connection that no output goes over."""
+    impatient.agent("a")
+    burn = f"for i in $(seq {4 * cpus()}); do (while :; do :; done) & done; "
+    flood = f"timeout {2 * IMPATIENT_S:g} yes; kill 0"
+    job = impatient.server.submit_one(shell(burn + flood, resources={"cpu": 1}))
+    ended = impatient.server.over(job)
+    assert ended.phase is Phase.FAILED
+    assert len(impatient.server.client.job(job).attempts) == 1
+    assert impatient.events("agent.Lost") == []

@@ -193,3 +193,24 @@ def test_a_controller_that_has_stopped_gives_out_no_numbers(tmp_path: Path) -> N
                 await controller.numbers(1)
 
     run(test)
+
+
+def test_what_was_decided_before_memory_was_read_anew_is_refused(tmp_path: Path) -> None:
+    """A plan's room may be somebody else's by then. What users ask for is tried on what is true now."""
+
+    async def test() -> None:
+        async with controlled(tmp_path) as (controller, failing):
+            failing.failure = StoreDiverged("a change was kept")
+            with pytest.raises(Unavailable):
+                await controller.do(note("first"))
+            failing.failure = None
+            decided = asyncio.create_task(controller.do_each([(JobId("7"), note("decided"))]))
+            asked = asyncio.create_task(controller.do(note("asked")))
+            [refused] = await decided
+            assert isinstance(refused, Unavailable)
+            assert await asked == "asked"
+            assert await controller.do_each([(JobId("7"), note("decided anew"))]) == [None]
+            subjects = [event.row.subject for event in failing.store.events(0)]
+            assert subjects == ["asked", "store", "decided anew"]
+
+    run(test)

@@ -12,13 +12,14 @@ import pytest
 from msgspec.structs import replace
 
 from rota.api.documents import Role
+from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.control.access import Who
 from rota.control.errors import BadInput, Conflict
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import Cause, EndReason, JobState, Phase, TaskEnd, TaskPhase
 from rota.loop.desk import LiveDesk
 from rota.loop.runtime import Runtime
-from rota.model.ids import JobId, QueueName
+from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import JobTemplate, Priority, TaskGroup
 from rota.model.policy import Policy
 from rota.model.resources import Resources
@@ -43,13 +44,19 @@ async def no_files(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
 
 @asynccontextmanager
 async def live(path: Path, backend: ObedientBackend) -> AsyncIterator[LiveDesk]:
+    async with running(path, backend) as runtime:
+        yield runtime.desk
+
+
+@asynccontextmanager
+async def running(path: Path, backend: ObedientBackend) -> AsyncIterator[Runtime]:
     with open_store(f"sqlite:///{path}/rota.db") as store:
         runtime = Runtime(
             store, Policy(), [backend], lambda: time.time_ns() // 1_000_000, lambda: 0.5, no_files
         )
         await runtime.start()
         try:
-            yield runtime.desk
+            yield runtime
         finally:
             await runtime.stop()
 
@@ -299,5 +306,57 @@ def test_what_can_never_start_is_refused_with_what_would_have_to_change(tmp_path
             assert refused.value.field == "jobs[1]"
             assert "2" in refused.value.help
             assert (await desk.stats()).pending == 0
+
+    run(test)
+
+
+@pytest.mark.covers("ops-2")
+def test_a_backend_that_cannot_be_asked_after_a_reload_is_asked_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def test() -> None:
+        monkeypatch.setattr("rota.loop.runtime.RETRY_S", 0.01)
+        backend = ObedientBackend()
+        async with running(tmp_path, backend) as runtime:
+            [job] = await submit(runtime.desk, spec())
+            await until(runtime.desk, job, Phase.RUNNING)
+            asked = 0
+
+            async def unwilling(tasks: object) -> list[TaskRef]:
+                nonlocal asked
+                asked += 1
+                if asked < 3:
+                    raise BackendUnavailable("in a moment")
+                return []
+
+            monkeypatch.setattr(backend, "take_up", unwilling)
+            backend.started.clear()
+            runtime.controller.reloaded.set()
+            await sure(lambda: len(backend.seen) == 2)
+            assert asked == 3
+
+    run(test)
+
+
+@pytest.mark.covers("prio-2")
+def test_those_who_stand_by_for_a_room_go_before_it_is_taken_from_who_has_it(tmp_path: Path) -> None:
+    async def test() -> None:
+        backend = ObedientBackend(node("n1", cpus=1), stops_at_once=False)
+        async with running(tmp_path, backend) as runtime:
+            desk = runtime.desk
+            low = spec(priority=Priority.LOW)
+            await desk.submit(Submission((Entry(low, tuple(range(50))),)), ADA)
+            await sure(lambda: len(backend.started) == 1)
+            backend.end_job("1.0")
+            await sure(lambda: any(start.standby for start in backend.seen))
+            runs = next(ref for ref, start in backend.started.items() if not start.standby)
+            await sure(lambda: bool(runtime.memory.standing_by(runs.job, NodeName("n1"))))
+            behind = runtime.memory.standing_by(runs.job, NodeName("n1"))
+            [high] = await submit(desk, spec(priority=Priority.HIGH))
+            await sure(lambda: runs in backend.stopped)
+            order = [ref.job for ref in backend.stopped]
+            assert set(behind) <= set(order)
+            assert order.index(runs.job) == len(order) - 1
+            assert (await desk.job(high.id)).phase is Phase.SCHEDULED  # type: ignore[union-attr]
 
     run(test)

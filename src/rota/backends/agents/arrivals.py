@@ -18,6 +18,7 @@ from rota.backends.process.segments import LARGEST_READ_BYTES, Origin
 from rota.wire import agents_pb2 as wire
 
 _MOST_OUTPUT_BYTES = 10**17
+_LATEST_MS = 2**62
 
 
 class ArrivingOutput:
@@ -45,7 +46,8 @@ class ArrivingOutput:
             while self._writer.offset_bytes < end_bytes:
                 begin = self._writer.offset_bytes - at_bytes
                 data = piece.data[begin : begin + LARGEST_READ_BYTES]
-                self._writer.write(stream, data, max(0, piece.at_ms + server_ahead_ms))
+                at_ms = min(max(0, piece.at_ms + server_ahead_ms), _LATEST_MS)
+                self._writer.write(stream, data, at_ms)
             at_bytes = end_bytes
 
     def close(self) -> None:

@@ -23,7 +23,7 @@ from rota.backends.backend import (
 from rota.backends.process.folders import Folders
 from rota.backends.process.left_behind import LeftBehind
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
-from rota.backends.process.processes import since_boot_ms
+from rota.backends.process.processes import now_ms, since_boot_ms
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 
@@ -91,7 +91,7 @@ class AgentsBackend(AgentPool):
                 continue
             agent = self._agents.get(start.node)
             task = known or AgentTask(start.ref, start.node)
-            task.start = start
+            task.start, task.since_ms = start, now_ms()
             if agent is None:
                 self._lose(task, "there is no agent of this name any more")
                 continue

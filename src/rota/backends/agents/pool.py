@@ -141,8 +141,8 @@ class AgentPool:
         return task is not None and task.node not in ("", session.agent.name)
 
     def hear_of(self, task: AgentTask, report: TaskReport) -> None:
-        if task.takes(report):
-            self._reports.put_nowait(report)
+        if (taken := task.takes(report)) is not None:
+            self._reports.put_nowait(taken)
 
     # -- what becomes of them
 

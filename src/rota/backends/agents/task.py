@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
+from msgspec.structs import replace
+
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
 from rota.model.ids import NodeName
 
@@ -29,6 +31,8 @@ class AgentTask:
         self.node = node
         self.start: TaskStart | None = None
         """None: of a time before this server; the agent has it, or it is gone."""
+        self.since_ms = 0
+        """When it was to start: nothing is believed to have happened to it before."""
         self.is_to_stop = False
         self.new_limit_ms: int | None = None
         self.started: TaskStarted | None = None
@@ -53,15 +57,14 @@ class AgentTask:
         """Should the agent turn out not to have it. Otherwise it hasn't begun, and is offered again."""
         return self.over is None and (self.start is None or self.started is not None)
 
-    def takes(self, report: TaskReport) -> bool:
-        """False: that was told before, or comes too late."""
-        if self.over is not None:
-            return False
-        match report:
-            case TaskStarted():
-                is_news = self.started is None
-                self.started = self.started or report
-                return is_news
-            case TaskEnded() | TaskReturned():
-                self.over = report
-                return True
+    def takes(self, report: TaskReport) -> TaskReport | None:
+        """As it is to be told: nothing is before its time. None: that was told before, or comes too late."""
+        if self.over is not None or (isinstance(report, TaskStarted) and self.started is not None):
+            return None
+        least_ms = self.since_ms if self.started is None else self.started.at_ms
+        report = replace(report, at_ms=max(report.at_ms, least_ms))
+        if isinstance(report, TaskStarted):
+            self.started = report
+        else:
+            self.over = report
+        return report

@@ -47,6 +47,12 @@ def test_as_it_was_written_with_its_times_moved(folders: Folders) -> None:
     ]
 
 
+@pytest.mark.parametrize(("at_ms", "kept_ms"), [(-(2**63), 0), (2**63 - 1, 2**62)])
+def test_times_that_cannot_be(folders: Folders, at_ms: int, kept_ms: int) -> None:
+    ArrivingOutput(folders, REF, DEFAULT_ROTATION).take(output(0, b"a", at_ms=at_ms), at_ms)
+    assert [chunk.at_ms for chunk in kept(folders)] == [kept_ms]
+
+
 def test_what_comes_twice_is_there_once(folders: Folders) -> None:
     arriving = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
     arriving.take(output(0, b"abc"), 0)

@@ -239,12 +239,25 @@ def test_what_was_told_is_told_once_and_the_first_end_counts(bench: Bench) -> No
         session = bench.backend.admit(hello())
         await bench.backend.start([start("1")])
         task = bench.backend.task_of(session, ref("1"))
-        ended = TaskEnded(ref("1"), 9, TaskEnd(EndReason.EXITED, 0))
-        later = TaskEnded(ref("1"), 10, TaskEnd(EndReason.EXITED, 1))
-        started = TaskStarted(ref("1"), 5)
+        ended = TaskEnded(ref("1"), 2**50 + 4, TaskEnd(EndReason.EXITED, 0))
+        later = TaskEnded(ref("1"), 2**50 + 5, TaskEnd(EndReason.EXITED, 1))
+        started = TaskStarted(ref("1"), 2**50)
         for report in (started, started, ended, later, started):
             bench.backend.hear_of(task, report)
         assert bench.reports() == [started, ended]
+
+    run(check)
+
+
+def test_nothing_is_before_its_time(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        await bench.backend.start([start("1")])
+        task = bench.backend.task_of(session, ref("1"))
+        bench.backend.hear_of(task, TaskStarted(ref("1"), -7))
+        bench.backend.hear_of(task, TaskEnded(ref("1"), 3, TaskEnd(EndReason.EXITED, 0)))
+        assert {report.at_ms for report in bench.reports()} == {task.since_ms}
+        assert task.since_ms > 0
 
     run(check)
 

@@ -1,0 +1,42 @@
+"""Bugs that are planted are caught: a simulation that finds nothing may be one that sees nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.faults.scenario import scenario
+from rota.faults.shrink import shrunk
+from rota.faults.world import World
+from tests.faults.planted import BUGS, find
+
+QUICKLY_CAUGHT = (
+    ("acknowledges before commit", "I1"),
+    ("fences begin anew", "I2"),
+    ("evicted rooms are given early", "I3"),
+    ("attempts are not kept", "I4"),
+    ("unreachable backends lose instructions", "I5"),
+)
+"""One for each invariant; `make planted-bugs` tries them all."""
+
+
+def test_there_are_enough_of_them() -> None:
+    assert len(BUGS) >= 15
+
+
+@pytest.mark.parametrize("bug, invariant", QUICKLY_CAUGHT)
+def test_it_is_caught(bug: str, invariant: str) -> None:
+    caught = find(bug, most_seeds=30)
+    assert caught.seeds
+    assert caught.by.startswith(("I4", "I5") if invariant in ("I4", "I5") else invariant)
+
+
+def test_what_is_left_of_a_failure_is_less_and_fails_the_same_way() -> None:
+    with BUGS["acknowledges before commit"]():
+        failed = World(scenario(1)).run()
+        least = shrunk(failed, most_tries=40)
+    assert failed.violation is not None
+    assert least.violation is not None
+    assert least.violation.invariant == failed.violation.invariant
+    assert len(least.scenario.work) == 1
+    assert least.scenario.faults == ()
+    assert len(least.trace) < len(failed.trace)

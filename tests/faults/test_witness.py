@@ -1,0 +1,155 @@
+"""What must never happen is noticed when it does: each rule by an example that breaks it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec.structs import replace
+
+from rota.backends.backend import TaskRef, TaskStart
+from rota.faults.room import oversubscribed
+from rota.faults.tables import Kept
+from rota.faults.witness import Witness
+from rota.lifecycle.state import EndReason, JobState, LiveTask, Phase, TaskEnd, TaskPhase
+from rota.model.ids import JobId, NodeName
+from rota.model.node import Gpus, Node, NodeSpec
+from rota.model.resources import Resources
+from rota.model.run import Run
+from rota.store.batch import Attempt, Batch, StoredEvent
+from tests.stored import event, job
+
+NODE = Node(NodeName("n1"), NodeSpec(Resources(cpu_milli=1500), Gpus(1)))
+OTHER = replace(NODE, name=NodeName("n2"))
+SUCCESS = TaskEnd(EndReason.EXITED, exit_code=0)
+
+
+def running(job_id: str = "1", fence: int = 1) -> JobState:
+    task = LiveTask(0, fence, NODE.name, TaskPhase.RUNNING, bound_ms=10, started_ms=11)
+    return job(job_id, phase="running", live=(task,), fence=fence, started_ms=11)
+
+
+def attempt(job_id: str = "1", fence: int = 1, **fields: Any) -> Attempt:
+    return Attempt(JobId(job_id), 0, fence, NODE.name, (), fields.pop("bound_ms", 10), **fields)
+
+
+class Watched(Witness):
+    def __init__(self) -> None:
+        super().__init__(lambda: 1.0)
+
+    def keep(self, *jobs: JobState, attempts: tuple[Attempt, ...] = ()) -> None:
+        batch = Batch(jobs=list(jobs), attempts=list(attempts))
+        self.committed(batch)
+        self.tables.read(Kept(batch))
+
+    def start(self, job_id: str = "1", fence: int = 1, node: Node = NODE) -> TaskRef:
+        ref = TaskRef(JobId(job_id), 0, fence)
+        self.task_started(node, TaskStart(ref, node.name, Run(("true",))))
+        return ref
+
+    @property
+    def broken_rule(self) -> str | None:
+        return None if self.violation is None else self.violation.invariant
+
+
+def test_a_job_that_runs_and_ends_breaks_nothing() -> None:
+    witness = Watched()
+    witness.keep(running(), attempts=(attempt(),))
+    ref = witness.start()
+    witness.acknowledged([running()])
+    witness.task_ended(NODE, ref, SUCCESS)
+    over = job("1", phase="succeeded", done=(0,), fence=1)
+    witness.keep(over, attempts=(attempt(started_ms=11, ended_ms=12, end=SUCCESS),))
+    assert witness.violation is None
+
+
+def test_what_was_accepted_and_is_not_kept() -> None:
+    witness = Watched()
+    witness.acknowledged([running()])
+    assert witness.broken_rule == "I1"
+
+
+def test_events_that_are_told_and_not_kept() -> None:
+    witness = Watched()
+    witness.told([StoredEvent(1, event("job.Started"))])
+    assert witness.broken_rule == "I1"
+
+
+def test_a_job_that_ends_twice() -> None:
+    witness = Watched()
+    witness.keep(job("1", phase="failed", cause=None, message="x"))
+    witness.violation = None
+    witness.keep(job("1", phase="cancelled"))
+    assert witness.broken_rule in ("I0", "I1")
+    assert (
+        any("was failed, and is cancelled" in line for line in witness.trace) or witness.broken_rule == "I0"
+    )
+
+
+def test_success_that_never_was() -> None:
+    witness = Watched()
+    witness.keep(running(), attempts=(attempt(),))
+    witness.keep(job("1", phase="succeeded", done=(0,), fence=1))
+    assert witness.broken_rule == "I1"
+
+
+def test_a_task_that_runs_in_two_places() -> None:
+    witness = Watched()
+    witness.keep(running(fence=2), attempts=(attempt(ended_ms=11), attempt(fence=2, bound_ms=11)))
+    witness.start(fence=2)
+    witness.start(fence=2, node=OTHER)
+    assert witness.broken_rule == "I2"
+
+
+def test_an_older_start_that_comes_after_a_newer_one() -> None:
+    witness = Watched()
+    witness.keep(running(fence=2), attempts=(attempt(fence=1, ended_ms=11), attempt(fence=2, bound_ms=11)))
+    witness.task_ended(NODE, witness.start(fence=2), SUCCESS)
+    witness.start(fence=1)
+    assert witness.broken_rule == "I2"
+
+
+def test_an_end_that_is_recorded_while_the_task_runs() -> None:
+    witness = Watched()
+    witness.keep(running(), attempts=(attempt(),))
+    witness.start()
+    witness.keep(attempts=(attempt(started_ms=11, ended_ms=12, end=TaskEnd(EndReason.LOST)),))
+    assert witness.broken_rule == "I2"
+
+
+def test_a_node_with_more_than_it_has_room_for() -> None:
+    witness = Watched()
+    for job_id in ("1", "2"):
+        witness.keep(running(job_id), attempts=(attempt(job_id),))
+        witness.start(job_id)
+    assert witness.broken_rule == "I3"
+
+
+def test_a_device_that_is_given_twice() -> None:
+    state = running()
+    spec = state.spec.template.groups[0].spec
+    task = replace(spec, requests=Resources(), gpu=replace(spec.gpu, count=1))
+    groups = (replace(state.spec.template.groups[0], spec=task),)
+    state = replace(state, spec=replace(state.spec, template=replace(state.spec.template, groups=groups)))
+    twice = [(state, replace(attempt(), gpu_devices=(0,)))] * 2
+    assert not oversubscribed(NODE, twice[:1])
+    assert "device 0" in oversubscribed(NODE, twice)
+
+
+def test_attempts_that_overlap() -> None:
+    witness = Watched()
+    witness.keep(running(), attempts=(attempt(),))
+    witness.keep(attempts=(attempt(ended_ms=20),))
+    witness.keep(running(fence=2), attempts=(attempt(fence=2, bound_ms=19),))
+    assert witness.broken_rule == "I4"
+
+
+def test_a_run_that_nobody_recorded() -> None:
+    witness = Watched()
+    witness.start()
+    assert witness.broken_rule == "I4"
+
+
+def test_a_state_that_cannot_be() -> None:
+    witness = Watched()
+    witness.keep(replace(running(), live=(), phase=Phase.RUNNING))
+    assert witness.broken_rule == "I0"
