@@ -68,6 +68,12 @@ bench-sim: setup-run ## Replay public workloads: makespans, waits, promises, est
 bench-server: setup-run ## Measure the server beside HyperQueue and Slurm (CASES="array submit" for some)
 	@CASES="$(CASES)" $(BIN)/python -m bench.server
 
+.PHONY: faults planted-bugs
+faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=10000 FIRST_SEED=1)
+	@$(BIN)/python -m rota.faults --seeds $(or $(SEEDS),500) --first $(or $(FIRST_SEED),1)
+planted-bugs: setup ## Plant bugs, and see which are caught by the simulation, after how many seeds
+	@$(BIN)/python -m tests.faults.planted
+
 .PHONY: wire
 wire: setup ## Make the Python modules of src/rota/wire/*.proto anew
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -I src \

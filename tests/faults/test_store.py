@@ -59,9 +59,10 @@ def batch_of(acts: list[int], at: int) -> Batch:
         attempt(state.id, 1, ended_ms=12 if state.is_over else None, end=EXITED if state.is_over else None)
         for state in batch.jobs
     ]
-    for records in (batch.queues, batch.node_settings, batch.usage, batch.projects):
-        unique: dict[Any, Any] = {getattr(one, "name", None) or one.path: one for one in records}  # type: ignore[attr-defined]
-        records[:] = unique.values()  # type: ignore[index]
+    batch.queues = list({one.name: one for one in batch.queues}.values())
+    batch.node_settings = list({one.name: one for one in batch.node_settings}.values())
+    batch.usage = list({one.path: one for one in batch.usage}.values())
+    batch.projects = list({one.name: one for one in batch.projects}.values())
     return batch
 
 
