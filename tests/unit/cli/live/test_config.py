@@ -26,7 +26,7 @@ def user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 class TestCheck:
     def test_says_where_each_value_comes_from(self, user_file: Path) -> None:
         user_file.write_text("[server]\nport = 9000\n")
-        lines = {line.split()[0]: line.split()[1:] for line in rota("config", "check", columns=200).lines}
+        lines = {line.split()[0]: line.split()[1:] for line in rota("config", "check", columns=500).lines}
         assert lines["server.port"] == ["9000", f"{user_file}:2"]
         assert lines["server.address"] == ["127.0.0.1", "default"]
 
