@@ -302,8 +302,9 @@ def _spec(task: TaskSpec, tasks: int, run: Run, **fields: object) -> JobSpec:
 
 
 def _change(chance: Random, submitted: int, fault_s: float) -> Work:
-    """Half of the time right when something goes wrong."""
-    at_s = chance.choice((_at(chance, FAULTS_S), round(max(0.0, fault_s + 0.1 * chance.random() - 0.05), 3)))
+    """Mostly right when something goes wrong, or a moment before: it is half done then."""
+    near_s = fault_s + chance.choice((0.1, 0.008)) * (chance.random() - 0.8)
+    at_s = chance.choice((_at(chance, FAULTS_S), round(max(0.0, near_s), 4)))
     item = chance.randrange(submitted)
     match chance.choice(("cancel", "cancel", "hold", "extend", "pause", "drain")):
         case "cancel":
@@ -322,7 +323,8 @@ def _change(chance: Random, submitted: int, fault_s: float) -> Work:
 
 
 def _server_crash(chance: Random) -> Fault:
-    return ServerCrash(_at(chance, FAULTS_S), chance.randrange(60), _at(chance, 4), chance.random() < 0.5)
+    after_steps = int(60 * chance.random() ** 2)
+    return ServerCrash(_at(chance, FAULTS_S), after_steps, _at(chance, 4), chance.random() < 0.5)
 
 
 def _server_restart(chance: Random) -> Fault:

@@ -130,7 +130,7 @@ class Tables:
         unfinished = (job for job in self.jobs.values() if not job.phase.is_terminal)
         live = (one for one in self.attempts.values() if one.ended_ms is None)
         return Loaded(
-            jobs=sorted(unfinished, key=lambda job: job.number),
+            jobs=sorted(unfinished, key=lambda job: (job.number, key_of(job.id))),
             unreadable=[],
             attempts=sorted(live, key=lambda one: (key_of(one.job), one.fence)),
             node_settings=_by_name(self._node_settings),

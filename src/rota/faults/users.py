@@ -127,7 +127,12 @@ class Users:
         while self._unsent:
             await asyncio.sleep(ASKS_AGAIN_S)
         for state in self._world.states():
-            if not state.is_over and state.spec.run.command[1] == str(work.ENDLESS_MS):
+            # One that is ending has been told: it isn't to depend on being told again.
+            if (
+                not state.is_over
+                and state.ending is None
+                and state.spec.run.command[1] == str(work.ENDLESS_MS)
+            ):
                 job = state.id
                 await self._insist(lambda desk, job=job: desk.cancel(job, ADA, "enough"), f"cancel {job}")  # type: ignore[misc]
 
