@@ -38,7 +38,7 @@ def batch_of(acts: list[int], at: int) -> Batch:
         name = str(number % 4 + 1)
         match number % 7:
             case 0:
-                batch.jobs.append(job(f"{name}.{number % 3}", phase=("pending", "failed")[number % 2]))
+                batch.jobs.append(job(f"{name}0.{number % 3}", phase=("pending", "failed")[number % 2]))
             case 1:
                 batch.jobs.append(job(name, phase=("pending", "running", "succeeded")[number % 3]))
             case 2:
@@ -71,8 +71,8 @@ def answers_of(store: Any) -> list[object]:
     return [
         store.load(),
         store.counts(),
-        [store.job(JobId(name)) for name in ("1", "2.0", "99")],
-        store.jobs_of_array(2),
+        [store.job(JobId(name)) for name in ("1", "20.0", "99")],
+        store.jobs_of_array(20),
         store.attempts(JobId("1")),
         store.nodes_of(JobId("1")),
         store.events(0),
