@@ -32,6 +32,11 @@ class OutputReader:
         self._at = 0
         self._passed_bytes = 0
 
+    @property
+    def passed_bytes(self) -> int:
+        """So much the task has written, as far as it was read."""
+        return max(self._passed_bytes, self._wanted_bytes)
+
     def read(self) -> wire.Output | None:
         """The next of about BATCH_BYTES at most; None: that was all, so far."""
         while self._segment is not None or self._go_on():

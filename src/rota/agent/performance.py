@@ -144,13 +144,13 @@ class Performance:
                     await kept.news.wait()
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
         if isinstance(over, TaskEnded):
-            await self._deliver(over)
+            await self._deliver(over, reader.passed_bytes)
         await call.write(report_to(over))
 
-    async def _deliver(self, ended: TaskEnded) -> None:
+    async def _deliver(self, ended: TaskEnded, output_bytes: int) -> None:
         outputs = self._folders.outputs_of_task(self._ref.job, self._ref.rank)
         try:
-            await self._rest.deliver(self._session, ended, outputs)
+            await self._rest.deliver(self._session, ended, outputs, output_bytes)
         except (Refused, ClientError, TimeoutError, OSError) as error:
             # How it ended is said here, too; only its outputs may be missing.
             log.warning("a result can't be delivered", task=self._ref, why=str(error))

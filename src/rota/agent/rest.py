@@ -62,13 +62,14 @@ class Rest:
             if not lock.locked():
                 self._fetching.pop(file.sha256, None)
 
-    async def deliver(self, session: Session, ended: TaskEnded, outputs: Path) -> None:
-        """What the task left, then how it ended. Raises what keeps it from arriving."""
+    async def deliver(self, session: Session, ended: TaskEnded, outputs: Path, output_bytes: int) -> None:
+        """What the task left, then how it ended, `output_bytes` having been sent by its stream. Raises what
+        keeps it from arriving."""
         ref = ended.ref
         for path in await asyncio.to_thread(_files_below, outputs):
             name = path.relative_to(outputs).as_posix()
             await self._try(partial(self._put_output, session, ref, path, name))
-        await self._try(partial(self._put_result, session, ended))
+        await self._try(partial(self._put_result, session, ended, output_bytes))
 
     async def _fetch(self, session: Session, file: InputFile) -> None:
         url = f"{session.rest_url}/v1/files/{file.sha256}"
@@ -83,7 +84,7 @@ class Rest:
         async with self._http.put(url, data=_pieces(path), headers=_headers(session)) as answer:
             await _check(answer)
 
-    async def _put_result(self, session: Session, ended: TaskEnded) -> None:
+    async def _put_result(self, session: Session, ended: TaskEnded, output_bytes: int) -> None:
         end = ended.end
         result = {
             "ended_ms": ended.at_ms,
@@ -93,6 +94,7 @@ class Rest:
             "message": end.message.encode("utf-8", "backslashreplace").decode(),
             "cpu_ms": end.used.cpu_ms,
             "max_memory_bytes": end.used.max_memory_bytes,
+            "output_bytes": output_bytes,
         }
         url = _result_url(session, ended.ref)
         headers = {**_headers(session), "Content-Type": "application/json"}

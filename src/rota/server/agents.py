@@ -71,13 +71,20 @@ class AgentCalls:
             while piece := await asyncio.to_thread(file.read, _PIECE_BYTES):
                 yield piece
 
-    async def result(self, session: Session, task: AgentTask, ended: TaskEnded) -> bool:
-        """Whether it is kept by now. It goes the way of all reports; what came first counts."""
-        self.backend.hear_of(task, ended)
-        waiting = [asyncio.create_task(event.wait()) for event in (task.settled, session.closed)]
+    async def result(self, session: Session, task: AgentTask, ended: TaskEnded, output_bytes: int) -> bool:
+        """Whether it is kept by now. It goes the way of all reports, once all output is here; what came first
+        counts."""
+
+        async def told_and_kept() -> None:
+            await task.has_written(output_bytes)
+            self.backend.hear_of(task, ended)
+            await task.settled.wait()
+
+        waiting = [asyncio.create_task(each) for each in (told_and_kept(), session.closed.wait())]
         await asyncio.wait(waiting, timeout=KEPT_WITHIN_S, return_when=asyncio.FIRST_COMPLETED)
         for each in waiting:
             each.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
         return task.settled.is_set()
 
 

@@ -145,6 +145,7 @@ class AgentsService(AgentsServicer):
                 yield wire.TaskOrders(revoke=wire.Revoke())
                 return
             yield accepted
+            await task.wrote(output.offset_bytes)
             listening = asyncio.create_task(self._hear(session, task, output, request_iterator))
             listening.add_done_callback(lambda _: stream.wake.set())
             try:
@@ -186,6 +187,7 @@ class AgentsService(AgentsServicer):
                 task.server_ahead_ms = session.agent.clock.server_ahead_ms
             if each.WhichOneof("news") == "output":
                 await _write(output, each.output, task.server_ahead_ms)
+                await task.wrote(output.offset_bytes)
                 if each.ByteSize() < _SMALL_BYTES:
                     # There was time to send more at once.
                     await asyncio.sleep(_BETWEEN_SMALL_S)

@@ -42,6 +42,18 @@ class AgentTask:
         """By the agent's clock when it first said something of this task: all its times are moved alike."""
         self.stream: TaskStream | None = None
         """By which the agent says and hears what is new of it."""
+        self._output_bytes = 0
+        self._output_came = asyncio.Condition()
+
+    async def wrote(self, output_bytes: int) -> None:
+        """So much of what it wrote is kept here."""
+        async with self._output_came:
+            self._output_bytes = output_bytes
+            self._output_came.notify_all()
+
+    async def has_written(self, output_bytes: int) -> None:
+        async with self._output_came:
+            await self._output_came.wait_for(lambda: self._output_bytes >= output_bytes)
 
     def wake(self) -> None:
         """Something of what is wanted has changed."""

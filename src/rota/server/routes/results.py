@@ -37,10 +37,12 @@ class ResultForm(Form, frozen=True, kw_only=True):
     message: Annotated[str, Meta(max_length=10_000)] = ""
     cpu_ms: Amount = 0
     max_memory_bytes: Amount = 0
+    output_bytes: Amount = 0
+    """So much it wrote. That comes by the agent's stream, and the end isn't told before."""
 
 
 async def put_result(call: Call[Query, ResultForm]) -> Reply:
-    """200: it is kept; 202: it will be, and may be sent again. What the agent's stream said first counts."""
+    """200: it is kept; 202: not yet, and the agent's stream is to say it, too. What is said first counts."""
     agents, session, task = _task(call)
     form = call.body
     end = TaskEnd(
@@ -53,7 +55,8 @@ async def put_result(call: Call[Query, ResultForm]) -> Reply:
     ahead_ms = task.server_ahead_ms
     if ahead_ms is None:
         ahead_ms = session.agent.clock.server_ahead_ms
-    is_kept = await agents.result(session, task, TaskEnded(task.ref, form.ended_ms + ahead_ms, end))
+    ended = TaskEnded(task.ref, form.ended_ms + ahead_ms, end)
+    is_kept = await agents.result(session, task, ended, form.output_bytes)
     return json_reply(ChangeDocument(dry_run=False, changed=[task.ref.job]), 200 if is_kept else 202)
 
 
