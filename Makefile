@@ -74,6 +74,10 @@ faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=10000 
 planted-bugs: setup ## Plant bugs, and see which are caught by the simulation, after how many seeds
 	@$(BIN)/python -m tests.faults.planted
 
+.PHONY: torture
+torture: setup ## Kill and freeze real servers, agents and databases (N=1000 FIRST_SEED=1)
+	@$(BIN)/python -m tests.crash --points $(or $(N),60) --first $(or $(FIRST_SEED),1)
+
 .PHONY: wire
 wire: setup ## Make the Python modules of src/rota/wire/*.proto anew
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -I src \

@@ -15,6 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from msgspec import Struct
+
 from bench.wire import Wire
 from rota.backends.process.folders import Folders
 from rota.backends.process.frames import Hello, Inbox, read_answer
@@ -28,8 +30,10 @@ _TICKS_A_SECOND = os.sysconf("SC_CLK_TCK")
 SETTINGS = """\
 [server]
 port = 0
+{server}
 [server.limits]
 requests_per_second = 1_000_000
+{limits}
 [server.history]
 succeeded = 1_000_000_000
 failed = 1_000_000_000
@@ -41,9 +45,21 @@ format = "json"
 """No limit on requests, and nothing of the history is removed."""
 
 
+class MoreSettings(Struct, frozen=True):
+    """Lines of a `rota.toml`: of two sections that are there anyway, and others."""
+
+    server: str = ""
+    limits: str = ""
+    others: str = ""
+
+
+NO_MORE = MoreSettings()
+
+
 class RotaServer:
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, more: MoreSettings = NO_MORE) -> None:
         self.folder = folder
+        self._settings = SETTINGS.format(server=more.server, limits=more.limits) + more.others
         self._process: subprocess.Popen[bytes] | None = None
         self.port = 0
         self.token = ""
@@ -53,7 +69,7 @@ class RotaServer:
         data = self.folder / "rota"
         data.mkdir(parents=True, exist_ok=True)
         settings = self.folder / "rota.toml"
-        settings.write_text(SETTINGS)
+        settings.write_text(self._settings)
         (data / "server.json").unlink(missing_ok=True)
         began = time.perf_counter()
         environment = {name: value for name, value in os.environ.items() if not name.startswith("ROTA_")}
@@ -88,8 +104,7 @@ class RotaServer:
     def cpu_s(self) -> float:
         """That the server has used, without the keeper and its tasks."""
         assert self._process is not None
-        fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+        return cpu_s(self._process.pid)
 
     def stop(self) -> None:
         if self._process is not None:
@@ -98,26 +113,20 @@ class RotaServer:
             self._process = None
 
     def end_tasks(self) -> None:
-        """The keeper ends with all that it keeps."""
-        try:
-            pid = _keeper_of(self.folder / "rota" / "worker")
-        except OSError:
-            return
-        os.kill(pid, signal.SIGTERM)
-        until = time.monotonic() + PATIENCE_S
-        while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
-            time.sleep(0.02)
+        end_keeper(self.folder / "rota" / "worker")
 
 
 @contextmanager
-def running(name: str, database: Path | None = None) -> Iterator[RotaServer]:
+def running(
+    name: str, database: Path | None = None, more: MoreSettings = NO_MORE
+) -> Iterator[RotaServer]:
     """On an empty folder, or on a copy of that database."""
     folder = CACHE / name
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "rota").mkdir(parents=True)
     if database is not None:
         shutil.copyfile(database, folder / "rota" / "rota.db")
-    server = RotaServer(folder)
+    server = RotaServer(folder, more)
     try:
         server.start()
         yield server
@@ -127,7 +136,24 @@ def running(name: str, database: Path | None = None) -> Iterator[RotaServer]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _keeper_of(folder: Path) -> int:
+def cpu_s(pid: int) -> float:
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / _TICKS_A_SECOND
+
+
+def end_keeper(folder: Path) -> None:
+    """It ends with all that it keeps."""
+    try:
+        pid = keeper_of(folder)
+    except OSError:
+        return
+    os.kill(pid, signal.SIGTERM)
+    until = time.monotonic() + PATIENCE_S
+    while Path(f"/proc/{pid}").exists() and time.monotonic() < until:
+        time.sleep(0.02)
+
+
+def keeper_of(folder: Path) -> int:
     """Raises OSError if there is none."""
     # By a short name: a socket's path has 107 bytes at most.
     root = os.open(folder, os.O_PATH)

@@ -77,6 +77,8 @@ def answers_of(store: Any) -> list[object]:
         store.nodes_of(JobId("1")),
         store.events(0),
         store.events(1, 2, EventFilter(subject="2")),
+        store.latest_events(2),
+        store.latest_events(2, EventFilter(subject="2")),
         store.answer("ada", "2"),
     ]
 

@@ -16,6 +16,7 @@ import grpc
 import structlog
 
 from rota import __version__
+from rota.agent.dialling import Itinerary, Outcome
 from rota.agent.lease import LeaseHolder
 from rota.agent.machine import Machine
 from rota.agent.session import Session, rest_url
@@ -28,9 +29,6 @@ from rota.wire.agents_pb2_grpc import AgentsStub
 log = structlog.get_logger()
 
 WELCOME_WITHIN_MS = 10_000
-_FIRST_PAUSE_S = 0.2
-_LONGEST_PAUSE_S = 10.0
-_REFUSED_PAUSE_S = 30.0
 _MISSED = 4
 """So many heartbeats without an answer: the connection is of no use, whatever TCP thinks."""
 _REFUSALS = (
@@ -41,7 +39,7 @@ _REFUSALS = (
     grpc.StatusCode.PERMISSION_DENIED,
 )
 
-Dial = Callable[[], grpc.Channel]
+Dial = Callable[[str], grpc.Channel]
 
 
 class Listener(Protocol):
@@ -58,7 +56,7 @@ class Listener(Protocol):
 class Attendance:
     def __init__(
         self,
-        target: str,
+        targets: Sequence[str],
         dial: Dial,
         name: str,
         instance: str,
@@ -66,7 +64,7 @@ class Attendance:
         lease: LeaseHolder,
         listener: Listener,
     ) -> None:
-        self._target = target
+        self._itinerary = Itinerary(targets)
         self._dial = dial
         self._name = name
         self._instance = instance
@@ -101,39 +99,36 @@ class Attendance:
             news.say(wire.AgentNews(settled=wire.Settled(refs=refs_to(refs))))
 
     def _stay(self) -> None:
-        pause_s = _FIRST_PAUSE_S
         while not self._leaving.is_set():
-            was_welcome = False
-            longest_s = _LONGEST_PAUSE_S
+            outcome, target = Outcome.AWAY, self._itinerary.target
             try:
-                was_welcome = self._attend()
+                outcome = self._attend(target)
             except grpc.RpcError as error:
                 code, why = _status(error)
                 if code in _REFUSALS:
-                    longest_s = _REFUSED_PAUSE_S
-                    log.error("the server refuses this agent", server=self._target, why=why)
+                    outcome = Outcome.REFUSED
+                    log.error("the server refuses this agent", server=target, why=why)
                 else:
-                    log.warning("no connection to the server", server=self._target, why=why)
+                    log.warning("no connection to the server", server=target, why=why)
             except Exception:
-                log.exception("the connection to the server failed", server=self._target)
-            pause_s = _FIRST_PAUSE_S if was_welcome else min(longest_s, 2 * pause_s)
-            self._leaving.wait(pause_s * random.uniform(0.5, 1.5))
+                log.exception("the connection to the server failed", server=target)
+            self._leaving.wait(self._itinerary.after(outcome, random.random()))
 
-    def _attend(self) -> bool:
-        """Until the connection ends; tells whether there was a welcome."""
+    def _attend(self, target: str) -> Outcome:
+        """Until the connection ends, or nothing comes by it any more."""
         session: Session | None = None
-        with self._dial() as channel:
+        with self._dial(target) as channel:
             kept = self._listener.has()
             news = self._news = _News(self._hello(kept), self._heartbeat)
             if self._leaving.is_set():
-                return False
+                return Outcome.AWAY
             call = AgentsStub(channel).Attend(iter(news))
             news.on_silence = call.cancel
             try:
                 for order in call:
                     kind = order.WhichOneof("order")
                     if kind == "welcome" and session is None:
-                        session = self._welcomed(order.welcome, news)
+                        session = self._welcomed(target, order.welcome, news)
                         self._listener.begins(session, kept)
                     elif session is not None and kind == "acknowledged":
                         self._acknowledged(session, order.acknowledged.number, news)
@@ -142,7 +137,7 @@ class Attendance:
             except grpc.RpcError:
                 if session is None:
                     raise
-                log.warning("the connection to the server was lost", server=self._target)
+                log.warning("the connection to the server was lost", server=target)
             finally:
                 self._news = None
                 news.finish()
@@ -150,7 +145,7 @@ class Attendance:
                 if session is not None:
                     session.is_open = False
                     self._listener.ends(session)
-        return session is not None
+        return Outcome.AWAY if session is None or news.was_silent else Outcome.WELCOME
 
     def _hello(self, kept: Sequence[TaskRef]) -> wire.AgentNews:
         hello = wire.Hello(
@@ -175,13 +170,13 @@ class Attendance:
         )
         return wire.AgentNews(heartbeat=heartbeat)
 
-    def _welcomed(self, welcome: wire.Welcome, news: _News) -> Session:
+    def _welcomed(self, target: str, welcome: wire.Welcome, news: _News) -> Session:
         self._lease_ms, self._grace_ms = welcome.lease_ms, welcome.grace_ms
         news.welcomed(welcome.heartbeat_ms)
-        url = rest_url(self._target, welcome.rest_port, welcome.rest_tls)
+        url = rest_url(target, welcome.rest_port, welcome.rest_tls)
         number = self._lease.renew(news.sent_ms[0], welcome.lease_ms, welcome.grace_ms)
-        log.info("at the server's service", server=self._target, name=self._name)
-        return Session(welcome.session, url, number)
+        log.info("at the server's service", server=target, name=self._name)
+        return Session(target, welcome.session, url, number)
 
     def _acknowledged(self, session: Session, number: int, news: _News) -> None:
         sent_ms = news.acknowledged(number)
@@ -205,6 +200,7 @@ class _News:
         self.sent_ms: dict[int, int] = {}
         """By number of the heartbeat, on the clock since boot; 0: the hello."""
         self.on_silence: Callable[[], object] = lambda: None
+        self.was_silent = False
 
     def __iter__(self) -> Iterator[wire.AgentNews]:
         self.sent_ms[0] = self._heard_ms = since_boot_ms()
@@ -219,6 +215,7 @@ class _News:
             except queue.Empty:
                 pass
             if self._is_silent():
+                self.was_silent = True
                 self.on_silence()
                 return
             if not self._is_finished and self._is_welcome and (since_boot_ms() >= due_ms or self._hurries):

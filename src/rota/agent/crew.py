@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import grpc
@@ -37,13 +37,19 @@ class Crew:
     """Its first methods are called by the attendance, in its thread; all else is in the loop's."""
 
     def __init__(
-        self, keeper: ProcessBackend, folders: Folders, node: NodeName, stub: AgentsAsyncStub, rest: Rest
+        self,
+        keeper: ProcessBackend,
+        folders: Folders,
+        node: NodeName,
+        stub_of: Callable[[str], AgentsAsyncStub],
+        rest: Rest,
     ) -> None:
+        """`stub_of`: for calls of the server that was dialled there."""
         self._loop = asyncio.get_running_loop()
         self._keeper = keeper
         self._folders = folders
         self._node = node
-        self._stub = stub
+        self._stub_of = stub_of
         self._rest = rest
         self._kept: dict[TaskRef, Kept] = {}
         self._session: Session | None = None
@@ -160,8 +166,9 @@ class Crew:
         declines = self.is_draining and not is_kept
         while session.is_open:
             try:
+                stub = self._stub_of(session.target)
                 performance = Performance(
-                    session, kept, self._stub, self._keeper, self._folders, self._rest, self._node
+                    session, kept, stub, self._keeper, self._folders, self._rest, self._node
                 )
                 await performance.run(is_kept=is_kept, turn=turn, declines=declines)
                 return

@@ -1,13 +1,21 @@
-"""How an agent reaches its server."""
+"""How an agent reaches its servers: one of them leads, and takes agents."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import Enum, auto
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import grpc
 
+from rota.patience.backoff import Backoff
 from rota.trust import SERVER_NAME, agent_credentials
 from rota.trust.folder import has_joined
+from rota.wire.agents_pb2_grpc import AgentsStub
+
+if TYPE_CHECKING:
+    from rota.wire.agents_pb2_grpc import AgentsAsyncStub
 
 _OPTIONS = (
     # Each channel has a connection of its own: heartbeats don't wait behind output.
@@ -18,10 +26,67 @@ _OPTIONS = (
     ("grpc.max_reconnect_backoff_ms", 5_000),
     ("grpc.max_receive_message_length", 64 << 20),
 )
-
-
 _TO_WHOM = ("grpc.ssl_target_name_override", SERVER_NAME)
 """Certificates of servers name what they are, and not where."""
+_AWAY = Backoff(first_s=0.4, longest_s=10.0)
+_REFUSED = Backoff(first_s=0.4, longest_s=30.0)
+_NEXT = Backoff(first_s=0.1, longest_s=0.1)
+"""On the way from one server to the next."""
+
+
+class Outcome(Enum):
+    WELCOME = auto()
+    """The connection was fine until it ended."""
+    AWAY = auto()
+    """It can't be reached, says nothing, or doesn't lead."""
+    REFUSED = auto()
+
+
+class Itinerary:
+    """Which server to dial, and after which pause: the one that was found to lead first, then the others in
+    turn. Pauses grow from round to round."""
+
+    def __init__(self, targets: Sequence[str]) -> None:
+        self._targets = targets
+        self._at = 0
+        self._failures = 0
+        self._was_refused = False
+
+    @property
+    def target(self) -> str:
+        return self._targets[self._at]
+
+    def after(self, outcome: Outcome, chance: float) -> float:
+        """How long to wait before `target` is dialled, which may be another now."""
+        if outcome is Outcome.WELCOME:
+            self._failures = 0
+            return _NEXT.pause_s(1, chance)
+        self._failures += 1
+        self._was_refused |= outcome is Outcome.REFUSED
+        self._at = (self._at + 1) % len(self._targets)
+        rounds, left = divmod(self._failures, len(self._targets))
+        if left:
+            return _NEXT.pause_s(1, chance)
+        pauses = _REFUSED if self._was_refused else _AWAY
+        self._was_refused = False
+        return pauses.pause_s(rounds, chance)
+
+
+class Lines:
+    """Connections for the event loop, one to each server that ever led."""
+
+    def __init__(self, proof: grpc.ChannelCredentials | None) -> None:
+        self._proof = proof
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    def stub(self, target: str) -> AgentsAsyncStub:
+        if target not in self._channels:
+            self._channels[target] = loop_channel(target, self._proof)
+        return AgentsStub(self._channels[target])
+
+    async def close(self) -> None:
+        for channel in self._channels.values():
+            await channel.close()
 
 
 def credentials(folder: Path) -> grpc.ChannelCredentials | None:

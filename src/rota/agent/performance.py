@@ -150,7 +150,7 @@ class Performance:
     async def _deliver(self, ended: TaskEnded, output_bytes: int) -> None:
         outputs = self._folders.outputs_of_task(self._ref.job, self._ref.rank)
         try:
-            await self._rest.deliver(self._session, ended, outputs, output_bytes)
+            await self._rest.deliver(self._session, self._kept.started, ended, outputs, output_bytes)
         except (Refused, ClientError, TimeoutError, OSError) as error:
             # How it ended is said here, too; only its outputs may be missing.
             log.warning("a result can't be delivered", task=self._ref, why=str(error))

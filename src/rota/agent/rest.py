@@ -16,7 +16,7 @@ import structlog
 from msgspec import json
 
 from rota.agent.session import Session
-from rota.backends.backend import TaskEnded, TaskRef
+from rota.backends.backend import TaskEnded, TaskRef, TaskStarted
 from rota.backends.process.files import FileStore, Rejected
 from rota.model.run import InputFile
 
@@ -62,14 +62,21 @@ class Rest:
             if not lock.locked():
                 self._fetching.pop(file.sha256, None)
 
-    async def deliver(self, session: Session, ended: TaskEnded, outputs: Path, output_bytes: int) -> None:
+    async def deliver(
+        self,
+        session: Session,
+        started: TaskStarted | None,
+        ended: TaskEnded,
+        outputs: Path,
+        output_bytes: int,
+    ) -> None:
         """What the task left, then how it ended, `output_bytes` having been sent by its stream. Raises what
         keeps it from arriving."""
         ref = ended.ref
         for path in await asyncio.to_thread(_files_below, outputs):
             name = path.relative_to(outputs).as_posix()
             await self._try(partial(self._put_output, session, ref, path, name))
-        await self._try(partial(self._put_result, session, ended, output_bytes))
+        await self._try(partial(self._put_result, session, started, ended, output_bytes))
 
     async def _fetch(self, session: Session, file: InputFile) -> None:
         url = f"{session.rest_url}/v1/files/{file.sha256}"
@@ -84,9 +91,12 @@ class Rest:
         async with self._http.put(url, data=_pieces(path), headers=_headers(session)) as answer:
             await _check(answer)
 
-    async def _put_result(self, session: Session, ended: TaskEnded, output_bytes: int) -> None:
+    async def _put_result(
+        self, session: Session, started: TaskStarted | None, ended: TaskEnded, output_bytes: int
+    ) -> None:
         end = ended.end
         result = {
+            "started_ms": None if started is None else started.at_ms,
             "ended_ms": ended.at_ms,
             "reason": end.reason,
             "exit_code": end.exit_code,

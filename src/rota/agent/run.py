@@ -29,7 +29,6 @@ from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.model.ids import NodeName
 from rota.trust.folder import server_trust
-from rota.wire.agents_pb2_grpc import AgentsStub
 
 log = structlog.get_logger()
 
@@ -43,8 +42,8 @@ class AgentError(Exception):
 
 
 class AgentOptions(Struct, frozen=True):
-    server: str
-    """HOST:PORT."""
+    servers: tuple[str, ...]
+    """HOST:PORT of each; one of them leads."""
     name: NodeName
     folder: Path
     offering: Offering = Offering()
@@ -72,13 +71,13 @@ async def _work(options: AgentOptions) -> bool:
     )
     await keeper.open()
     proof = dialling.credentials(options.folder)
-    channel = dialling.loop_channel(options.server, proof)
+    lines = dialling.Lines(proof)
     rest = Rest(keeper.files, None if proof is None else server_trust(options.folder))
-    crew = Crew(keeper, folders, options.name, AgentsStub(channel), rest)
+    crew = Crew(keeper, folders, options.name, lines.stub, rest)
     await crew.sweep()
     attendance = crew.attendance = Attendance(
-        options.server,
-        partial(dialling.channel, options.server, proof),
+        options.servers,
+        partial(dialling.channel, proof=proof),
         options.name,
         _instance(options.folder),
         await asyncio.to_thread(Machine, options.name, options.folder, options.offering),
@@ -106,7 +105,7 @@ async def _work(options: AgentOptions) -> bool:
         await asyncio.gather(*working, return_exceptions=True)
         await crew.close()
         await rest.close()
-        await channel.close()
+        await lines.close()
         await keeper.close()
 
 

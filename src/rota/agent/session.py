@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(eq=False)
 class Session:
+    target: str
+    """Where the server takes agents: the one that was dialled."""
     secret: str
     rest_url: str
     lease: int

@@ -149,6 +149,8 @@ class NodeDocument(Document, frozen=True, kw_only=True):
     load: float
     message: str
     """What it can't do, or what is wrong with it."""
+    price_per_hour: str | None = None
+    """Of the whole node, as in "2.50"; null: it has none."""
 
 
 class QueueDocument(Document, frozen=True, kw_only=True):

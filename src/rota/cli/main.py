@@ -41,6 +41,7 @@ SECTIONS = {
     "Server": (
         Listed("server", "Run the server."),
         Listed("agent", "Let this machine work for a server elsewhere."),
+        Listed("scheduler", "Run a scheduler that keeps nothing, between controllers and agents."),
         Listed("config", "Check settings; choose among several servers."),
     ),
     "Policies and plugins": (

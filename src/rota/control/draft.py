@@ -77,6 +77,11 @@ class Draft:
         self._keep(advanced.state, advanced.instructions)
         return advanced.state
 
+    def adopt(self, state: JobState, by: str) -> None:
+        """A job as somebody else has kept it, whatever became of it so far."""
+        self.note("job.Adopted", state.id, by, {"fence": state.fence}, state.spec.template.project)
+        self._jobs[state.id] = state
+
     def _submitted(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> Submitted:
         """All elements of an array run the same, which is long: it is said of the first alone."""
         if spec.array_index is None:

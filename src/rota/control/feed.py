@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
 
 from rota.store.batch import StoredEvent
 from rota.store.queries import EventFilter
@@ -40,7 +41,9 @@ class Feed:
         arrived, self._arrived = self._arrived, asyncio.Event()
         arrived.set()
 
-    async def follow(self, after_seq: int, wanted: EventFilter) -> AsyncIterator[Sequence[StoredEvent]]:
+    async def follow(
+        self, after_seq: int, wanted: EventFilter
+    ) -> AsyncGenerator[Sequence[StoredEvent], None]:
         """Never ends by itself. Whoever is slow reads from the store what has left the memory."""
         while True:
             arrived = self._arrived
@@ -59,6 +62,18 @@ class Feed:
                 yield found
             else:
                 await arrived.wait()
+
+    async def follow_latest(self, count: int, wanted: EventFilter) -> AsyncIterator[Sequence[StoredEvent]]:
+        """The newest so many, and on from there."""
+        last_seq = self._last_seq
+        latest = await asyncio.to_thread(self._store.latest_events, count, wanted)
+        if latest:
+            yield latest
+            # One may be stored already and not published yet.
+            last_seq = max(last_seq, latest[-1].seq)
+        async with aclosing(self.follow(last_seq, wanted)) as later:
+            async for events in later:
+                yield events
 
     def _newer(self, after_seq: int, wanted: EventFilter) -> list[StoredEvent]:
         found = []

@@ -3,7 +3,8 @@
     follow ─► the lease is free ─► lead, renewing every third of its length ─► it can't be renewed ─► follow
 
 The leader counts its time from before it asked, by a clock that no one sets and that goes on while a machine
-sleeps: it steps down before another can begin. What it might still write after that, the store refuses.
+sleeps: it steps down before another can begin. What it might still write after that, the store refuses; what
+it only says, it says while it `leads()`: one that was frozen may speak before its timers do.
 """
 
 from __future__ import annotations
@@ -66,6 +67,10 @@ class Leader:
     def holder(self) -> str:
         return self._claim.holder
 
+    def leads(self) -> bool:
+        """Nobody else can, at this very moment, however long this process may have stood still."""
+        return not self.lost.is_set() and self._is_safe()
+
     async def lead(self) -> None:
         """Returns once this server leads."""
         while not await self._take():
@@ -81,7 +86,7 @@ class Leader:
         while not await self._lost_within(self._ttl_s / (_RETRIES if failing else _RENEWALS)):
             renewed = await self._renew(leadership)
             failing = renewed is None
-            if renewed is False or (failing and self._left_s() <= _LEAVES_BEFORE * self._ttl_s):
+            if renewed is False or (failing and not self._is_safe()):
                 log.warning("no longer leading", why="another leads" if renewed is False else "no answer")
                 self.lost.set()
 
@@ -116,7 +121,7 @@ class Leader:
             log.warning("nobody knows who leads", why=str(error))
             return False
         self._ends_s = asked_s + self._ttl_s
-        return self._leadership is not None and self._left_s() > _LEAVES_BEFORE * self._ttl_s
+        return self._leadership is not None and self._is_safe()
 
     async def _renew(self, leadership: Leadership) -> bool | None:
         """None: there was no answer in time."""
@@ -140,6 +145,9 @@ class Leader:
         leadership, self._leadership = self._leadership, None
         if leadership is not None:
             self._store.resign(leadership)
+
+    def _is_safe(self) -> bool:
+        return self._left_s() > _LEAVES_BEFORE * self._ttl_s
 
     def _left_s(self) -> float:
         return self._ends_s - self._clock()

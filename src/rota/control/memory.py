@@ -55,6 +55,8 @@ class Memory:
         """Tasks that were evicted and haven't stopped yet."""
         self.pending: dict[QueueName, int] = {}
         """How many jobs wait in each queue."""
+        self.on_nodes: set[JobId] = set()
+        """Jobs that have tasks there: mostly few of all."""
         self.usage_changed = False
         self.last_number = 0
         """Of all jobs in memory so far, the highest."""
@@ -250,6 +252,10 @@ class Memory:
         else:
             self.jobs[state.id] = state
             self._count(state, 1)
+            if state.live:
+                self.on_nodes.add(state.id)
+            else:
+                self.on_nodes.discard(state.id)
             for dependency in state.depends_on:
                 self._dependents.setdefault(dependency.job, {}).setdefault(state.id)
             array = array_of(state.id)
@@ -273,6 +279,7 @@ class Memory:
 
     def _let_go(self, state: JobState) -> None:
         before = self.jobs.pop(state.id, None)
+        self.on_nodes.discard(state.id)
         if before is not None:
             for dependency in before.depends_on:
                 self._dependents.get(dependency.job, {}).pop(state.id, None)

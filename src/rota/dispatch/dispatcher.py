@@ -70,6 +70,10 @@ class Dispatcher:
         """All that is known of jobs was read anew: what follows from that has to be sent first."""
         self._is_reconciled.clear()
 
+    def expect(self, node: NodeName, backend: str) -> None:
+        """A node that isn't here yet will be that backend's."""
+        self._homes[node] = backend
+
     def settle(self, ended: Iterable[TaskRef], node: NodeName) -> None:
         """Their ends are kept. Backends are told before any start that follows: what isn't settled leaves
         its room to the next of its lane on standby."""

@@ -174,6 +174,10 @@ class SimulatedStore:
         found = [one for seq, one in self.tables.events.items() if seq > after_seq and wanted.admits(one.row)]
         return found[:limit]
 
+    def latest_events(self, count: int, wanted: EventFilter = ALL_EVENTS) -> list[StoredEvent]:
+        self._check()
+        return [one for one in self.tables.events.values() if wanted.admits(one.row)][-count:]
+
     def answer(self, scope: str, key: str) -> Answer | None:
         self._check()
         return self.tables.answers.get((scope, key))

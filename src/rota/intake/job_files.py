@@ -12,9 +12,9 @@ from msgspec import UNSET, Struct
 from rota.intake._fields import Field
 from rota.intake._job_forms import InputFileForm
 from rota.intake._runs import stage_uploaded
-from rota.intake._source import MAX_BYTES, STANDARD_INPUT
+from rota.intake._source import MAX_BYTES, STANDARD_INPUT, display_name, read_bytes
 from rota.intake._wording import quoted
-from rota.intake.document import Document, document_of, read_documents
+from rota.intake.document import Document, document_of, parse_documents
 from rota.intake.submissions import Submission, read_submission_document
 
 JobData = Mapping[str, Any]
@@ -40,11 +40,20 @@ class JobFile(Struct, frozen=True):
     """Each content once."""
 
 
-def read_submission_file(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> JobFile:
+def read_standard_input(max_bytes: int = MAX_BYTES) -> bytes:
+    """It can be read but once: whoever has to look at it first passes it on as `raw`."""
+    return read_bytes(STANDARD_INPUT, max_bytes)
+
+
+def read_submission_file(
+    path: str | os.PathLike[str], *, raw: bytes | None = None, max_bytes: int = MAX_BYTES
+) -> JobFile:
     """A YAML or JSON file of jobs; errors name its lines. Local files are found from its folder on.
-    The path "-" means standard input, and the current folder."""
+    The path "-" means standard input, and the current folder. `raw`: what it holds, if it was read before."""
     name = os.fspath(path)
-    first, *others = read_documents(name, max_bytes=max_bytes)
+    if raw is None:
+        raw = read_bytes(name, max_bytes)
+    first, *others = parse_documents(raw, display_name(name))
     if others:
         raise others[0].error((), "jobs to submit are one document", "put all of them under one `jobs:`")
     return _job_file(first, "" if name == STANDARD_INPUT else os.path.dirname(name))

@@ -243,11 +243,16 @@ class LiveDesk(OperatorDesk):
     async def events(self, after_seq: int, limit: int, event_filter: EventFilter) -> Sequence[StoredEvent]:
         return await asyncio.to_thread(self._store.events, after_seq, limit, event_filter)
 
+    async def latest_events(self, count: int, event_filter: EventFilter) -> Sequence[StoredEvent]:
+        return await asyncio.to_thread(self._store.latest_events, count, event_filter)
+
     def follow(
-        self, after_seq: int | None, event_filter: EventFilter
+        self, after_seq: int | None, event_filter: EventFilter, last: int | None = None
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        """After that event; None: from now on."""
+        """After that event, or the last so many first; neither: from now on."""
         feed = self._controller.feed
+        if last is not None:
+            return feed.follow_latest(last, event_filter)
         return feed.follow(feed.last_seq if after_seq is None else after_seq, event_filter)
 
     async def answer(self, scope: str, key: str) -> Answer | None:
@@ -265,10 +270,9 @@ class LiveDesk(OperatorDesk):
 
     async def stats(self) -> StatsDocument:
         counts = await asyncio.to_thread(self._store.counts)
-        jobs = self._memory.jobs.values()
         return StatsDocument(
             pending=sum(self._memory.pending.values()),
-            running=sum(1 for state in jobs if state.live),
+            running=len(self._memory.on_nodes),
             finished=sum(count for phase, count in counts.items() if phase.is_terminal),
             nodes=sum(1 for _ in self._memory.nodes()),
             scheduling=SchedulingDocument(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
 
 from msgspec.structs import replace
 
@@ -15,7 +16,7 @@ from rota.store.event_list import EventFilter
 
 async def followed(
     query: LogQuery,
-    logs: Callable[[LogQuery], AsyncIterator[Sequence[LogChunk]]],
+    logs: Callable[[LogQuery], AsyncGenerator[Sequence[LogChunk], None]],
     memory: Memory,
     feed: Feed,
 ) -> AsyncIterator[Sequence[LogChunk]]:
@@ -28,11 +29,12 @@ async def followed(
             state = memory.jobs.get(query.job)
             before = set() if state is None else _begun(state, range(1, state.fence + 1))
             shown: set[int] = set()
-            async for chunks in logs(replace(query, follow=state is not None)):
-                new = [chunk for chunk in chunks if chunk.fence not in seen]
-                shown.update(chunk.fence for chunk in new)
-                if new:
-                    yield new
+            async with aclosing(logs(replace(query, follow=state is not None))) as batches:
+                async for chunks in batches:
+                    new = [chunk for chunk in chunks if chunk.fence not in seen]
+                    shown.update(chunk.fence for chunk in new)
+                    if new:
+                        yield new
             if state is None:
                 return
             seen |= before | shown
@@ -43,7 +45,7 @@ async def followed(
                     break
                 await anext(events)
     finally:
-        await events.aclose()  # type: ignore[attr-defined]
+        await events.aclose()
 
 
 def _begun(state: JobState, fences: Iterable[int]) -> set[int]:

@@ -9,6 +9,7 @@ from rota.backends.backend import Health
 from rota.control.memory import Memory
 from rota.model.ids import NodeName
 from rota.model.node import Node
+from rota.model.quantities import format_price
 from rota.model.resources import WHOLE_GPU_MILLI, Resources
 from rota.model.taints import Taint
 
@@ -17,7 +18,7 @@ def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDo
     used: dict[NodeName, Resources] = {}
     gpu_milli: dict[NodeName, int] = {}
     tasks: dict[NodeName, int] = {}
-    for state in memory.jobs.values():
+    for state in (memory.jobs[job_id] for job_id in memory.on_nodes):
         for task in state.live:
             if task.holds_room:
                 spec = state.spec.template.spec_of(task.rank)
@@ -61,6 +62,7 @@ def _document(
         tasks=tasks,
         load=node.load_milli / 1000,
         message="; ".join(filter(None, messages)),
+        price_per_hour=format_price(price) if (price := node.spec.price_micro_per_hour) else None,
     )
 
 

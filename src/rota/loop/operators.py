@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from rota.api.documents import NodeDocument, QueueDocument
@@ -54,14 +55,13 @@ class OperatorDesk:
         await self._controller.do(command, dry_run)
 
     async def queues(self) -> Sequence[QueueDocument]:
-        running: dict[QueueName, int] = {}
+        placed = (self._memory.jobs[job_id] for job_id in self._memory.on_nodes)
+        running = Counter(one.spec.template.queue for one in placed if one.phase is not Phase.PENDING)
         oldest: dict[QueueName, int] = {}
         for state in self._memory.jobs.values():
             queue = state.spec.template.queue
             if state.phase is Phase.PENDING:
                 oldest[queue] = min(oldest.get(queue, state.submitted_ms), state.submitted_ms)
-            elif state.live:
-                running[queue] = running.get(queue, 0) + 1
         policies = {queue.name: queue for one in self._live.policy.schedulers for queue in one.queues}
         names = dict.fromkeys((*policies, *self._memory.queues, *self._memory.pending, *running))
         now_ms = self._controller.now_ms()
@@ -73,7 +73,7 @@ class OperatorDesk:
                 message=known.message if known else "",
                 interactive=name in policies and policies[name].interactive,
                 waiting=self._memory.pending.get(QueueName(name), 0),
-                running=running.get(QueueName(name), 0),
+                running=running[QueueName(name)],
                 longest_wait_s=(now_ms - oldest[QueueName(name)]) / 1000 if name in oldest else None,
             )
             for name in names

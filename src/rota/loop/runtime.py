@@ -36,6 +36,8 @@ log = structlog.get_logger()
 
 NODES_EVERY_S = 5.0
 NODES_SETTLE_S = 0.05
+NODES_REST = 20.0
+"""A look at the nodes is followed by a rest as long as itself, times this."""
 RETRY_S = 1.0
 KEEP_ALL = Retention()
 
@@ -174,10 +176,14 @@ class Runtime:
                 # Changes seldom come alone.
                 await asyncio.sleep(NODES_SETTLE_S)
             self.nodes_changed.clear()
+            clock = asyncio.get_running_loop().time
+            began = clock()
             try:
                 await self._look_at_nodes()
             except (OSError, BackendUnavailable) as error:
                 log.warning("nodes can't be looked at", why=str(error))
+            # Of many nodes something changes all the time, and each look leads to a cycle.
+            await asyncio.sleep(NODES_REST * (clock() - began))
 
     async def _look_at_nodes(self) -> None:
         nodes = [node for backend in self._backends for node in await backend.nodes()]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
+from contextlib import aclosing
+
+from msgspec.structs import replace
 
 from rota.backends.backend import Backend, LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.memory import Memory
+from rota.loop.merging import SETTLING_S, merged
 from rota.model.ids import JobId
 from rota.store.store import Store
 
@@ -18,13 +22,16 @@ class Written:
         self._memory = memory
         self._store = store
 
-    async def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
-        """Of each backend what it has; first of the one that the job left first. The end of all
-        (`tail_bytes`) is what the last of them has."""
+    async def logs(self, query: LogQuery) -> AsyncGenerator[Sequence[LogChunk], None]:
+        """In the order of time, whichever backends it is on. What is followed comes as it arrives."""
         backends = await self._backends_of(query.job)
-        for backend in backends if query.tail_bytes is None else backends[-1:]:
-            async for chunks in backend.logs(query):
-                yield chunks
+        skip_bytes = await _surplus_bytes(backends, query) if len(backends) > 1 else 0
+        streams = [backend.logs(query) for backend in backends]
+        async with aclosing(merged(streams, SETTLING_S if query.follow else None)) as batches:
+            async for chunks in batches:
+                kept, skip_bytes = _without_first(chunks, skip_bytes) if skip_bytes else (chunks, 0)
+                if kept:
+                    yield kept
 
     async def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
         """The latest; raises FileNotFoundError before the first bytes."""
@@ -48,3 +55,25 @@ class Written:
             names.pop(node.spec.backend, None)
             names[node.spec.backend] = None
         return [self._backends.get(name) for name in names]
+
+
+async def _surplus_bytes(backends: Iterable[Backend], query: LogQuery) -> int:
+    """Each backend has an end of its own: how much longer all of them are than the end of all."""
+    if query.tail_bytes is None:
+        return 0
+    ends = replace(query, follow=False)
+    sizes = [
+        len(chunk.data) for backend in backends async for chunks in backend.logs(ends) for chunk in chunks
+    ]
+    return max(0, sum(sizes) - query.tail_bytes)
+
+
+def _without_first(chunks: Sequence[LogChunk], skip_bytes: int) -> tuple[list[LogChunk], int]:
+    """And how much is still to be skipped."""
+    kept: list[LogChunk] = []
+    for chunk in chunks:
+        cut_bytes = min(skip_bytes, len(chunk.data))
+        skip_bytes -= cut_bytes
+        if cut_bytes < len(chunk.data):
+            kept.append(replace(chunk, data=chunk.data[cut_bytes:]) if cut_bytes else chunk)
+    return kept, skip_bytes

@@ -132,21 +132,22 @@ class AsyncClient:
         *,
         follow: bool = False,
         after: int | None = None,
+        last: int | None = None,
         kind: str | None = None,
         subject: str | None = None,
         project: str | None = None,
     ) -> AsyncIterator[EventDocument]:
-        """What happened after event number `after`; with `follow` also what happens from now on, without
-        end. Without `after` the first is from the beginning, the second from now."""
+        """What happened after event number `after`, or the `last` so many; with `follow` also what happens
+        from now on, without end. Without either the first is from the beginning, the second from now."""
         if follow:
-            async with aclosing(self.watch(EventPosition(after, kind, subject, project))) as stream:
+            async with aclosing(self.watch(EventPosition(after, last, kind, subject, project))) as stream:
                 async for one in stream:
                     if one is not None:
                         yield one
             return
         cursor: int | str | None = after
         while True:
-            page = await self.event_page(after=cursor, kind=kind, subject=subject, project=project)
+            page = await self.event_page(after=cursor, last=last, kind=kind, subject=subject, project=project)
             for event in page.items:
                 yield event
             cursor = page.next

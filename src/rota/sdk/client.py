@@ -134,20 +134,21 @@ class Client:
         *,
         follow: bool = False,
         after: int | None = None,
+        last: int | None = None,
         kind: str | None = None,
         subject: str | None = None,
         project: str | None = None,
     ) -> Iterator[EventDocument]:
-        """What happened after event number `after`; with `follow` also what happens from now on, without
-        end. Without `after` the first is from the beginning, the second from now."""
+        """What happened after event number `after`, or the `last` so many; with `follow` also what happens
+        from now on, without end. Without either the first is from the beginning, the second from now."""
         if follow:
-            for event in self._watch(EventPosition(after, kind, subject, project)):
+            for event in self._watch(EventPosition(after, last, kind, subject, project)):
                 if event is not None:
                     yield event
             return
         cursor: int | str | None = after
         while True:
-            page = self.event_page(after=cursor, kind=kind, subject=subject, project=project)
+            page = self.event_page(after=cursor, last=last, kind=kind, subject=subject, project=project)
             yield from page.items
             cursor = page.next
             if cursor is None:

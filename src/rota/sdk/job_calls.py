@@ -166,16 +166,18 @@ def upload(data: bytes) -> Call[str]:
 def events(
     *,
     after: int | str | None = None,
+    last: int | None = None,
     kind: str | None = None,
     subject: str | None = None,
     project: str | None = None,
     limit: int | None = None,
 ) -> Call[Page[EventDocument]]:
-    """Events, the oldest first."""
+    """Events, the oldest first: after one of them, or the `last` so many."""
     return get(
         "/events",
         Page[EventDocument],
         after=after,
+        last=last,
         kind=kind,
         subject=subject,
         project=project,

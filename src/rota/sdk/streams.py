@@ -43,11 +43,12 @@ class EventPosition:
     def __init__(
         self,
         after: int | None = None,
+        last: int | None = None,
         kind: str | None = None,
         subject: str | None = None,
         project: str | None = None,
     ) -> None:
-        self._after = after
+        self._begin = given({"after": after, "last": last})
         self._filters = given({"kind": kind, "subject": subject, "project": project})
         self._seen: int | None = None
 
@@ -57,8 +58,8 @@ class EventPosition:
         headers: tuple[tuple[str, str], ...] = (("Accept", "text/event-stream"),)
         if self._seen is not None:
             headers += (("Last-Event-ID", str(self._seen)),)
-        elif self._after is not None:
-            params += (("after", str(self._after)),)
+        else:
+            params += self._begin
         return Call("GET", "/events/stream", bytes, params, headers)
 
     def reader(self) -> Callable[[bytes], list[EventDocument]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from http import HTTPStatus
+from typing import BinaryIO, Protocol
 
 import structlog
 
@@ -14,7 +15,6 @@ from rota.backends.agents.notices import Notice, Notices
 from rota.backends.agents.pool import NotTheirs
 from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskEnded, TaskRef
-from rota.backends.process.files import FileStore
 from rota.control.access import SYSTEM
 from rota.control.controller import Controller
 from rota.control.draft import Draft
@@ -27,8 +27,16 @@ KEPT_WITHIN_S = 2.0
 _PIECE_BYTES = 1 << 18
 
 
+class Files(Protocol):
+    """Input files of tasks, by their content."""
+
+    def find(self, sha256: str) -> object | None: ...
+
+    def open(self, sha256: str) -> BinaryIO: ...
+
+
 class AgentCalls:
-    def __init__(self, backend: AgentsBackend, files: FileStore) -> None:
+    def __init__(self, backend: AgentsBackend, files: Files) -> None:
         self.backend = backend
         self._files = files
 
@@ -73,11 +81,13 @@ class AgentCalls:
 
     async def result(self, session: Session, task: AgentTask, ended: TaskEnded, output_bytes: int) -> bool:
         """Whether it is kept by now. It goes the way of all reports, once all output is here; what came first
-        counts."""
+        counts. If the agent is to tell everything again by then, this doesn't: its files may be missing."""
+        stream = task.stream
 
         async def told_and_kept() -> None:
             await task.has_written(output_bytes)
-            self.backend.hear_of(task, ended)
+            if stream is task.stream and not (stream and stream.is_broken):
+                self.backend.hear_of(task, ended)
             await task.settled.wait()
 
         waiting = [asyncio.create_task(each) for each in (told_and_kept(), session.closed.wait())]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from asyncio import Event
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from litestar import Litestar, Request, Response
@@ -36,15 +36,16 @@ def make_app(
     metrics: Metrics | None = None,
     *,
     agents: AgentCalls | None = None,
+    routes: Sequence[Route[Any, Any]] = ROUTES,
     closing: Event | None = None,
     now_ms: Callable[[], int] = wall_clock_ms,
 ) -> ASGIApp:
     """`closing`: set when the server stops, so that streams end."""
     metrics = metrics or Metrics()
-    service = Service(Access(desk), metrics, openapi_document(ROUTES), agents)
+    service = Service(Access(desk), metrics, openapi_document(routes), agents)
     exchange = Exchange(desk, service, limits, now_ms, closing or Event())
     app = Litestar(
-        route_handlers=[_handler(route, exchange) for route in (*ROUTES, *AGENT_ROUTES)],
+        route_handlers=[_handler(route, exchange) for route in (*routes, *AGENT_ROUTES)],
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # held to by `limits.body_chunks`, with an answer of our own

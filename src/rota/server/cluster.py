@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from litestar.types import ASGIApp
 
+from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.certificates import by_certificate, grpc_credentials
 from rota.backends.agents.door import Door
@@ -22,7 +23,7 @@ from rota.backends.agents.service import AgentsService, RestAddress, anybody
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import Backend
 from rota.backends.process.backend import ProcessBackend
-from rota.backends.process.files import Rejected
+from rota.backends.process.files import FileStore, Rejected
 from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import Rotation
 from rota.backends.roster import Roster
@@ -68,13 +69,16 @@ class Cluster:
         authority: Authority,
         limits: Limits,
         rest: RestServer,
+        leads: Callable[[], bool],
     ) -> None:
+        """`leads`: whether nobody else does, at the moment that it is asked."""
         self._settings = settings
         self._folder = folder
         self._store = store
         self._authority = authority
         self._limits = limits
         self._rest = rest
+        self._leads = leads
         self._roster = Roster()
         self._closing = asyncio.Event()
         self._parts = AsyncExitStack()
@@ -84,18 +88,21 @@ class Cluster:
         rotation = Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS)
         name = NodeName(settings.worker.name or socket.gethostname())
         here = self._this_machine(name, rotation)
+        files = files_folder(settings)
         agents = AgentsBackend(
-            folder / "agents",
+            FolderArrivals(files / "agents", rotation),
             terms=Terms(settings.agents.lost_after_ms),
-            rotation=rotation,
             reserved=frozenset([name]),
         )
         backends: list[Backend] = [here] if settings.server.embedded_worker else []
         if settings.agents.address:
             backends.append(agents)
         takes_files = bool(backends)
+        # Its worker takes them from its own folder; what agents need, whoever leads must have.
+        kept = Folders((folder if settings.server.embedded_worker else files) / "worker")
+        uploads = FileStore(kept)
         if takes_files:
-            Folders(folder / "worker").make()
+            kept.make()
         # All that is unfinished is read: meanwhile the lease is to be renewed.
         runtime = await asyncio.to_thread(
             Runtime,
@@ -104,14 +111,14 @@ class Cluster:
             backends,
             clock=wall_clock_ms,
             chance=random.random,
-            put_file=_uploads(here, settings.server.limits.upload_bytes) if takes_files else _no_uploads,
+            put_file=_taking(uploads, settings.server.limits.upload_bytes) if takes_files else _no_uploads,
             retention=_retention(settings),
-            uploads=here.files if takes_files else None,
+            uploads=uploads if takes_files else None,
             enrol=self._enrol,
         )
         agents.on_change = runtime.nodes_changed.set
         self._roster.watch(agents.seen, agents.cut)
-        calls = AgentCalls(agents, here.files) if settings.agents.address else None
+        calls = AgentCalls(agents, uploads) if settings.agents.address else None
         self.memory, self.failed = runtime.memory, runtime.failed
         self.app = make_app(runtime.desk, self._limits, runtime.metrics, agents=calls, closing=self._closing)
         try:
@@ -160,6 +167,7 @@ class Cluster:
             agents,
             RestAddress(address.port or 0, address.scheme == "https"),
             by_certificate(self._roster) if stated.need_certificates else anybody,
+            self._leads,
         )
         proof = grpc_credentials(server_credentials(self._authority, wall_clock_ms()))
         door = Door(service, stated.address, stated.port, proof if stated.need_certificates else None)
@@ -181,6 +189,11 @@ def public_url(settings: Settings, rest: RestServer) -> str:
     return f"{address.scheme}://{socket.gethostname()}:{address.port}" if is_any else rest.url
 
 
+def files_folder(settings: Settings) -> Path:
+    """What jobs of agents need, write and leave."""
+    return Path(settings.server.files or settings.server.data)
+
+
 def _policy(settings: Settings) -> Policy:
     path = settings.server.policy or None
     return read_policy(path, PluginHost().names if path else None)
@@ -192,13 +205,11 @@ def _retention(settings: Settings) -> Retention:
     return Retention(jobs, stated.events_ms or None, stated.uploads_ms or None)
 
 
-def _uploads(
-    backend: ProcessBackend, largest_bytes: int
-) -> Callable[[str, AsyncIterator[bytes]], Awaitable[bool]]:
+def _taking(files: FileStore, largest_bytes: int) -> Callable[[str, AsyncIterator[bytes]], Awaitable[bool]]:
     async def put(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
-        is_new = backend.files.find(sha256) is None
+        is_new = files.find(sha256) is None
         try:
-            await backend.files.put(chunks, sha256=sha256, largest_bytes=largest_bytes)
+            await files.put(chunks, sha256=sha256, largest_bytes=largest_bytes)
         except Rejected as error:
             raise BadInput("body", str(error)) from None
         return is_new

@@ -136,10 +136,13 @@ class Desk(Protocol):
         self, after_seq: int, limit: int, event_filter: EventFilter
     ) -> Sequence[StoredEvent]: ...
 
+    async def latest_events(self, count: int, event_filter: EventFilter) -> Sequence[StoredEvent]:
+        """The oldest of them first."""
+
     def follow(
-        self, after_seq: int | None, event_filter: EventFilter
+        self, after_seq: int | None, event_filter: EventFilter, last: int | None = None
     ) -> AsyncIterator[Sequence[StoredEvent]]:
-        """None: from now on."""
+        """After that event, or the last so many first; neither: from now on."""
 
     # -- what operators set
 

@@ -11,13 +11,14 @@ from math import ceil
 from litestar.types import Receive
 from msgspec import Struct
 
+from rota.api.limits import BODY_BYTES
 from rota.server.problems import ProblemError
 
 MIB = 2**20
 
 
 class Limits(Struct, frozen=True):
-    body_bytes: int = MIB
+    body_bytes: int = BODY_BYTES
     file_bytes: int = 64 * MIB
     body_seconds: float = 60
     """For the whole of a body to arrive; a file may take as long for every MiB."""

@@ -21,16 +21,27 @@ _HOLDER_FILE = "replica"
 
 
 class Stage:
-    """The application of the moment."""
+    """The application of the moment: a leader's for as long as it is sure to lead."""
 
     def __init__(self, standby: ASGIApp) -> None:
-        self.app = self._standby = standby
+        self._standby = standby
+        self._leading: ASGIApp | None = None
+        self._leads: Callable[[], bool] = always
+
+    def lead(self, app: ASGIApp, leads: Callable[[], bool]) -> None:
+        self._leading, self._leads = app, leads
 
     def clear(self) -> None:
-        self.app = self._standby
+        self._leading = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope, receive, send)
+        app = self._standby if self._leading is None or not self._leads() else self._leading
+        await app(scope, receive, send)
+
+
+def always() -> bool:
+    """Leads, who is the only server of its database."""
+    return True
 
 
 async def take_turns(

@@ -23,13 +23,14 @@ from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
 from rota.loop.metrics import Metrics
 from rota.server.app import wall_clock_ms
-from rota.server.cluster import Cluster, public_url
+from rota.server.cluster import Cluster, files_folder, public_url
 from rota.server.forward import Forward
 from rota.server.front import Front
 from rota.server.limits import Limits
 from rota.server.logs import LogFormat, configure_logs
-from rota.server.replica import Stage, fingerprint_of, holder_of, take_turns
+from rota.server.replica import Stage, always, fingerprint_of, holder_of, take_turns
 from rota.server.serve import AddressError, RestServer, check_address
+from rota.server.shared_files import FilesError, check_shared
 from rota.server.tls import Certificate, CertificateError, self_signed
 from rota.settings.contexts import CA_FILE
 from rota.settings.settings import Settings
@@ -43,6 +44,7 @@ log = structlog.get_logger()
 EX_OK = 0
 EX_BAD_SETTINGS = 1
 SERVER_FILE = "server.json"
+LOCK_FILE = "lock"
 
 
 class ServerError(Exception):
@@ -58,7 +60,15 @@ def run_server(settings: Settings) -> int:
     try:
         with _own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
             uvloop.run(_serve(settings, folder, store))
-    except (ServerError, AddressError, DoorError, CertificateError, StoreError, InputError) as error:
+    except (
+        ServerError,
+        AddressError,
+        DoorError,
+        CertificateError,
+        FilesError,
+        StoreError,
+        InputError,
+    ) as error:
         print(f"rota: {error}", file=sys.stderr)
         return EX_BAD_SETTINGS
     return EX_OK
@@ -89,8 +99,9 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
 
     async def lead(lost: asyncio.Event) -> None:
-        async with Cluster(settings, folder, store, authority, limits, rest) as cluster:
-            stage.app = cluster.app
+        leads = always if leader is None else leader.leads
+        async with Cluster(settings, folder, store, authority, limits, rest, leads) as cluster:
+            stage.lead(cluster.app, leads)
             _announce(folder, rest.url, certificate, cluster.door)
             log.info("ready", url=rest.url, data=str(folder), jobs=len(cluster.memory.jobs))
             await _first_of(told_to_stop, cluster.failed, lost)
@@ -104,6 +115,8 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
                     "a part of the server failed, as its log says; start it again: nothing is lost"
                 )
 
+    if store.is_shared and settings.agents.address and not settings.server.embedded_worker:
+        check_shared(files_folder(settings), store.files_marker)
     await rest.start()
     try:
         if store.is_shared:
@@ -159,7 +172,7 @@ def _own_folder(folder: Path) -> Iterator[Path]:
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.chmod(0o700)
-        lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
         raise ServerError(
             f"{folder} can't be used: {error.strerror}; give another folder with --data"
@@ -179,7 +192,8 @@ def _own_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def _store(settings: Settings, folder: Path) -> Iterator[Store]:
-    with open_store(settings.server.database or f"sqlite:///{folder / 'rota.db'}") as store:
+    url = settings.server.database or f"sqlite:///{folder / 'rota.db'}"
+    with open_store(url, lock=folder / LOCK_FILE) as store:
         yield store
 
 

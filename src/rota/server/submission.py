@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from rota.api.documents import Role
+from rota.api.limits import MOST_JOBS
 from rota.control.access import Who
 from rota.intake.submissions import Submission, read_submission
 from rota.server.access import at_least
 from rota.server.problems import bad_input, forbidden
 
 DEFAULT_PROJECT = "default"
-MOST_JOBS = 1000
-"""Of one request, an array counting as one."""
 
 
 def read_jobs(body: bytes, who: Who) -> Submission:

@@ -82,6 +82,8 @@ class Kind:
                 return _number(value, is_text, float, least, most)
             case inspect.LiteralType(values=allowed):
                 return _choice(value, tuple(map(str, allowed)))
+            case inspect.VarTupleType():
+                return _texts(value)
             case _:
                 return _text(value)
 
@@ -127,6 +129,12 @@ def _text(value: object) -> str:
     if isinstance(value, str) and "\0" not in value:
         return value
     raise QuantityError(f"{_shown(value)} is not text", "put it in quotes")
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """A list of texts, or a text with commas."""
+    parts = value if isinstance(value, list) else _text(value).split(",")
+    return tuple(filter(None, (_text(part).strip() for part in parts)))
 
 
 def _shown(value: object) -> str:

@@ -76,6 +76,9 @@ class Server(Section, frozen=True, kw_only=True):
     """Empty: a folder of the user's, see `paths`. After loading it never is."""
     database: Secret = ""
     """A URL; empty: SQLite in the data folder."""
+    files: Path = ""
+    """What jobs of agents need, write and leave; empty: in the data folder. Several servers of one database
+    share it."""
     public_url: str = ""
     """Where agents and other servers reach this one; empty: where it listens."""
     policy: Path = ""
@@ -106,8 +109,8 @@ class Agents(Section, frozen=True, kw_only=True):
 class Agent(Section, frozen=True, kw_only=True):
     """`rota agent` on this machine. What jobs may have of it is said in `worker`."""
 
-    server: str = ""
-    """HOST:PORT, where the server takes agents."""
+    server: tuple[str, ...] = ()
+    """HOST:PORT, where servers take agents: all of a cluster, since one of them leads."""
     data: Path = ""
     """Empty: a folder of the user's."""
     pool: str = "default"

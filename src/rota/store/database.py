@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError
 
 from rota.store.errors import StoreRefused, StoreUnavailable
+from rota.store.pinned import PinnedFile
 
 _EXAMPLES = "give sqlite:///PATH or postgresql://USER@HOST/DATABASE"
 _BUSY_TIMEOUT_MS = 5_000
@@ -27,24 +27,32 @@ class Database:
         self,
         writer: Engine,
         readers: Engine,
-        still_there: Callable[[], bool],
         leases: Engine | None = None,
     ) -> None:
         self.writer = writer
         self.readers = readers
         self.leases = leases
         """For what must not wait until the writer is done; None: only one server can use this database."""
-        self._still_there = still_there
+        self._pinned: list[tuple[PinnedFile, str]] = []
 
     @property
     def is_sqlite(self) -> bool:
         return self.writer.dialect.name == "sqlite"
 
+    def pin(self, path: Path, what: str) -> None:
+        """From now on it has to stay the same file, or nothing is read or written any more."""
+        try:
+            self._pinned.append((PinnedFile(path), what))
+        except OSError as error:
+            raise StoreUnavailable(f"{what} can't be used: {error.strerror}") from error
+
     def ensure_still_there(self) -> None:
-        """A connection to an SQLite file that was removed would go on writing to nowhere."""
-        if not self._still_there():
-            self.disconnect()
-            raise StoreUnavailable("the database's file is gone or was replaced: put it back, or restart")
+        """A connection to an SQLite file that was removed would go on writing to nowhere; a server whose
+        folder was remade by somebody, to what is theirs."""
+        for file, what in self._pinned:
+            if not file.is_there:
+                self.disconnect()
+                raise StoreUnavailable(f"{what} is gone or was replaced: put it back, or restart the server")
 
     def disconnect(self) -> None:
         """The next call connects anew."""
@@ -52,6 +60,11 @@ class Database:
         self.readers.dispose()
         if self.leases is not None:
             self.leases.dispose()
+
+    def close(self) -> None:
+        self.disconnect()
+        for file, _ in self._pinned:
+            file.release()
 
 
 def connect(url: str, read_threads: int) -> Database:
@@ -74,15 +87,6 @@ def _connect_sqlite(url: URL, read_threads: int) -> Database:
         raise StoreRefused(f"a database in memory would keep nothing; {_EXAMPLES}")
     path = Path(url.database).absolute()
     _create_file(path)
-    opened = path.stat()
-
-    def still_there() -> bool:
-        try:
-            now = path.stat()
-        except OSError:
-            return False
-        return (now.st_dev, now.st_ino) == (opened.st_dev, opened.st_ino)
-
     # mode=rw: a file that was removed in between is an error, and not an empty database.
     at = URL.create("sqlite+pysqlite", database=f"file:{_escaped(path)}", query={"mode": "rw", "uri": "true"})
     threads: dict[str, Any] = {"check_same_thread": False}
@@ -90,7 +94,9 @@ def _connect_sqlite(url: URL, read_threads: int) -> Database:
     readers = create_engine(at, connect_args=threads, pool_size=read_threads, max_overflow=0)
     _prepare_sqlite(writer, "BEGIN IMMEDIATE")
     _prepare_sqlite(readers, "BEGIN", "PRAGMA query_only = ON")
-    return Database(writer, readers, still_there)
+    database = Database(writer, readers)
+    database.pin(path, "the database's file")
+    return database
 
 
 def _create_file(path: Path) -> None:
@@ -156,4 +162,4 @@ def _connect_postgres(url: URL, read_threads: int) -> Database:
         execution_options={"postgresql_readonly": True},
     )
     leases = create_engine(at, connect_args=arguments, pool_size=1, max_overflow=0, pool_pre_ping=True)
-    return Database(writer, readers, lambda: True, leases)
+    return Database(writer, readers, leases)

@@ -20,6 +20,10 @@ class EventFilter(Struct, frozen=True, omit_defaults=True):
     projects: tuple[str, ...] | None = None
     """Only what belongs to one of these, and so nothing about nodes and queues."""
 
+    @property
+    def admits_nothing(self) -> bool:
+        return () in (self.kinds, self.projects)
+
     def admits(self, event: EventRow) -> bool:
         return (
             (self.kinds is None or event.kind in self.kinds)
@@ -30,20 +34,39 @@ class EventFilter(Struct, frozen=True, omit_defaults=True):
 
 ALL_EVENTS = EventFilter()
 
-_SCAN = Scan(events.c.seq, (events.c.kind, events.c.subject, events.c.project), newest_first=False)
+_CHECKED = (events.c.kind, events.c.subject, events.c.project)
+_FORWARDS = Scan(events.c.seq, _CHECKED, newest_first=False)
+_BACKWARDS = Scan(events.c.seq, _CHECKED, newest_first=True)
 
 
 def select_seqs(connection: Connection, wanted: EventFilter, after_seq: int, limit: int) -> list[int]:
     """Empty only if there is none: whoever follows events would take it for the end."""
-    if () in (wanted.kinds, wanted.projects):
+    if wanted.admits_nothing:
         return []
-    paths = [path for path in _paths(wanted) if len(path.stretches) <= MAX_STRETCHES]
+    paths = _short_paths(wanted)
     at: int | None = after_seq
     while at is not None:
-        found, at = _SCAN.page(connection, paths, Span(at, EVERYTHING.below), limit)
+        found, at = _FORWARDS.page(connection, paths, Span(at, EVERYTHING.below), limit)
         if found:
             return found
     return []
+
+
+def select_latest_seqs(connection: Connection, wanted: EventFilter, count: int) -> list[int]:
+    """Newest first. Fewer only if there are no more."""
+    if wanted.admits_nothing:
+        return []
+    paths = _short_paths(wanted)
+    latest: list[int] = []
+    at: int | None = EVERYTHING.below
+    while at is not None and len(latest) < count:
+        found, at = _BACKWARDS.page(connection, paths, Span(EVERYTHING.above, at), count - len(latest))
+        latest += found
+    return latest
+
+
+def _short_paths(wanted: EventFilter) -> list[Path]:
+    return [path for path in _paths(wanted) if len(path.stretches) <= MAX_STRETCHES]
 
 
 def _paths(wanted: EventFilter) -> Iterator[Path]:

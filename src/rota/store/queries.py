@@ -10,7 +10,7 @@ from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId, NodeName
 from rota.store.batch import Answer, Attempt, StoredEvent, ToldEstimate
 from rota.store.errors import BadCursor, StoreCorrupt
-from rota.store.event_list import EventFilter, select_seqs
+from rota.store.event_list import EventFilter, select_latest_seqs, select_seqs
 from rota.store.job_list import JobFilter, select_keys
 from rota.store.keys import find_key, id_of, keys_of_array
 from rota.store.rows import STATE, read_answer, read_attempt, read_estimate, read_event, read_states
@@ -82,7 +82,14 @@ def _of_job(table: Any, job: JobId) -> Any:
 
 
 def find_events(connection: Connection, after_seq: int, limit: int, wanted: EventFilter) -> list[StoredEvent]:
-    seqs = select_seqs(connection, wanted, after_seq, limit)
+    return _events_of(connection, select_seqs(connection, wanted, after_seq, limit))
+
+
+def find_latest_events(connection: Connection, count: int, wanted: EventFilter) -> list[StoredEvent]:
+    return _events_of(connection, select_latest_seqs(connection, wanted, count))
+
+
+def _events_of(connection: Connection, seqs: list[int]) -> list[StoredEvent]:
     return [read_event(row) for row in connection.execute(_EVENTS, {"seqs": seqs})] if seqs else []
 
 

@@ -28,6 +28,7 @@ class Kind(Enum):
     JOIN_TOKEN = "join token"
     AGENT = "agent"
     AUTHORITY = "authority"
+    FILES = "files"
     USAGE = "usage"
     LEARNT = "learnt"
 

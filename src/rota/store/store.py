@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -33,15 +34,18 @@ NUMBERS_AT_ONCE = 100
 """Taken from the database in one go. A crash loses those that are left; a close gives them back."""
 
 
-def open_store(url: str, read_threads: int = 4) -> Store:
-    """Creates the tables if there are none, and brings those of an older Rota up to date."""
+def open_store(url: str, read_threads: int = 4, lock: Path | None = None) -> Store:
+    """Creates the tables if there are none, and brings those of an older Rota up to date. `lock`: what marks
+    its server's folder as taken; once it is gone the store is of no use any more."""
     with told_plainly():
         database = connect(url, read_threads)
         try:
+            if lock is not None:
+                database.pin(lock, f"the folder {lock.parent}")
             with database.writer.begin() as connection:
                 migrate(connection)
         except BaseException:
-            database.disconnect()
+            database.close()
             raise
     return Store(database)
 
@@ -73,7 +77,7 @@ class Store:
     def close(self) -> None:
         with suppress(StoreUnavailable):  # What can't be given back is lost, as in a crash.
             self._give_back_numbers()
-        self._database.disconnect()
+        self._database.close()
 
     # -- writing
 
@@ -142,6 +146,11 @@ class Store:
         """The cluster's own, or the one that is made: of several servers that make one, one is kept."""
         with self._write() as connection:
             return first_of_its_kind(connection, Kind.AUTHORITY, make)
+
+    def files_marker(self, make: Callable[[], bytes]) -> bytes:
+        """Of the folder that all servers of the database keep files in: that of the first."""
+        with self._write() as connection:
+            return first_of_its_kind(connection, Kind.FILES, make)
 
     # -- leading, where several servers share a database
 
@@ -216,6 +225,11 @@ class Store:
         """In their order; empty only if there is none after `after_seq`."""
         with self._read() as connection:
             return queries.find_events(connection, after_seq, limit, wanted)
+
+    def latest_events(self, count: int, wanted: EventFilter = ALL_EVENTS) -> list[StoredEvent]:
+        """The newest so many, the oldest of them first."""
+        with self._read() as connection:
+            return queries.find_latest_events(connection, count, wanted)
 
     def answer(self, scope: str, key: str) -> Answer | None:
         with self._read() as connection:

@@ -9,9 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.door import Door
-from rota.backends.agents.service import AgentsService, RestAddress
+from rota.backends.agents.service import AgentsService, RestAddress, Standing
 from rota.backends.agents.terms import Terms
 from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
@@ -30,8 +31,11 @@ class Stand(AgentsBackend):
     """Agents can dial from `let_in` on."""
 
     def __init__(self, folder: Path, port: int = 0, terms: Terms = TERMS) -> None:
-        super().__init__(folder, terms=terms)
+        super().__init__(FolderArrivals(folder), terms=terms)
         self.port = port
+        self.leads = True
+        self.refusal = ""
+        """Why agents that have connected count no more."""
         uploads = Folders(folder / "uploads")
         uploads.make()
         self.uploads = FileStore(uploads)
@@ -50,7 +54,13 @@ class Stand(AgentsBackend):
     async def let_in(self) -> None:
         await self._rest.start()
         rest_port = int(self._rest.url.rpartition(":")[2])
-        self._door = Door(AgentsService(self, RestAddress(rest_port)), "127.0.0.1", self.port)
+        service = AgentsService(
+            self,
+            RestAddress(rest_port),
+            identify=lambda _: Standing(None, lambda: self.refusal),
+            leads=lambda: self.leads,
+        )
+        self._door = Door(service, "127.0.0.1", self.port)
         await self._door.open()
         self.port = int(self._door.target.rpartition(":")[2])
 

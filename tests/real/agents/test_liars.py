@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from yarl import URL
 from rota.backends.agents import service
 from rota.backends.agents.notices import Notice
 from rota.backends.agents.terms import Terms
-from rota.backends.backend import TaskEnded, TaskStart
+from rota.backends.backend import TaskEnded, TaskStart, TaskStarted
 from rota.lifecycle.state import EndReason
 from rota.model.ids import NodeName
 from rota.model.run import InputFile, Run
@@ -277,6 +278,34 @@ def test_by_rest_only_what_is_theirs(tmp_path: Path) -> None:
             assert await here.left("1", "a/b") == b"left"
             assert (await here.end_of(ref("1"))).end.succeeded
             assert len(here.reports) == 1
+
+    asyncio.run(check())
+
+
+@pytest.mark.covers("agent-4")
+def test_a_result_that_overtakes_the_stream_says_when_the_task_started(tmp_path: Path) -> None:
+    """What ran is charged for, though its end is all that was heard of it."""
+
+    async def check() -> None:
+        async with (
+            stand(tmp_path) as here,
+            calling(here.backend.target) as caller,
+            aiohttp.ClientSession() as http,
+        ):
+            await caller.attend(hello("honest"))
+            await here.backend.start([task("1", "honest")])
+            now_ms = time.time_ns() // 1_000_000
+            result = {
+                "started_ms": now_ms + 60_000,
+                "ended_ms": now_ms + 61_000,
+                "reason": "exited",
+                "exit_code": 0,
+            }
+            url = f"{here.backend.rest_url}/v1/results/1/0/1"
+            assert await _ask(http, "PUT", url, result, caller.session) == 202
+            ended = await here.end_of(ref("1"))
+            assert here.kinds(ref("1")) == [TaskStarted, TaskEnded]
+            assert ended.at_ms - here.reports[0].at_ms == 1000
 
     asyncio.run(check())
 

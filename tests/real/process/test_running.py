@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,45 @@ def test_death_by_signal_is_told_apart(tmp_path: Path) -> None:
             assert (end.reason, end.signal) == (EndReason.SIGNALLED, signal.SIGSEGV)
 
     asyncio.run(check())
+
+
+IGNORED = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1)
+
+
+@pytest.fixture
+def as_by_nohup() -> Iterator[None]:
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in IGNORED}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("as_by_nohup")
+def test_tasks_ignore_nothing_whatever_the_keeper_ignores(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with host(tmp_path / "backend") as here:
+            inherited = _ignored(Path(f"/proc/{here.keeper()}/status").read_text())
+            assert inherited >= {*IGNORED, signal.SIGPIPE, signal.SIGXFSZ}, "Python ignores these two"
+            await here.backend.start(
+                [
+                    TaskStart(ref("1"), NODE, Run(command=("cat", "/proc/self/status"))),
+                    *(shell(number.name, f"kill -{number.value} $$") for number in inherited),
+                ]
+            )
+            assert (await here.end_of(ref("1"))).end.succeeded
+            assert _ignored(await here.output_text("1")) == set()
+            for number in inherited:
+                end = (await here.end_of(ref(number.name))).end
+                assert (end.reason, end.signal) == (EndReason.SIGNALLED, number)
+
+    asyncio.run(check())
+
+
+def _ignored(status: str) -> set[signal.Signals]:
+    """Of /proc/PID/status."""
+    [line] = [line for line in status.splitlines() if line.startswith("SigIgn:")]
+    bits = int(line.partition(":")[2], 16)
+    return {number for number in signal.Signals if bits >> (number - 1) & 1}
 
 
 def test_tasks_on_standby_start_in_turn(tmp_path: Path) -> None:

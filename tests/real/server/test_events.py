@@ -54,3 +54,16 @@ def test_only_events_of_some_kind_or_job_are_told(server: RotaServer) -> None:
     kinds = {event.kind for event in server.client.events(subject=job.id, kind="job.Started,job.Ended")}
     assert kinds == {"job.Started", "job.Ended"}
     assert not list(server.client.events(subject=job.id, project="elsewhere"))
+
+
+def test_the_latest_come_in_their_order_and_what_follows_after_them(server: RotaServer) -> None:
+    job = server.run(shell("true"))
+    happened = list(server.client.events(subject=job.id))
+    assert list(server.client.events(subject=job.id, last=2)) == happened[-2:]
+    followed = server.client.events(follow=True, project=job.project, last=1)
+    latest = next(followed)
+    assert [latest] == list(server.client.events(project=job.project, last=1))
+    held = server.submit_one(shell("true", hold=True))
+    assert (event := next(followed)).subject == held
+    assert event.seq > latest.seq
+    server.client.cancel(held)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -88,6 +89,31 @@ def test_a_database_that_is_gone_is_said_and_survived(
     assert server.output(running) == "finished\n"
     assert len(server.client.job(running).attempts) == 1
     assert not list(server.client.jobs(name="lost"))
+
+
+@pytest.mark.covers("ops-3")
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_folder_that_is_remade_under_a_server_is_not_its_own(
+    new_server: NewServer, database: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Not even a copy: what was written since is not in it, and another server may have it."""
+    flags = () if database == "sqlite" else ("--database", request.getfixturevalue("postgres_url"))
+    server = new_server(*flags)
+    assert server.run(shell("echo before")).phase is Phase.SUCCEEDED
+    copy = tmp_path / "copy"
+    shutil.copytree(server.data, copy, ignore=shutil.ignore_patterns("worker"))
+    original = server.data.rename(tmp_path / "original")
+    copy.rename(server.data)
+    with server.impatient() as client:
+        assert _refusal(client.submit, shell("true", name="lost")) is not None
+    eventually(lambda: not is_ready(server), "the server to notice")
+    told = "is gone or was replaced: put it back, or restart the server"
+    eventually(lambda: told in server.log.read_text(), "the server to say so")
+    shutil.rmtree(server.data)
+    original.rename(server.data)
+    eventually(lambda: is_ready(server), "the server to be ready, now that its folder is back")
+    assert not list(server.client.jobs(name="lost"))
+    assert server.run(shell("echo after")).phase is Phase.SUCCEEDED
 
 
 def _refusal(submit: Callable[[JobForm], object], job: JobForm) -> Unavailable | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -64,6 +65,60 @@ def test_a_file_that_was_removed_is_told(tmp_path: Path) -> None:
         (tmp_path / "elsewhere.db").rename(file)
         keep(store, job("3"))
         assert ids(store.load().jobs) == ["1", "3"]
+
+
+def test_another_file_in_its_place_is_told_however_much_alike_they_are(tmp_path: Path) -> None:
+    """File systems give the number of a file that is gone to the next, as soon as nobody has it open."""
+    file = tmp_path / "rota.db"
+    url = f"sqlite:///{file}"
+    with open_store(url) as store:
+        keep(store, job("1"))
+        for _ in range(3):
+            for each in list(tmp_path.iterdir()):
+                each.unlink()
+            with pytest.raises(StoreUnavailable, match="gone or was replaced"):
+                store.load()
+            with open_store(url) as other:
+                keep(other, job("7"))
+            with pytest.raises(StoreUnavailable, match="gone or was replaced"):
+                keep(store, job("2"))
+            with open_store(url) as other:
+                assert ids(other.load().jobs) == ["7"]
+
+
+def test_a_store_is_of_no_use_to_a_server_whose_folder_was_remade(url: str, tmp_path: Path) -> None:
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "lock").touch()
+    with open_store(url, lock=folder / "lock") as store:
+        keep(store, job("1"))
+        folder.rename(tmp_path / "old")
+        with pytest.raises(StoreUnavailable, match=r"the folder .*data is gone or was replaced: put it back"):
+            keep(store, job("2"))
+        folder.mkdir()
+        (folder / "lock").touch()
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match="gone or was replaced"):
+                keep(store, job("2"))
+            with pytest.raises(StoreUnavailable, match="gone or was replaced"):
+                store.load()
+        (folder / "lock").unlink()
+        folder.rmdir()
+        (tmp_path / "old").rename(folder)
+        keep(store, job("3"))
+        assert ids(store.load().jobs) == ["1", "3"]
+
+
+def test_a_folder_without_its_lock_is_refused_from_the_start(url: str, tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="can't be used: No such file"):
+        open_store(url, lock=tmp_path / "lock")
+
+
+def test_no_descriptors_are_left_of_stores_that_were_closed(tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        open_store(f"sqlite:///{tmp_path}/rota.db").close()
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_a_file_that_another_process_holds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -218,4 +218,6 @@ def test_events_by_kind_subject_and_project(store: Store, monkeypatch: pytest.Mo
         while page := store.events(found[-1] if found else 0, 4, wanted):
             found += [one.seq for one in page]
         assert found == expected, wanted
+        for count in (1, 4, 1000):
+            assert [one.seq for one in store.latest_events(count, wanted)] == expected[-count:], wanted
     assert store.events(200) == []

@@ -90,6 +90,7 @@ def test_a_server_that_says_nothing_is_given_up(line: Line) -> None:
     line.now_ms += 5_000
     assert next(line.said, None) is None
     assert line.cut
+    assert line.news.was_silent
 
 
 def test_one_that_never_welcomes_is_given_up(line: Line) -> None:

@@ -181,3 +181,20 @@ def test_it_leads_again_after_it_was_lost() -> None:
         assert not leader.lost.is_set()
 
     run(test)
+
+
+def test_it_says_that_it_leads_only_while_nobody_else_can() -> None:
+    async def test(leases: Leases, leader: Leader) -> None:
+        assert not leader.leads()
+        await leader.lead()
+        assert leader.leads()
+        # Frozen for a while: nobody has looked at the lease since, and the timers haven't run.
+        leases.now_s += 0.9 * TTL_MS / 1000
+        assert not leader.lost.is_set()
+        assert not leader.leads()
+        leases.now_s -= 0.9 * TTL_MS / 1000
+        assert leader.leads()
+        await leader.resign()
+        assert not leader.leads()
+
+    run(test)

@@ -25,19 +25,21 @@ pytestmark = pytest.mark.covers("back-1", "job-4")
 
 
 class Writing(ObedientBackend):
-    """On a node of its name. Has written its name for each job that it knows."""
+    """On a node of its name. Has written its name for each job that it knows, at these times."""
 
-    def __init__(self, name: str, *jobs: str) -> None:
+    def __init__(self, name: str, *jobs: str, at_ms: Sequence[int] = (1,)) -> None:
         here = node(f"on-{name}")
         super().__init__(replace(here, spec=replace(here.spec, backend=name)))
         self.name = name
         self.jobs = jobs
+        self.at_ms = at_ms
         self.asked: list[LogQuery] = []
 
     async def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
         self.asked.append(query)
         if query.job in self.jobs:
-            yield [LogChunk(0, Stream.OUT, 1, self.name.encode())]
+            written = [LogChunk(0, Stream.OUT, at_ms, self.name.encode()) for at_ms in self.at_ms]
+            yield written if query.tail_bytes is None else written[-query.tail_bytes :]
 
     async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
         if job not in self.jobs:
@@ -89,13 +91,28 @@ def test_the_backend_of_its_node_is_asked_and_no_other(store: Store) -> None:
     assert a.asked == []
 
 
+def test_what_a_job_wrote_on_several_is_merged_by_time(store: Store) -> None:
+    sent(store, "1", "on-a", "on-b")
+    asked = written(store, [Writing("a", "1", at_ms=(1, 4, 5, 9)), Writing("b", "1", at_ms=(2, 3, 6))])
+    assert logs(asked, "1") == "a b b a a b a"
+
+
+@pytest.mark.parametrize(
+    ("tail_bytes", "told"), [(1, "c"), (4, "b c b c"), (5, "b b c b c"), (99, "b c b b c b c")]
+)
+def test_the_end_of_all_is_no_longer_than_was_asked_for(store: Store, tail_bytes: int, told: str) -> None:
+    sent(store, "1", "on-b", "on-c")
+    asked = written(store, [Writing("b", "1", at_ms=(1, 3, 4, 6)), Writing("c", "1", at_ms=(2, 5, 7))])
+    assert logs(asked, "1", tail_bytes) == told
+
+
 def test_a_job_that_was_on_several_is_read_in_the_order_of_its_starts(store: Store) -> None:
     a, b = Writing("a", "1"), Writing("b", "1")
     sent(store, "1", "on-a", "on-b", "on-b")
     sent(store, "2", "on-b", "on-a")
     asked = written(store, [a, b])
     assert logs(asked, "1") == "a b"
-    assert logs(asked, "1", tail_bytes=10) == "b"
+    assert logs(asked, "1", tail_bytes=1) == "b"
     assert output(asked, "1") == b"b"
     assert logs(written(store, [Writing("a", "2"), Writing("b", "2")]), "2") == "b a"
 

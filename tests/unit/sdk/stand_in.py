@@ -353,13 +353,17 @@ class StandIn:
         return await self._stream(request, "application/x-ndjson", pieces())
 
     async def _event_page(self, request: web.Request) -> web.Response:
+        if "last" in request.query:
+            return document(Page(items=self._events[-int(request.query["last"]) :]))
         begin = int(request.query.get("after", "0"))
         end = begin + int(request.query.get("limit", "100"))
         items = self._events[begin:end]
         return document(Page(items=items, next=str(end) if end < len(self._events) else None))
 
     async def _event_stream(self, request: web.Request) -> web.StreamResponse:
-        after = request.headers.get("Last-Event-ID") or request.query.get("after") or len(self._events)
+        known = len(self._events)
+        begin = request.query.get("after") or known - int(request.query.get("last", "0"))
+        after = request.headers.get("Last-Event-ID") or begin
         subject, project = request.query.get("subject"), request.query.get("project")
         kinds = request.query["kind"].split(",") if "kind" in request.query else None
 

@@ -69,6 +69,8 @@ def test_lists_events_and_logs(server: StandIn) -> None:
         await client.submit({"command": ["true"], "hold": True, "array": 3})
         assert [one.id async for one in client.jobs(array="2", limit=2)] == ["2.2", "2.1", "2.0"]
         assert [one.seq async for one in client.events(after=1)][:2] == [2, 3]
+        seqs = [one.seq async for one in client.events()]
+        assert [one.seq async for one in client.events(last=2)] == seqs[-2:]
         events = client.events(follow=True, after=0)
         assert (await anext(events)).subject == job.id
         server.break_streams()

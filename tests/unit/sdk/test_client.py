@@ -89,6 +89,7 @@ def test_lists_are_read_page_by_page(client: Client, server: StandIn) -> None:
     assert sum(request.startswith("GET /jobs") for request in server.requests) == 3
     assert client.job_page(limit=2).next == "2"
     assert [event.subject for event in client.events(after=3)] == ["1.3", "1.4"]
+    assert [event.subject for event in client.events(last=2)] == ["1.3", "1.4"]
 
 
 @pytest.mark.covers("ops-3")
@@ -186,6 +187,14 @@ def test_events_go_on_where_they_broke_off(client: Client, server: StandIn) -> N
     assert next(events).subject == "n1"
     server.note("node.Opened", "n1")
     assert next(events).kind == "node.Opened"
+
+
+def test_events_are_followed_from_the_latest_few(client: Client, server: StandIn) -> None:
+    client.submit({"command": ["true"], "hold": True, "array": 3})
+    events = client.events(follow=True, last=2)
+    assert [next(events).subject, next(events).subject] == ["1.1", "1.2"]
+    server.note("node.Cordoned", "n1")
+    assert next(events).subject == "n1"
 
 
 def test_logs_are_followed_to_the_end_of_the_job(client: Client, server: StandIn, tmp_path: Path) -> None:

@@ -45,6 +45,13 @@ def test_events_in_pieces(size: int) -> None:
     assert dict(position.call().headers)["Last-Event-ID"] == "9"
 
 
+def test_the_latest_events_are_asked_for_until_one_has_come() -> None:
+    position = EventPosition(last=5)
+    assert position.call().target == "/events/stream?last=5"
+    position.reader()(b"data: " + msgspec.json.encode(event(1)) + b"\n\n")
+    assert position.call().target == "/events/stream"
+
+
 def test_half_an_event_of_a_broken_connection_is_forgotten() -> None:
     position = EventPosition()
     assert position.reader()(b'data: {"seq": 1') == []

@@ -291,12 +291,15 @@ class FakeDesk:
         self.event_filter = event_filter
         return [one for one in self.stored if one.seq > after_seq and event_filter.admits(one.row)][:limit]
 
+    async def latest_events(self, count: int, event_filter: EventFilter) -> list[StoredEvent]:
+        return [one for one in self.stored if event_filter.admits(one.row)][-count:]
+
     async def follow(
-        self, after_seq: int | None, event_filter: EventFilter
+        self, after_seq: int | None, event_filter: EventFilter, last: int | None = None
     ) -> AsyncIterator[Sequence[StoredEvent]]:
         self.is_followed = True
         try:
-            yield [one for one in self.stored if one.seq > (after_seq or 0)]
+            yield [one for one in self.stored if one.seq > (after_seq or 0)][-(last or 0) :]
             await asyncio.Event().wait()
         finally:
             self.is_followed = False

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rota.backends.agents.agent import Agent, Session
+from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskEnded, TaskRef
@@ -57,4 +58,4 @@ def test_one_whose_output_doesnt_come_is_left_to_the_stream(
 
 def _parts(folder: Path) -> tuple[AgentsBackend, AgentTask, Session]:
     node = NodeName("a")
-    return AgentsBackend(folder), AgentTask(REF, node), Session(Agent(node, 0))
+    return AgentsBackend(FolderArrivals(folder)), AgentTask(REF, node), Session(Agent(node, 0))

@@ -310,3 +310,26 @@ def test_events_are_listed_by_page() -> None:
     assert page["items"][0]["data"] == {"rank": 0}
     assert service.desk.event_filter.projects == ("vision",)
     assert service.ask("GET", "/v1/events?after=2").json()["next"] is None
+
+
+def test_the_latest_events_come_in_their_order() -> None:
+    service = Service()
+    page = service.ask("GET", "/v1/events?last=2&kind=job.Started").json()
+    assert ([one["seq"] for one in page["items"]], page["next"]) == ([2, 3], None)
+
+
+@pytest.mark.covers("ops-3")
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("last=0", "last"),
+        ("last=1001", "last"),
+        ("last=x", "last"),
+        ("last=2&after=1", "last"),
+        ("last=2&limit=1", "limit"),
+    ],
+)
+def test_latest_events_that_nobody_can_mean(query: str, field: str) -> None:
+    problem = assert_problem(Service().ask("GET", f"/v1/events?{query}"), 422, "bad-input")
+    assert problem["field"] == field
+    assert problem["help"]

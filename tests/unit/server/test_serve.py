@@ -127,6 +127,19 @@ def test_events_stream_on_from_the_last_one_seen_and_end_with_the_client() -> No
     served(talk)
 
 
+def test_events_stream_on_from_the_latest_few() -> None:
+    async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
+        await client.ask("/v1/events/stream?last=1")
+        events = await client.until(b"id: 3\nevent: job.Started\n")
+        assert b"id: 2\n" not in events
+        again = await connect(server)
+        await again.ask("/v1/events/stream?last=1", f"{AUTHORIZED}last-event-id: 1\r\n")
+        assert b"id: 2\n" in await again.until(b"id: 3\n"), "whoever was cut off goes on where that was"
+        await again.close()
+
+    served(talk)
+
+
 def test_streams_end_when_the_server_stops() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.ask("/v1/events/stream")

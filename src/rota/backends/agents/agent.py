@@ -8,6 +8,7 @@ from secrets import token_urlsafe
 
 from msgspec.structs import replace
 
+from rota.backends.agents.claims import believable_load, believable_node
 from rota.backends.agents.clock import Clock
 from rota.backends.agents.messages import REFS_A_MESSAGE, ref_to, refs_to
 from rota.backends.agents.task import AgentTask
@@ -15,6 +16,9 @@ from rota.backends.backend import TaskRef
 from rota.model.ids import NodeName
 from rota.model.node import Node
 from rota.wire import agents_pb2 as wire
+
+_LONGEST_MESSAGE = 1_000
+_LONGEST_VERSION = 100
 
 
 class Session:
@@ -56,6 +60,8 @@ class Agent:
         self.name = name
         self.node: Node | None = None
         """None: it has tasks of a time before this server, and may come back."""
+        self._said: wire.Node | None = None
+        """In the latest heartbeat, but for the load."""
         self.instance = ""
         self.version = ""
         self.message = ""
@@ -67,11 +73,40 @@ class Agent:
         self.tasks: dict[TaskRef, AgentTask] = {}
         self.to_settle: dict[TaskRef, None] = {}
         """Until the agent says that it has forgotten them."""
+        self.unclaimed: dict[TaskRef, asyncio.Event] = {}
+        """What it has and nobody has asked for yet, though somebody may; set when that is decided. Nobody
+        knows what room they take, so it gets nothing new."""
 
     def node_now(self, *, is_ready: bool) -> Node | None:
+        """The same object as before if nothing has changed: most haven't when all are looked at."""
         if self.node is None:
             return None
-        return replace(self.node, ready=is_ready, cordoned=self.is_draining)
+        cordoned = self.is_draining or bool(self.unclaimed)
+        if (self.node.ready, self.node.cordoned) != (is_ready, cordoned):
+            self.node = replace(self.node, ready=is_ready, cordoned=cordoned)
+        return self.node
+
+    def comes(self, hello: wire.Hello, node: Node) -> None:
+        """`node`: what it says of itself, as far as that is believed."""
+        self.node, self._said = node, None
+        self.instance, self.version = hello.instance, hello.version[:_LONGEST_VERSION]
+        self.message, self.is_draining = hello.node.message[:_LONGEST_MESSAGE], hello.draining
+
+    def takes(self, heartbeat: wire.Heartbeat, backend: str) -> bool:
+        """Whether it tells anything that has to be looked at now. Raises Refusal."""
+        load_milli = believable_load(heartbeat.node.load_milli)
+        # All but the load is what it was, nearly always: that is seen without taking it apart.
+        heartbeat.node.ClearField("load_milli")
+        is_news = heartbeat.draining != self.is_draining
+        if self.node is None or heartbeat.node != self._said:
+            node = believable_node(self.name, backend, heartbeat.node)
+            is_news |= self.node is None or node.spec != self.node.spec
+            self.node, self._said = node, heartbeat.node
+            self.message = heartbeat.node.message[:_LONGEST_MESSAGE]
+        if self.node.load_milli != load_milli:
+            self.node = replace(self.node, load_milli=load_milli)
+        self.is_draining = heartbeat.draining
+        return is_news
 
     def settles(self, refs: list[TaskRef]) -> None:
         self.to_settle.update(dict.fromkeys(refs))

@@ -1,14 +1,13 @@
-"""All machines that run agents, as one backend: what is wanted of them, and what their tasks left."""
+"""All machines that run agents, as one backend: what is wanted of them."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from rota.backends.agents.agent import Agent
-from rota.backends.agents.arrivals import ArrivingOutput, keep_file
+from rota.backends.agents.arrivals import Arrivals, Arriving
 from rota.backends.agents.pool import AgentPool
 from rota.backends.agents.task import AgentTask
 from rota.backends.agents.terms import Terms
@@ -20,9 +19,6 @@ from rota.backends.backend import (
     TaskReport,
     TaskStart,
 )
-from rota.backends.process.folders import Folders
-from rota.backends.process.left_behind import LeftBehind
-from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.processes import now_ms, since_boot_ms
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
@@ -35,23 +31,21 @@ class AgentsBackend(AgentPool):
 
     def __init__(
         self,
-        folder: Path,
+        arrivals: Arrivals,
         *,
         name: str = "agents",
         terms: Terms = DEFAULT_TERMS,
-        rotation: Rotation = DEFAULT_ROTATION,
         reserved: frozenset[NodeName] = frozenset(),
         on_change: Callable[[], None] = lambda: None,
     ) -> None:
+        """`arrivals`: where goes what tasks write and leave."""
         super().__init__(name, terms, reserved, on_change)
-        self._folders = Folders(folder)
-        self._left = LeftBehind(self._folders)
-        self._rotation = rotation
+        self._arrivals = arrivals
         self._was_taken_up = False
         self._watching: asyncio.Task[None] | None = None
 
     async def open(self) -> None:
-        self._folders.make()
+        self._arrivals.open()
         self._watching = asyncio.create_task(self._watch())
 
     async def close(self) -> None:
@@ -63,7 +57,8 @@ class AgentsBackend(AgentPool):
             agent.close_session()
 
     async def nodes(self) -> Sequence[Node]:
-        nodes = (agent.node_now(is_ready=self._is_heard(agent)) for agent in self._agents.values())
+        silent_ms = since_boot_ms() - self.terms.silent_after_ms
+        nodes = (agent.node_now(is_ready=agent.heard_ms > silent_ms) for agent in self._agents.values())
         return [node for node in nodes if node is not None]
 
     async def node(self, name: NodeName) -> Node | None:
@@ -90,8 +85,9 @@ class AgentsBackend(AgentPool):
             if known is not None and (known.start is not None or not known.is_wanted):
                 continue
             agent = self._agents.get(start.node)
-            task = known or AgentTask(start.ref, start.node)
-            task.start, task.since_ms = start, now_ms()
+            # One of a time before this server may have run long ago: it keeps its times.
+            task = known or AgentTask(start.ref, start.node, now_ms())
+            task.start = start
             if agent is None:
                 self._lose(task, "there is no agent of this name any more")
                 continue
@@ -145,13 +141,13 @@ class AgentsBackend(AgentPool):
         def may_write() -> bool:
             return any(ref.job == query.job and task.is_wanted for ref, task in self._tasks.items())
 
-        return self._left.logs(query, may_write)
+        return self._arrivals.logs(query, may_write)
 
     def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        return self._left.output(job, rank, path)
+        return self._arrivals.output(job, rank, path)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
-        await self._left.forget(jobs)
+        await self._arrivals.forget(jobs)
 
     async def health(self) -> Health:
         """Agents come and go: that one is away says nothing about the others."""
@@ -164,14 +160,13 @@ class AgentsBackend(AgentPool):
                 of_nodes.append((agent.name, "; ".join(filter(None, messages))))
         return Health(True, of_nodes=tuple(of_nodes))
 
-    def open_output(self, task: AgentTask) -> ArrivingOutput:
-        """Waits for the disk."""
-        return ArrivingOutput(self._folders, task.ref, self._rotation)
+    async def arriving(self, task: AgentTask) -> Arriving:
+        return await self._arrivals.arriving(task.ref)
 
     async def keep_file(self, task: AgentTask, path: str, chunks: AsyncIterable[bytes]) -> None:
-        await keep_file(self._folders, task.ref, path, chunks)
+        await self._arrivals.keep_file(task.ref, path, chunks)
 
     async def _watch(self) -> None:
         while True:
-            await asyncio.sleep(self.terms.heartbeat_ms / 4000)
+            await asyncio.sleep(self.terms.look_each_ms / 1000)
             self.look_for_silence()

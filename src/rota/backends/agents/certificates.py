@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import grpc
 
-from rota.backends.agents.claims import Refusal
-from rota.backends.agents.service import Context, Identify
+from rota.backends.agents.service import Context, Identify, NotAdmitted, Standing
 from rota.backends.roster import Roster
 from rota.trust import Credentials, TrustError, identity_of
 
 _CERTIFICATE = "x509_pem_cert"
 
 
-class NotAdmitted(Refusal):
-    """Its certificate doesn't count."""
-
-
 def by_certificate(roster: Roster) -> Identify:
     """TLS has checked that the authority signed it; the roster knows whether it still counts."""
 
-    def identify(context: Context) -> str:
+    def identify(context: Context) -> Standing:
         try:
             identity = identity_of(next(iter(context.auth_context()[_CERTIFICATE])))
         except (KeyError, StopIteration, TrustError):
             raise NotAdmitted(
                 "certificate: the connection has none of an agent; join with `rota agent join`"
             ) from None
-        if refusal := roster.refusal(identity):
-            raise NotAdmitted(f"certificate: {refusal}; join again with `rota agent join`")
-        return identity.name
+        return Standing(identity.name, partial(roster.refusal, identity))
 
     return identify
 

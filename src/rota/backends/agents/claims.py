@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rota.backends.agents.messages import PROTOCOL, node_from, ref_from
+from rota.backends.agents.messages import PROTOCOL, node_from, ref_from, shown_load
 from rota.backends.backend import TaskRef
 from rota.model.node import Node
 from rota.model.resources import Resources
@@ -55,7 +55,7 @@ def believable_node(name: str, backend: str, message: wire.Node) -> Node:
     _check_capacity(spec.capacity)
     _check_amount("node.gpus", spec.gpus.count, 0, _MOST_GPUS)
     _check_amount("node.price_micro_per_hour", spec.price_micro_per_hour, 0, _MOST)
-    _check_amount("node.load_milli", node.load_milli, 0, _MOST)
+    believable_load(message.load_milli)
     for field, pairs in (("labels", spec.labels), ("taints", [(one.key, one.value) for one in spec.taints])):
         if len(pairs) > _MOST_LABELS:
             raise Refusal(f"node.{field}: more than {_MOST_LABELS}; give fewer")
@@ -64,6 +64,12 @@ def believable_node(name: str, backend: str, message: wire.Node) -> Node:
     if max(len(spec.pool), len(spec.gpus.model)) > _LONGEST_TEXT:
         raise Refusal(f"node.pool, node.gpu_model: longer than {_LONGEST_TEXT} characters")
     return node
+
+
+def believable_load(load_milli: int) -> int:
+    """As nodes show it."""
+    _check_amount("node.load_milli", load_milli, 0, _MOST)
+    return shown_load(load_milli)
 
 
 def _check_capacity(capacity: Resources) -> None:

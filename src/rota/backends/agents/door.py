@@ -1,4 +1,4 @@
-"""Where agents knock: the service on a port, in the loop that is there."""
+"""Where agents knock, or others who speak gRPC: a service on a port, in the loop that is there."""
 
 from __future__ import annotations
 
@@ -25,24 +25,21 @@ class DoorError(Exception):
     """Why nobody can knock, and what to do."""
 
 
-class Door:
-    def __init__(
-        self,
-        service: AgentsService,
-        address: str,
-        port: int,
-        credentials: grpc.ServerCredentials | None = None,
-    ) -> None:
+class GrpcDoor:
+    """`guests`: who knocks there, and the option by which its address is given."""
+
+    guests = "agents"
+
+    def __init__(self, address: str, port: int, credentials: grpc.ServerCredentials | None = None) -> None:
         """Without credentials anybody who can dial is believed: for loopback addresses alone."""
         self._address = f"[{address}]" if ":" in address else address
         self._port = port
         self._credentials = credentials
         self._server = grpc.aio.server(options=_OPTIONS)
-        add_AgentsServicer_to_server(service, self._server)
 
     @property
     def target(self) -> str:
-        """What agents dial, with the port that was given out, where 0 was asked for."""
+        """What is dialled, with the port that was given out, where 0 was asked for."""
         return f"{self._address}:{self._port}"
 
     async def open(self) -> None:
@@ -53,9 +50,22 @@ class Door:
                 self._port = self._server.add_secure_port(self.target, self._credentials)
         except RuntimeError as error:
             raise DoorError(
-                f"agents can't be served at {self.target}: {error}; give another address with --agents"
+                f"{self.guests} can't be served at {self.target}: {error}; "
+                f"give another address with --{self.guests}"
             ) from None
         await self._server.start()
 
     async def close(self) -> None:
         await self._server.stop(_GRACE_S)
+
+
+class Door(GrpcDoor):
+    def __init__(
+        self,
+        service: AgentsService,
+        address: str,
+        port: int,
+        credentials: grpc.ServerCredentials | None = None,
+    ) -> None:
+        super().__init__(address, port, credentials)
+        add_AgentsServicer_to_server(service, self._server)

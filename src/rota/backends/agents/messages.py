@@ -61,9 +61,13 @@ def node_from(name: str, backend: str, message: wire.Node) -> Node:
             taints=tuple(Taint(one.key, Effect(one.effect), one.value) for one in message.taints),
             price_micro_per_hour=message.price_micro_per_hour,
         ),
-        # Each change of a node is looked at by the whole scheduler: small ones aren't worth it.
-        load_milli=message.load_milli // _LOAD_STEP_MILLI * _LOAD_STEP_MILLI,
+        load_milli=shown_load(message.load_milli),
     )
+
+
+def shown_load(load_milli: int) -> int:
+    """Each change of a node is looked at by the whole scheduler: small ones aren't worth it."""
+    return load_milli // _LOAD_STEP_MILLI * _LOAD_STEP_MILLI
 
 
 def start_to(start: TaskStart, server_ahead_ms: int) -> wire.TaskStart:

@@ -50,7 +50,7 @@ class AgentPool:
         self._agents: dict[NodeName, Agent] = {}
         self._sessions: dict[str, Session] = {}
         self._tasks: dict[TaskRef, AgentTask] = {}
-        self._ready: frozenset[NodeName] = frozenset()
+        self._ready: set[NodeName] = set()
         self._reports: asyncio.Queue[TaskReport] = asyncio.Queue()
 
     # -- what agents say
@@ -74,8 +74,7 @@ class AgentPool:
             agent = self._agents[name] = Agent(name, since_boot_ms())
         agent.close_session()
         is_new = agent.node is None
-        agent.node, agent.instance, agent.version = node, hello.instance, hello.version[:100]
-        agent.message, agent.is_draining = hello.node.message[:1000], hello.draining
+        agent.comes(hello, node)
         self._hear(agent, hello.clock_ms, 0)
         session = agent.session = Session(agent)
         self._sessions[session.secret] = session
@@ -98,14 +97,8 @@ class AgentPool:
     def heartbeat(self, session: Session, heartbeat: wire.Heartbeat) -> None:
         """Raises Refusal; a session that has been closed can't say anything any more."""
         agent = session.agent
-        node = believable_node(agent.name, self.name, heartbeat.node)
+        is_news = agent.takes(heartbeat, self.name)
         self._hear(agent, heartbeat.clock_ms, heartbeat.round_trip_ms)
-        agent.message = heartbeat.node.message[:1000]
-        is_news = agent.node is None or (node.spec, heartbeat.draining) != (
-            agent.node.spec,
-            agent.is_draining,
-        )
-        agent.node, agent.is_draining = node, heartbeat.draining
         if is_news:
             self.on_change()
 
@@ -136,6 +129,13 @@ class AgentPool:
             raise NotTheirs(f"task {ref.rank} of job {ref.job} isn't {session.agent.name}'s any more")
         return task
 
+    async def wanted(self, session: Session, ref: TaskRef, *, is_kept: bool) -> AgentTask | None:
+        """What the agent is to perform, or to go on with if it has it already; None: nobody wants that."""
+        task = session.agent.tasks.get(ref)
+        if task is None or not task.is_wanted or (task.start is None and not is_kept):
+            return None
+        return task
+
     def is_of_another(self, session: Session, ref: TaskRef) -> bool:
         task = self._tasks.get(ref)
         return task is not None and task.node not in ("", session.agent.name)
@@ -161,10 +161,12 @@ class AgentPool:
         return since_boot_ms() - agent.heard_ms < self.terms.silent_after_ms
 
     def look_for_silence(self) -> None:
-        for agent in list(self._agents.values()):
-            if since_boot_ms() - agent.heard_ms >= self.terms.lost_after_ms:
-                self._lose_agent(agent)
-        ready = frozenset(agent.name for agent in self._agents.values() if self._is_heard(agent))
+        now_ms = since_boot_ms()
+        given_up_ms = now_ms - self.terms.given_up_after_ms
+        for agent in [agent for agent in self._agents.values() if agent.heard_ms <= given_up_ms]:
+            self._lose_agent(agent)
+        silent_ms = now_ms - self.terms.silent_after_ms
+        ready = {agent.name for agent in self._agents.values() if agent.heard_ms > silent_ms}
         if ready != self._ready:
             self._ready = ready
             self.on_change()
@@ -173,7 +175,7 @@ class AgentPool:
         """By now it has ended all its tasks by itself: they may run elsewhere."""
         agent.close_session()
         del self._agents[agent.name]
-        seconds = self.terms.lost_after_ms / 1000
+        seconds = self.terms.given_up_after_ms / 1000
         for task in list(agent.tasks.values()):
             self._lose(task, f"its agent wasn't heard of for {seconds:g} s")
         self.notices.tell("agent.Lost", agent.name, tasks=len(agent.tasks), after_s=seconds)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import grpc
 import structlog
 from msgspec import Struct
 
 from rota.backends.agents.agent import Session
-from rota.backends.agents.arrivals import ArrivingOutput
+from rota.backends.agents.arrivals import Arriving, NobodyListens
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.claims import Refusal, WrongProtocol, believable_ref
 from rota.backends.agents.messages import ref_from, report_from, start_to
@@ -28,20 +28,41 @@ log = structlog.get_logger()
 FIRST_WORD_WITHIN_S = 10.0
 MOST_SILENT = 1_000
 """Streams at a time whose first word hasn't come."""
-_WRITE_AGAIN_S = 1.0
 _BETWEEN_WORDS_S = 0.02
 _SMALL_BYTES = 64 << 10
 _BETWEEN_SMALL_S = 0.005
+
+
+class NotAdmitted(Refusal):
+    """Its certificate doesn't count."""
+
+
+class NotLeading(Refusal):
+    """Another server does, or may by now: it is no fault of the agent's, which is to dial that one."""
+
+
 _CODES = {
+    NotLeading: grpc.StatusCode.UNAVAILABLE,
     WrongProtocol: grpc.StatusCode.FAILED_PRECONDITION,
     NameTaken: grpc.StatusCode.ALREADY_EXISTS,
     NotTheirs: grpc.StatusCode.PERMISSION_DENIED,
+    NotAdmitted: grpc.StatusCode.UNAUTHENTICATED,
 }
 
 M = TypeVar("M")
 Context = grpc.aio.ServicerContext[Any, Any]
-Identify = Callable[[Context], str | None]
-"""The name that a connection has proved to be entitled to; None: whatever name it gives."""
+
+
+class Standing(NamedTuple):
+    """What a connection has proved of itself."""
+
+    name: str | None
+    """The one that it is entitled to; None: whichever it gives."""
+    refusal: Callable[[], str]
+    """Why that counts no more; empty: it still does."""
+
+
+Identify = Callable[[Context], Standing]
 
 
 class RestAddress(Struct, frozen=True):
@@ -51,15 +72,25 @@ class RestAddress(Struct, frozen=True):
     is_tls: bool = False
 
 
-def anybody(_: Context) -> None:
+def anybody(_: Context) -> Standing:
     """For loopback alone: who can dial is trusted."""
+    return Standing(None, str)
 
 
 class AgentsService(AgentsServicer):
-    def __init__(self, backend: AgentsBackend, rest: RestAddress, identify: Identify = anybody) -> None:
+    def __init__(
+        self,
+        backend: AgentsBackend,
+        rest: RestAddress,
+        identify: Identify = anybody,
+        leads: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """`leads`: whether this server is sure to lead. What it says to an agent then counts from when the
+        agent spoke, so it does no harm if it gets there later."""
         self._backend = backend
         self._rest = rest
         self._identify = identify
+        self._leads = leads
         self._silent = 0
 
     # -- one for each agent
@@ -70,11 +101,12 @@ class AgentsService(AgentsServicer):
         first = await self._first_word(request_iterator, context)
         hello = first.hello
         try:
-            self._check_identity(hello.name, context)
+            self._check_leads()
+            standing = self._identified(hello.name, context)
             session = self._backend.admit(hello)
         except Refusal as refusal:
             await self._refuse(refusal, hello.name, context)
-        listening = asyncio.create_task(self._listen(session, request_iterator))
+        listening = asyncio.create_task(self._listen(session, standing, request_iterator))
         # Whatever ends the one ends the other.
         listening.add_done_callback(lambda _: session.orders.put_nowait(None))
         try:
@@ -102,10 +134,14 @@ class AgentsService(AgentsServicer):
         )
         return wire.AgentOrders(welcome=welcome)
 
-    async def _listen(self, session: Session, news: AsyncIterator[wire.AgentNews]) -> None:
+    async def _listen(
+        self, session: Session, standing: Standing, news: AsyncIterator[wire.AgentNews]
+    ) -> None:
         async for each in news:
             if session.is_closed:
                 raise ConnectionAbortedError("this connection counts for nothing any more")
+            self._check_leads()
+            _check_standing(standing)
             match each.WhichOneof("news"):
                 case "heartbeat":
                     self._backend.heartbeat(session, each.heartbeat)
@@ -128,18 +164,19 @@ class AgentsService(AgentsServicer):
         if session is None:
             await context.abort(grpc.StatusCode.UNAUTHENTICATED, "session: unknown, or over; attend first")
         try:
+            self._check_leads()
             ref = believable_ref(opening.ref)
             if self._backend.is_of_another(session, ref):
                 raise NotTheirs(f"task {ref.rank} of job {ref.job} is another agent's")
         except Refusal as refusal:
             await self._refuse(refusal, session.agent.name, context)
-        task = session.agent.tasks.get(ref)
-        if task is None or not task.is_wanted or (task.start is None and not opening.kept):
+        task = await self._backend.wanted(session, ref, is_kept=opening.kept)
+        if task is None:
             yield wire.TaskOrders(revoke=wire.Revoke())
             return
         stream = await _take_place(task)
         try:
-            output = await asyncio.to_thread(self._backend.open_output, task)
+            output = await self._backend.arriving(task)
             accepted = self._accepted(session, task, opening.kept, output.offset_bytes)
             if accepted is None:
                 yield wire.TaskOrders(revoke=wire.Revoke())
@@ -151,12 +188,15 @@ class AgentsService(AgentsServicer):
             try:
                 async for order in _orders(task, stream, listening):
                     yield order
-                if listening.done() and isinstance(refusal_ := listening.exception(), Refusal):
-                    await self._refuse(refusal_, session.agent.name, context)
+                failure = listening.exception() if listening.done() else None
+                if isinstance(failure, Refusal):
+                    await self._refuse(failure, session.agent.name, context)
+                if stream.is_broken or isinstance(failure, NobodyListens):
+                    await context.abort(grpc.StatusCode.UNAVAILABLE, "open another stream of this task")
             finally:
                 listening.cancel()
                 await asyncio.gather(listening, return_exceptions=True)
-                await asyncio.to_thread(output.close)
+                await output.close()
         finally:
             stream.finished.set()
 
@@ -179,14 +219,15 @@ class AgentsService(AgentsServicer):
         self,
         session: Session,
         task: AgentTask,
-        output: ArrivingOutput,
+        output: Arriving,
         news: AsyncIterator[wire.TaskNews],
     ) -> None:
         async for each in news:
+            self._check_leads()
             if task.server_ahead_ms is None:
                 task.server_ahead_ms = session.agent.clock.server_ahead_ms
             if each.WhichOneof("news") == "output":
-                await _write(output, each.output, task.server_ahead_ms)
+                await output.take(each.output, task.server_ahead_ms)
                 await task.wrote(output.offset_bytes)
                 if each.ByteSize() < _SMALL_BYTES:
                     # There was time to send more at once.
@@ -215,16 +256,28 @@ class AgentsService(AgentsServicer):
         finally:
             self._silent -= 1
 
-    def _check_identity(self, name: str, context: Context) -> None:
-        proven = self._identify(context)
-        if proven is not None and proven != name:
-            raise NameTaken(f"name: {name} isn't the one that the certificate is for, {proven}")
+    def _check_leads(self) -> None:
+        if not self._leads():
+            raise NotLeading("this server doesn't lead any more; dial the others")
+
+    def _identified(self, name: str, context: Context) -> Standing:
+        standing = self._identify(context)
+        if standing.name not in (None, name):
+            raise NameTaken(f"name: {name} isn't the one that the certificate is for, {standing.name}")
+        _check_standing(standing)
+        return standing
 
     async def _refuse(self, refusal: Refusal, name: str, context: Context) -> NoReturn:
         log.warning("an agent was refused", agent=name, peer=context.peer(), why=str(refusal))
-        self._backend.notices.refused(name[:253] or context.peer(), str(refusal), now_ms())
+        if not isinstance(refusal, NotLeading):
+            self._backend.notices.refused(name[:253] or context.peer(), str(refusal), now_ms())
         code = _CODES.get(type(refusal), grpc.StatusCode.INVALID_ARGUMENT)
         await context.abort(code, str(refusal))
+
+
+def _check_standing(standing: Standing) -> None:
+    if refusal := standing.refusal():
+        raise NotAdmitted(f"certificate: {refusal}; join again with `rota agent join`")
 
 
 async def _take_place(task: AgentTask) -> TaskStream:
@@ -252,19 +305,3 @@ async def _orders(
             yield wire.TaskOrders(change_limit=wire.ChangeLimit(time_limit_ms=told_limit_ms))
         else:
             await stream.wake.wait()
-
-
-async def _write(output: ArrivingOutput, message: wire.Output, server_ahead_ms: int) -> None:
-    """As long as the disk takes no more, no more is read: the agent waits, and in the end the task."""
-    while True:
-        writing = asyncio.ensure_future(asyncio.to_thread(output.take, message, server_ahead_ms))
-        try:
-            await asyncio.shield(writing)
-            return
-        except asyncio.CancelledError:
-            # Nobody else may write before that is done.
-            await asyncio.wait([writing])
-            raise
-        except OSError as error:
-            log.error("output of an agent's task can't be kept", why=str(error))
-            await asyncio.sleep(_WRITE_AGAIN_S)

@@ -17,6 +17,8 @@ class TaskStream:
         self.wake = asyncio.Event()
         self.is_closed = False
         """Another one has taken its place, or its agent isn't heard of any more."""
+        self.is_broken = False
+        """The agent is to open another one, and to say all of it again that hasn't come."""
         self.finished = asyncio.Event()
         """Nothing is written any more of what came by it."""
 
@@ -24,14 +26,18 @@ class TaskStream:
         self.is_closed = True
         self.wake.set()
 
+    def break_off(self) -> None:
+        self.is_broken = True
+        self.close()
+
 
 class AgentTask:
-    def __init__(self, ref: TaskRef, node: NodeName) -> None:
+    def __init__(self, ref: TaskRef, node: NodeName, since_ms: int = 0) -> None:
         self.ref = ref
         self.node = node
         self.start: TaskStart | None = None
         """None: of a time before this server; the agent has it, or it is gone."""
-        self.since_ms = 0
+        self.since_ms = since_ms
         """When it was to start: nothing is believed to have happened to it before."""
         self.is_to_stop = False
         self.new_limit_ms: int | None = None

@@ -92,6 +92,9 @@ class _Cursor:
         self._at = 0
         self._passed_bytes = 0
         """Of output, before the place."""
+        self._shown_bytes = 0
+        """Of output, up to the last byte that was read. A writer that was given up may have gone on for a
+        moment in its own segment: bytes are the same wherever they are, and shown once."""
         self._dropped_bytes = 0
         self._ahead: deque[LogChunk] = deque()
 
@@ -117,7 +120,7 @@ class _Cursor:
                         break
                     self._at = end
                     skipped_bytes += length
-                self._passed_bytes = segment.offset_bytes + skipped_bytes
+                self._passed_bytes = self._shown_bytes = segment.offset_bytes + skipped_bytes
                 return ahead_bytes + segment_bytes - skipped_bytes
             ahead_bytes += segment_bytes
         return ahead_bytes
@@ -131,7 +134,8 @@ class _Cursor:
                     block = file.read(_BLOCK_BYTES)
             except FileNotFoundError:
                 block = b""
-            if self._parse(block) or not self._go_on():
+            has_moved = self._parse(block)
+            if self._ahead or not (has_moved or self._go_on()):
                 return
 
     def _go_on(self) -> bool:
@@ -140,8 +144,9 @@ class _Cursor:
         following = next((each for each in self.segments if each.offset_bytes > here_bytes), None)
         if following is None:
             return False
-        self._dropped_bytes += following.offset_bytes - self._passed_bytes
+        self._dropped_bytes += max(0, following.offset_bytes - self._shown_bytes)
         self._passed_bytes = following.offset_bytes
+        self._shown_bytes = max(self._shown_bytes, following.offset_bytes)
         self._segment, self._at = following, 0
         return True
 
@@ -152,11 +157,15 @@ class _Cursor:
             begin, end = at + HEAD.size, at + HEAD.size + length
             if end > len(block):
                 break
-            rank, fence = self._origin
-            chunk = LogChunk(rank, STREAMS[number], at_ms, block[begin:end], fence, self._dropped_bytes)
-            self._ahead.append(chunk)
-            self._dropped_bytes = 0
             self._passed_bytes += length
             at = end
+            unseen_bytes = self._passed_bytes - self._shown_bytes
+            if unseen_bytes <= 0:
+                continue
+            rank, fence = self._origin
+            data = block[max(begin, end - unseen_bytes) : end]
+            self._ahead.append(LogChunk(rank, STREAMS[number], at_ms, data, fence, self._dropped_bytes))
+            self._dropped_bytes = 0
+            self._shown_bytes = self._passed_bytes
         self._at += at
         return at > 0

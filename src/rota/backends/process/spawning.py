@@ -15,6 +15,9 @@ from rota.backends.process.rooms import Room
 
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+"""To be as they are by default in a task, whatever the keeper does about them or was started with. All of
+them, though only those that are ignored would outlive the execution: of one that isn't named, glibc asks
+first what is done about it and mostly sets that, too, which is two calls instead of one."""
 _JOIN_AND_EXECUTE = (
     'while [ "$1" != -- ]; do echo 0 > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
 )

@@ -17,7 +17,8 @@ app = new_app()
 def agent(
     context: typer.Context,
     server: Annotated[
-        str | None, typer.Option(metavar="HOST:PORT", help="Where the server takes agents.")
+        list[str] | None,
+        typer.Option(metavar="HOST:PORT", help="Where a server takes agents; of several servers, give all."),
     ] = None,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of this machine. [default: its host name]")
@@ -54,7 +55,7 @@ def agent(
     from rota.cli.live.agent import work
 
     flags: dict[str, object] = {
-        "agent.server": server,
+        "agent.server": ",".join(server) if server else None,
         "worker.name": name,
         "agent.data": data,
         "agent.labels": ",".join(label) if label else None,

@@ -24,6 +24,17 @@ def events(
             min=0, metavar="NUMBER", help="Only after the one of this number; with -f, these first."
         ),
     ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            max=1000,
+            metavar="NUMBER",
+            help="The newest so many; with -f, these first."
+            " [default: 100, unless --after, --limit or -f is given]",
+            show_default=False,
+        ),
+    ] = None,
     kind: Annotated[
         str | None, typer.Option(metavar="KIND", help="Only of this kind, as in job.Ended.")
     ] = None,
@@ -34,7 +45,10 @@ def events(
     limit: Annotated[int | None, typer.Option(min=1, metavar="NUMBER", help="At most so many.")] = None,
     output: Output = Form.TABLE,
 ) -> None:
-    """Show what happened, the oldest first, and what happens. -o json: a line each."""
+    """Show what happened lately, the newest last, and what happens. -o json: a line each.
+
+    --after 0 begins with the oldest that is kept.
+    """
     from rota.cli.live.events import events
 
-    events(after, kind, subject, project, limit, output, follow=follow)
+    events(after, last, kind, subject, project, limit, output, follow=follow)

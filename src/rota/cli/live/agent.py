@@ -27,11 +27,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
     resolved = resolve_settings((*default_files(os.environ), *files), os.environ, flags)
     settings = resolved.settings
     joined = _joined(Path(settings.agent.data))
-    server = settings.agent.server or (joined.agents_address if joined else "")
-    if not server:
-        raise _wrong(
-            resolved, "server", "isn't given", "join with `rota agent join`, or say where it is: HOST:PORT"
-        )
+    servers = _servers(resolved, joined)
     from rota.agent.machine import Offering
     from rota.agent.run import AgentError, AgentOptions, run_agent
     from rota.backends.backend import BackendUnavailable
@@ -42,7 +38,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
     configure_logs("console" if is_text else "json", settings.logs.level)
     worker = settings.worker
     options = AgentOptions(
-        server,
+        servers,
         NodeName(joined.name if joined else worker.name or socket.gethostname()),
         Path(settings.agent.data),
         Offering(
@@ -69,6 +65,24 @@ def _joined(folder: Path) -> AgentIdentity | None:
         return read_identity(folder) if has_joined(folder) else None
     except TrustError as error:
         raise SettingsError(error.field, "", error.message, error.help) from None
+
+
+def _servers(resolved: Resolved, joined: AgentIdentity | None) -> tuple[str, ...]:
+    """As they are given; else the one that this machine joined by."""
+    servers = resolved.settings.agent.server
+    if not servers and joined is not None and joined.agents_address:
+        servers = (joined.agents_address,)
+    if not servers:
+        raise _wrong(
+            resolved, "server", "isn't given", "join with `rota agent join`, or say where it is: HOST:PORT"
+        )
+    for server in servers:
+        host, _, port = server.rpartition(":")
+        if not host or not port.isdecimal():
+            raise _wrong(
+                resolved, "server", f"'{server}' is no HOST:PORT", "write it like rota.example.org:8427"
+            )
+    return servers
 
 
 def address_and_port(text: str | None) -> tuple[str | None, int | None]:

@@ -10,11 +10,11 @@ from pathlib import Path
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import AgentDocument, InvitationDocument
+from rota.api.documents import AgentDocument
 from rota.cli.live.connection import connect
 from rota.cli.live.given import pairs_of, read_as
-from rota.cli.live.showing import clock, show_list, show_one
-from rota.cli.output import Form, ListForm, talk
+from rota.cli.live.showing import clock, show_list
+from rota.cli.output import Form, ListForm, talk, write, write_document
 from rota.cli.tables import new_table
 from rota.model.quantities import parse_price_micro
 from rota.settings.load import load_settings
@@ -56,12 +56,11 @@ def invite(
     if form.is_table and made.token is not None:
         until = clock().text(ms_of(made.expires))
         talk(f"on the machine that is to join: rota agent join TOKEN; once, until {until}")
-    show_one(made, form, _invitation)
-
-
-def _invitation(made: InvitationDocument) -> Iterable[RenderableType]:
-    if made.token is not None:
-        yield made.token
+    if not form.is_table:
+        write_document(made, form)
+    elif made.token is not None:
+        # As it is: a table would break it into lines.
+        write(f"{made.token}\n")
 
 
 def join(token: str, server: str | None, name: str | None, data: str | None) -> int:

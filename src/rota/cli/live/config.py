@@ -106,4 +106,6 @@ def _context_tables(some: Sequence[ContextEntry]) -> Iterable[RenderableType]:
 
 
 def _value(value: object) -> str:
+    if isinstance(value, (list, tuple)):
+        return ", ".join(value)
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -72,6 +72,7 @@ class Server(Protocol):
         *,
         follow: bool = False,
         after: int | None = None,
+        last: int | None = None,
         kind: str | None = None,
         subject: str | None = None,
         project: str | None = None,

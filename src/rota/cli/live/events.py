@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
+import typer
 from msgspec import json, to_builtins
 
 from rota.api.documents import EventDocument
@@ -14,12 +15,15 @@ from rota.cli.yaml_text import dump
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 
+_LATEST = 100
+"""As many are shown, if nothing says how many."""
 _NOT_SHOWN = frozenset(("event", "spec", "number", "by"))
 """In data only: said already, or more than a line can hold."""
 
 
 def events(
     after: int | None,
+    last: int | None,
     kind: str | None,
     subject: str | None,
     project: str | None,
@@ -28,8 +32,14 @@ def events(
     *,
     follow: bool,
 ) -> None:
+    if last is not None and after is not None:
+        raise typer.BadParameter("give either --last or --after, not both", param_hint="--last")
+    if last is None and after is None and limit is None and not follow:
+        last = _LATEST
     with connect() as server:
-        found = server.events(follow=follow, after=after, kind=kind, subject=subject, project=project)
+        found = server.events(
+            follow=follow, after=after, last=last, kind=kind, subject=subject, project=project
+        )
         for event in islice(found, limit):
             write(_written(event, form))
 

@@ -13,9 +13,10 @@ from rota.cli.command_list import chosen_context
 from rota.cli.job_options import Wishes
 from rota.cli.live.connection import Server
 from rota.cli.live.job_form import form_of, merged, option_of
+from rota.cli.live.parts import submit_in_parts
 from rota.cli.output import talk
 from rota.intake.errors import InputError
-from rota.intake.job_files import JobFile, job_file_of, read_submission_file
+from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
 from rota.intake.sbatch import is_script, read_sbatch
 from rota.settings.contexts import current_context
 from rota.settings.load import load_settings
@@ -31,12 +32,13 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
     default = _default_project()
     if file is None:
         return _checked([{**default, **form_of(wishes, command, os.environ)}])
-    if _is_script(file):
-        found = _read_script(file, command)
+    raw = read_standard_input() if file == _STANDARD_INPUT else None
+    if _is_script(file, raw):
+        found = _read_script(file, raw, command)
     elif command:
         raise typer.BadParameter(f"give either the file {file} or a command, not both", param_hint="FILE")
     else:
-        found = read_submission_file(file)
+        found = read_submission_file(file, raw=raw)
     for warning in found.submission.warnings:
         talk(f"warning: {file}: {warning}")
     given = form_of(wishes, (), os.environ)
@@ -53,9 +55,9 @@ def _default_project() -> dict[str, object]:
     return {"project": project} if project else {}
 
 
-def _is_script(file: str) -> bool:
-    if file == _STANDARD_INPUT:
-        return False
+def _is_script(file: str, raw: bytes | None) -> bool:
+    if raw is not None:
+        return is_script(raw)
     try:
         with open(file, "rb") as opened:
             return is_script(opened.read(2))
@@ -64,15 +66,16 @@ def _is_script(file: str) -> bool:
         return False
 
 
-def _read_script(file: str, arguments: Sequence[str]) -> JobFile:
+def _read_script(file: str, raw: bytes | None, arguments: Sequence[str]) -> JobFile:
     """As with sbatch it runs where one submits it."""
     now = datetime.now(UTC).astimezone()
-    return read_sbatch(file, now=now, args=arguments, directory=os.getcwd(), environ=os.environ)
+    return read_sbatch(file, now=now, raw=raw, args=arguments, directory=os.getcwd(), environ=os.environ)
 
 
 def send(server: Server, jobs: JobFile, *, dry_run: bool = False) -> Submitted:
+    """Raises CutShort if only some of them were kept."""
     upload(server, jobs)
-    answer = server.submit(*jobs.jobs, dry_run=dry_run)
+    answer = submit_in_parts(server, jobs, dry_run=dry_run)
     for warning in answer.warnings:
         talk(f"warning: {warning}")
     return answer

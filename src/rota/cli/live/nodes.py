@@ -87,8 +87,8 @@ def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[Rendera
 
 def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
     columns = ["node", "state", "cpu", "memory", "gpus", "tasks"]
-    columns += ["load", "backend", "pool", "labels", "taints", "note"] if wide else ["note"]
-    table = new_table(*columns, right=("tasks", "load"))
+    columns += ["load", "price/h", "backend", "pool", "labels", "taints", "note"] if wide else ["note"]
+    table = new_table(*columns, right=("tasks", "load", "price/h"))
     for one in some:
         cells: dict[str, RenderableType] = {
             "node": one.name,
@@ -98,6 +98,7 @@ def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
             "gpus": f"{one.gpus_used:g} of {one.gpus} {one.gpu_model}".rstrip() if one.gpus else "",
             "tasks": str(one.tasks),
             "load": f"{one.load:.2f}",
+            "price/h": one.price_per_hour or "",
             "backend": one.backend,
             "pool": one.pool,
             "labels": ", ".join(f"{key}={value}" for key, value in one.labels.items()),

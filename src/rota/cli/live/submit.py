@@ -11,6 +11,7 @@ from rota.cli.job_options import Wishes
 from rota.cli.live.connection import connect
 from rota.cli.live.job_tables import Row, jobs_table, rows_of
 from rota.cli.live.jobs_to_send import read_jobs, send
+from rota.cli.live.parts import CutShort
 from rota.cli.live.showing import clock
 from rota.cli.output import Form, ListForm, show, talk, write, write_document
 from rota.views.quoting import one_line
@@ -24,8 +25,12 @@ def submit(
 ) -> None:
     jobs = read_jobs(file, command, wishes)
     with connect() as server:
-        answer = send(server, jobs, dry_run=dry_run)
-    _tell(answer, form)
+        try:
+            _tell(send(server, jobs, dry_run=dry_run), form)
+        except CutShort as cut:
+            _tell(cut.kept, form)
+            talk(cut.note)
+            raise cut.cause from None
 
 
 def _tell(answer: Submitted, form: ListForm) -> None:

@@ -41,6 +41,7 @@ class Metadata(KubeStruct):
     creation_timestamp: Timestamp | None = None
     deletion_timestamp: Timestamp | None = None
     owner_references: list[OwnerReference] | None = None
+    resource_version: str | None = None
 
 
 class KubeObject(KubeStruct):

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rota.intake._source import MAX_BYTES, STANDARD_INPUT, display_name, read_text
+from rota.intake._source import MAX_BYTES, STANDARD_INPUT, decode, display_name, read_bytes
 from rota.intake.errors import InputError, Position
 from rota.intake.job_files import JobFile, job_file_of
 from rota.intake.sbatch.hosts import expand_hosts
@@ -48,15 +48,18 @@ def read_sbatch(
     path: str | os.PathLike[str],
     *,
     now: datetime,
+    raw: bytes | None = None,
     args: Sequence[str] = (),
     directory: str = "",
     environ: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> JobFile:
-    """`now` has a time zone: that of times in the script. `directory`: where the script runs unless it says
-    so itself; empty: in a folder of its own. `environ`: where --export finds variables without a value."""
+    """`now` has a time zone: that of times in the script. `raw`: what it holds, if it was read before.
+    `directory`: where the script runs unless it says so itself; empty: in a folder of its own. `environ`:
+    where --export finds variables without a value."""
     name = os.fspath(path)
-    text, file = read_text(name, max_bytes), display_name(name)
+    file = display_name(name)
+    text = decode(read_bytes(name, max_bytes) if raw is None else raw, file)
     if not text.startswith("#!"):
         raise InputError(
             file, "does not look like a script", "begin with a line like #!/bin/sh", position=Position(1, 1)

@@ -22,32 +22,54 @@ TAG = "events"
 LAST_EVENT_ID = "last-event-id"
 HEARTBEAT = b": still here\n\n"
 _MAX_SEQ = 2**63 - 1
+_PAGE, _LONGEST_PAGE = 100, 1000
 Text = Annotated[str, Meta(max_length=1000)]
 
 
 class FollowQuery(Query, frozen=True, kw_only=True):
     after: Annotated[int, Meta(ge=0, le=_MAX_SEQ, description="Only those after this one.")] | None = None
+    last: (
+        Annotated[int, Meta(ge=1, le=_LONGEST_PAGE, description="The newest so many; not with `after`.")]
+        | None
+    ) = None
     kind: Annotated[Text, Meta(description="Only of these kinds, as in job.Started,job.Ended.")] | None = None
     subject: Annotated[Text, Meta(description="Only of this job, node, queue, project …")] | None = None
     project: Annotated[Text, Meta(description="Only of this project.")] | None = None
 
 
 class EventsQuery(FollowQuery, frozen=True, kw_only=True):
-    limit: Annotated[int, Meta(ge=1, le=1000, description="How many to answer with, at most.")] = 100
+    limit: (
+        Annotated[
+            int, Meta(ge=1, le=_LONGEST_PAGE, description=f"At most so many: {_PAGE}, if it isn't said.")
+        ]
+        | None
+    ) = None
 
 
 async def list_events(call: Call[EventsQuery, None]) -> Reply:
-    """The oldest first."""
-    limit = call.query.limit
+    """The oldest first: from the beginning, after one of them, or the `last` so many."""
+    last = _last(call)
+    if last is not None:
+        if call.query.limit is not None:
+            raise bad_input("limit", "can't be given with last", "`last` says how many: leave out `limit`")
+        return _page(await call.desk.latest_events(last, _filter(call)), next=None)
+    limit = call.query.limit or _PAGE
     events = await call.desk.events(call.query.after or 0, limit, _filter(call))
-    following = str(events[-1].seq) if len(events) == limit else None
-    return json_reply(Page[EventDocument](items=[event_document(one) for one in events], next=following))
+    return _page(events, next=str(events[-1].seq) if len(events) == limit else None)
+
+
+def _page(events: Sequence[StoredEvent], next: str | None) -> Reply:
+    return json_reply(Page[EventDocument](items=[event_document(one) for one in events], next=next))
 
 
 async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
     """Server-sent events. Whoever was cut off goes on with the header Last-Event-ID. Without it and without
-    `after`, from now on."""
-    events = call.desk.follow(_after(call), _filter(call))
+    `after`, from now on; with `last`, the newest so many first."""
+    reached, last = _last_event_id(call), _last(call)
+    if reached is not None:
+        events = call.desk.follow(reached, _filter(call))
+    else:
+        events = call.desk.follow(call.query.after, _filter(call), last)
     return StreamReply(
         _server_sent(events),
         EVENT_STREAM,
@@ -57,10 +79,17 @@ async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
     )
 
 
-def _after(call: Call[FollowQuery, None]) -> int | None:
+def _last(call: Call[Any, None]) -> int | None:
+    last: int | None = call.query.last
+    if last is not None and call.query.after is not None:
+        raise bad_input("last", "can't be given with after", "give one of them")
+    return last
+
+
+def _last_event_id(call: Call[FollowQuery, None]) -> int | None:
     last = call.headers.get(LAST_EVENT_ID)
     if last is None:
-        return call.query.after
+        return None
     if not (last.isascii() and last.isdigit() and len(last) < 19):
         raise bad_input("Last-Event-ID", "is no event's number", "send the id of the last event that came")
     return int(last)

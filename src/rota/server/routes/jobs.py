@@ -8,6 +8,7 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from rota.api.documents import ChangeDocument, JobDetail, JobDocument, Page, Role, Submitted
+from rota.api.limits import MOST_JOBS
 from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of
 from rota.lifecycle.state import JobState, Phase
@@ -19,7 +20,7 @@ from rota.server.problems import bad_input
 from rota.server.reading import read_choices, read_job_id, read_quantity
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, PageQuery, Query, Route
-from rota.server.submission import MOST_JOBS, read_jobs
+from rota.server.submission import read_jobs
 from rota.store.queries import JobFilter
 
 TAG = "jobs"

@@ -13,7 +13,7 @@ from rota.api.documents import ChangeDocument
 from rota.backends.agents.agent import Session
 from rota.backends.agents.claims import Refusal
 from rota.backends.agents.task import AgentTask
-from rota.backends.backend import TaskEnded, TaskRef
+from rota.backends.backend import TaskEnded, TaskRef, TaskStarted
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 from rota.server.agents import AgentCalls
 from rota.server.problems import bad_input, not_found, printable
@@ -30,6 +30,8 @@ Amount = Annotated[int, Meta(ge=0, le=2**53)]
 class ResultForm(Form, frozen=True, kw_only=True):
     """How a task ended. Of its outputs, each was sent before."""
 
+    started_ms: Amount | None = None
+    """None: it never did, or that was said before. This may overtake the agent's stream."""
     ended_ms: Amount
     reason: EndReason
     exit_code: Annotated[int, Meta(ge=0, le=255)] | None = None
@@ -55,6 +57,8 @@ async def put_result(call: Call[Query, ResultForm]) -> Reply:
     ahead_ms = task.server_ahead_ms
     if ahead_ms is None:
         ahead_ms = session.agent.clock.server_ahead_ms
+    if form.started_ms is not None:
+        agents.backend.hear_of(task, TaskStarted(task.ref, form.started_ms + ahead_ms))
     ended = TaskEnded(task.ref, form.ended_ms + ahead_ms, end)
     is_kept = await agents.result(session, task, ended, form.output_bytes)
     return json_reply(ChangeDocument(dry_run=False, changed=[task.ref.job]), 200 if is_kept else 202)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.backends.agents.arrivals import ArrivingOutput, keep_file
+from rota.backends.agents.arrivals import OutputFiles, keep_file
 from rota.backends.agents.claims import Refusal
 from rota.backends.backend import LogChunk, LogQuery, Stream, TaskRef
 from rota.backends.process.folders import Folders
@@ -37,7 +37,7 @@ def kept(folders: Folders) -> list[LogChunk]:
 
 
 def test_as_it_was_written_with_its_times_moved(folders: Folders) -> None:
-    arriving = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
+    arriving = OutputFiles(folders, REF, DEFAULT_ROTATION)
     arriving.take(output(0, b"a\xff", b"b"), 50)
     arriving.take(output(3, b"c", is_err=True), 50)
     assert kept(folders) == [
@@ -49,12 +49,12 @@ def test_as_it_was_written_with_its_times_moved(folders: Folders) -> None:
 
 @pytest.mark.parametrize(("at_ms", "kept_ms"), [(-(2**63), 0), (2**63 - 1, 2**62)])
 def test_times_that_cannot_be(folders: Folders, at_ms: int, kept_ms: int) -> None:
-    ArrivingOutput(folders, REF, DEFAULT_ROTATION).take(output(0, b"a", at_ms=at_ms), at_ms)
+    OutputFiles(folders, REF, DEFAULT_ROTATION).take(output(0, b"a", at_ms=at_ms), at_ms)
     assert [chunk.at_ms for chunk in kept(folders)] == [kept_ms]
 
 
 def test_what_comes_twice_is_there_once(folders: Folders) -> None:
-    arriving = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
+    arriving = OutputFiles(folders, REF, DEFAULT_ROTATION)
     arriving.take(output(0, b"abc"), 0)
     arriving.take(output(0, b"abc"), 0)
     arriving.take(output(1, b"bcd", b"e"), 0)
@@ -62,24 +62,24 @@ def test_what_comes_twice_is_there_once(folders: Folders) -> None:
 
 
 def test_what_never_comes_leaves_a_gap(folders: Folders) -> None:
-    arriving = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
+    arriving = OutputFiles(folders, REF, DEFAULT_ROTATION)
     arriving.take(output(0, b"ab"), 0)
     arriving.take(output(12, b"cd"), 0)
     assert [(chunk.data, chunk.dropped_bytes) for chunk in kept(folders)] == [(b"ab", 0), (b"cd", 10)]
 
 
 def test_another_stream_goes_on_where_the_first_was(folders: Folders) -> None:
-    first = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
+    first = OutputFiles(folders, REF, DEFAULT_ROTATION)
     first.take(output(0, b"ab"), 0)
     first.close()
-    second = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
+    second = OutputFiles(folders, REF, DEFAULT_ROTATION)
     assert second.offset_bytes == 2
     second.take(output(2, b"cd"), 0)
     assert b"".join(chunk.data for chunk in kept(folders)) == b"abcd"
 
 
 def test_a_piece_of_any_size_can_be_read_again(folders: Folders) -> None:
-    arriving = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
+    arriving = OutputFiles(folders, REF, DEFAULT_ROTATION)
     data = bytes(range(256)) * 2000
     arriving.take(output(0, data), 0)
     assert b"".join(chunk.data for chunk in kept(folders)) == data
@@ -88,7 +88,7 @@ def test_a_piece_of_any_size_can_be_read_again(folders: Folders) -> None:
 def test_after_a_full_disk_it_goes_on_where_it_stopped(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    arriving = ArrivingOutput(folders, REF, DEFAULT_ROTATION)
+    arriving = OutputFiles(folders, REF, DEFAULT_ROTATION)
     write = LogWriter.write
     calls = iter([True, False])
 
@@ -108,7 +108,7 @@ def test_after_a_full_disk_it_goes_on_where_it_stopped(
 @pytest.mark.parametrize("offset_bytes", [-1, 2**62])
 def test_an_offset_that_cannot_be(folders: Folders, offset_bytes: int) -> None:
     with pytest.raises(Refusal, match="offset_bytes"):
-        ArrivingOutput(folders, REF, DEFAULT_ROTATION).take(output(offset_bytes, b"a"), 0)
+        OutputFiles(folders, REF, DEFAULT_ROTATION).take(output(offset_bytes, b"a"), 0)
 
 
 async def chunks(*data: bytes) -> AsyncIterator[bytes]:

@@ -10,6 +10,7 @@ import pytest
 
 from rota.backends.agents import backend, pool
 from rota.backends.agents.agent import Session
+from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.pool import NameTaken, NotTheirs
 from rota.backends.agents.terms import Terms
@@ -47,7 +48,9 @@ class Bench:
         for module in (backend, pool):
             monkeypatch.setattr(module, "since_boot_ms", lambda: self.now_ms)
         self.changes = 0
-        self.backend = AgentsBackend(folder, terms=TERMS, reserved=frozenset([NodeName("own")]))
+        self.backend = AgentsBackend(
+            FolderArrivals(folder), terms=TERMS, reserved=frozenset([NodeName("own")])
+        )
         self.backend.on_change = self._changed
 
     def _changed(self) -> None:
@@ -106,6 +109,21 @@ def test_a_start_is_offered_at_once_or_when_the_agent_is_back(bench: Bench) -> N
     run(check)
 
 
+def test_what_ran_while_the_server_was_away_keeps_its_times(bench: Bench) -> None:
+    """Its start wasn't confirmed before, so it is said again: to one that has ended long ago."""
+
+    async def check() -> None:
+        await bench.backend.take_up([(ref("1"), A)])
+        await bench.backend.start([start("1")])
+        session = bench.backend.admit(hello(ref("1")))
+        task = bench.backend.task_of(session, ref("1"))
+        bench.backend.hear_of(task, TaskStarted(ref("1"), 5))
+        bench.backend.hear_of(task, TaskEnded(ref("1"), 9, TaskEnd(EndReason.EXITED, 0)))
+        assert [report.at_ms for report in bench.reports()] == [5, 9]
+
+    run(check)
+
+
 def test_what_began_and_is_missing_is_lost_and_what_did_not_is_offered_again(bench: Bench) -> None:
     async def check() -> None:
         session = bench.backend.admit(hello())
@@ -140,7 +158,7 @@ def test_after_a_restart_agents_are_waited_for(bench: Bench) -> None:
 def test_those_that_never_come_back_are_lost_in_time_and_not_before(bench: Bench) -> None:
     async def check() -> None:
         await bench.backend.take_up([(ref("1"), A)])
-        bench.later(TERMS.lost_after_ms - 1)
+        bench.later(TERMS.given_up_after_ms - 1)
         assert bench.lost() == []
         bench.later(1)
         assert bench.lost() == ["1"]
@@ -171,7 +189,7 @@ def test_an_agent_that_is_lost_leaves_the_pool_and_its_secret_counts_for_nothing
         [node] = await bench.backend.nodes()
         assert not node.ready
         assert "not heard of for 17 s" in dict((await bench.backend.health()).of_nodes)[A]
-        bench.later(TERMS.lost_after_ms - TERMS.silent_after_ms)
+        bench.later(TERMS.given_up_after_ms - TERMS.silent_after_ms)
         assert await bench.backend.nodes() == []
         assert bench.lost() == ["1"]
         assert bench.backend.session_of(session.secret) is None

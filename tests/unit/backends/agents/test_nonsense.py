@@ -11,7 +11,7 @@ from google.protobuf.message import DecodeError, Message
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.backends.agents.arrivals import ArrivingOutput
+from rota.backends.agents.arrivals import FolderArrivals, OutputFiles
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.claims import Refusal
 from rota.backends.agents.messages import report_from
@@ -67,7 +67,7 @@ def test_hellos_and_heartbeats(
     round_trip_ms: int,
 ) -> None:
     async def check() -> None:
-        backend = AgentsBackend(tmp_path_factory.getbasetemp() / "nonsense")
+        backend = AgentsBackend(FolderArrivals(tmp_path_factory.getbasetemp() / "nonsense"))
         with suppress(Refusal):
             session = backend.admit(hello)
             beat = wire.Heartbeat(number=1, node=node, clock_ms=clock_ms, round_trip_ms=round_trip_ms)
@@ -100,7 +100,7 @@ def test_output_from_anywhere(
 ) -> None:
     folders = Folders(Path(tmp_path_factory.mktemp("output")))
     folders.make()
-    arriving = ArrivingOutput(folders, TaskRef(JobId("1"), 0, 1), Rotation(1000, 3))
+    arriving = OutputFiles(folders, TaskRef(JobId("1"), 0, 1), Rotation(1000, 3))
     for offset_bytes, pieces, at_ms in said:
         output = wire.Output(offset_bytes=offset_bytes)
         for piece in pieces:

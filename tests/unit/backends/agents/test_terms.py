@@ -11,7 +11,7 @@ DEFAULT = Terms()
 
 def test_the_defaults() -> None:
     assert (DEFAULT.lost_after_ms, DEFAULT.heartbeat_ms, DEFAULT.grace_ms) == (60_000, 5_000, 10_000)
-    assert DEFAULT.lease_ms == 57_000
+    assert DEFAULT.lease_ms == 54_000
 
 
 @pytest.mark.covers("agent-6")
@@ -25,7 +25,7 @@ def test_the_lease_ends_first(lost_after_ms: int, way_ms: int, rate: float, sent
     """`way_ms`: how long the last word took. `rate`: of the agent's clock, against the server's."""
     terms = Terms(lost_after_ms)
     gone_ms = sent_ms + terms.lease_ms / rate
-    lost_ms = sent_ms + way_ms + terms.lost_after_ms
+    lost_ms = sent_ms + way_ms + terms.given_up_after_ms
     assert gone_ms < lost_ms
 
 

@@ -138,6 +138,26 @@ def test_another_writer_goes_on_where_one_was_cut_off(tmp_path: Path) -> None:
     assert [(chunk.data, chunk.dropped_bytes) for chunk in chunks] == [(b"one", 0), (b"two", 0)]
 
 
+@pytest.mark.parametrize("read_between", [False, True])
+def test_a_writer_that_was_given_up_and_goes_on_is_read_once(tmp_path: Path, read_between: bool) -> None:
+    """Two servers on one folder: the one that was frozen wakes up in the middle of a write."""
+    frozen = writer(tmp_path)
+    frozen.write(Stream.OUT, b"ab")
+    following = writer(tmp_path)
+    following.resume()
+    reader = LogReader(tmp_path, LogQuery(JOB))
+    frozen.write(Stream.OUT, b"cd")
+    read = b"".join(chunk.data for chunk in reader.read()) if read_between else b""
+    following.write(Stream.OUT, b"c")
+    frozen.write(Stream.OUT, b"e")
+    following.write(Stream.OUT, b"defg")
+    while chunks := reader.read():
+        assert not any(chunk.dropped_bytes for chunk in chunks)
+        read += b"".join(chunk.data for chunk in chunks)
+    assert read == b"abcdefg"
+    assert text_of(tmp_path) == "abcdefg"
+
+
 def test_reads_are_bounded(tmp_path: Path) -> None:
     log = writer(tmp_path)
     for _ in range(80):

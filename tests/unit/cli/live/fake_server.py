@@ -68,6 +68,8 @@ class FakeServer:
         self.extension: ExtendAnswer | Exception | None = None
         self.refusal: Exception | None = None
         """Of every change."""
+        self.refuses_after: tuple[int, Exception] | None = None
+        """So many submissions are taken before."""
 
     def has(self, *jobs: JobDocument | JobDetail) -> None:
         for one in jobs:
@@ -85,6 +87,11 @@ class FakeServer:
     def submit(self, *jobs: JobForm, dry_run: bool = False) -> Submitted:
         if self.refusal is not None:
             raise self.refusal
+        if self.refuses_after is not None:
+            left, error = self.refuses_after
+            if left == 0:
+                raise error
+            self.refuses_after = left - 1, error
         self.submitted += jobs
         made = [a_job(str(17 + index), name=job.get("name", "job")) for index, job in enumerate(jobs)]
         return Submitted(dry_run=dry_run, jobs=made, warnings=self.warnings)
@@ -175,6 +182,7 @@ class FakeServer:
         *,
         follow: bool = False,
         after: int | None = None,
+        last: int | None = None,
         kind: str | None = None,
         subject: str | None = None,
         project: str | None = None,
@@ -182,6 +190,7 @@ class FakeServer:
         self.filters = {
             "follow": follow,
             "after": after,
+            "last": last,
             "kind": kind,
             "subject": subject,
             "project": project,

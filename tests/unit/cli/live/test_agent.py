@@ -50,7 +50,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[AgentOption
 
 def test_settings_become_options(started: list[AgentOptions], tmp_path: Path) -> None:
     flags = {
-        "agent.server": "rota:1",
+        "agent.server": "rota:1, [::1]:2",
         "worker.name": "n",
         "worker.cpus": 2,
         "agent.labels": "a=b, c=",
@@ -60,7 +60,8 @@ def test_settings_become_options(started: list[AgentOptions], tmp_path: Path) ->
     }
     assert work((), flags) == 0
     [options] = started
-    assert (options.server, options.name, options.folder) == ("rota:1", "n", tmp_path / "rota-agent")
+    assert options.servers == ("rota:1", "[::1]:2")
+    assert (options.name, options.folder) == ("n", tmp_path / "rota-agent")
     assert (options.offering.share.cpu_milli, options.offering.pool) == (2000, "fast")
     assert options.offering.labels == (("a", "b"), ("c", ""))
     assert options.offering.taints == (Taint("k", Effect.NO_SCHEDULE, "v"), Taint("x", Effect.NO_EXECUTE))
@@ -72,6 +73,8 @@ def test_settings_become_options(started: list[AgentOptions], tmp_path: Path) ->
     ("flags", "key"),
     [
         ({}, "agent.server"),
+        ({"agent.server": "a:1,b"}, "agent.server"),
+        ({"agent.server": ":1"}, "agent.server"),
         ({"agent.server": "a:1", "agent.labels": "a"}, "agent.labels"),
         ({"agent.server": "a:1", "agent.labels": "=a"}, "agent.labels"),
         ({"agent.server": "a:1", "agent.taints": "a=b"}, "agent.taints"),
@@ -88,7 +91,7 @@ def test_what_is_wrong_is_named(started: list[AgentOptions], flags: dict[str, ob
 
 
 def test_a_folder_that_another_agent_has(tmp_path: Path) -> None:
-    options = AgentOptions("rota:1", NodeName("n"), tmp_path / "taken")
+    options = AgentOptions(("rota:1",), NodeName("n"), tmp_path / "taken")
     with (
         agent_run._own_folder(options.folder),
         pytest.raises(agent_run.AgentError, match="another agent uses"),

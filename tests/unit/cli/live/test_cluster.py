@@ -37,6 +37,13 @@ class TestNodes:
         assert "no news" in lines[3]
         assert rota("nodes", "-o", "name").lines == ["n1", "n2", "n3"]
 
+    def test_wide_has_their_prices(self, server: FakeServer) -> None:
+        server.node_list = [a_node("n1", price_per_hour="2.50"), a_node("n2")]
+        header, first, second = rota("nodes", "-o", "wide", columns=160).lines
+        assert header.split()[5:8] == ["TASKS", "LOAD", "PRICE/H"]
+        assert first.split()[8:11] == ["3", "1.50", "2.50"]
+        assert second.split()[8:11] == ["3", "1.50", "process"]
+
     @pytest.mark.parametrize(
         ("arguments", "fields"),
         [
@@ -230,7 +237,33 @@ class TestEvents:
         assert happened.filters == {
             "follow": True,
             "after": 6,
+            "last": None,
             "kind": "job.Ended",
             "subject": None,
             "project": None,
         }
+
+    @pytest.mark.parametrize(
+        ("options", "last"),
+        [
+            ((), 100),
+            (("--kind", "job.Ended"), 100),
+            (("--last", "7"), 7),
+            (("-f", "--last", "7"), 7),
+            (("-f",), None),
+            (("--after", "0"), None),
+            (("--limit", "2"), None),
+        ],
+    )
+    def test_the_latest_unless_it_is_said_which(
+        self, happened: FakeServer, options: tuple[str, ...], last: int | None
+    ) -> None:
+        rota("events", *options)
+        assert happened.filters["last"] == last
+
+    @pytest.mark.covers("ops-3")
+    def test_the_latest_and_those_after_one_are_two_things(self, happened: FakeServer) -> None:
+        ran = rota("events", "--last", "7", "--after", "3")
+        assert ran.code == 1
+        assert "either --last or --after" in ran.err
+        assert happened.filters == {}

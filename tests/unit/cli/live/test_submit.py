@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import pytest
@@ -104,6 +105,38 @@ class TestFile:
             {"name": "b", "command": ["ls"], "resources": {"cpu": "3"}, "queue": "q"},
         ]
 
+    def test_comes_through_standard_input_too(
+        self, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(JOBS.encode())))
+        assert rota("submit", "-", "-o", "name").lines == ["17", "18"]
+
+    @pytest.mark.covers("ops-3")
+    def test_errors_in_standard_input_name_the_line(
+        self, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for raw, told in (
+            (b"jobs:\n  - {command: [make], gpus: some}\n", "<stdin>:2: jobs[0].gpus: "),
+            (b"#!/bin/sh\n#SBATCH --nodes=none\n", "<stdin>:2: --nodes: "),
+            (b"#!/bin/sh\n\xff\n", "<stdin>:2: byte 0xff is not UTF-8 text"),
+        ):
+            monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(raw)))
+            result = rota("submit", "-")
+            assert (result.code, server.submitted) == (1, [])
+            assert told in result.err
+
+    @pytest.mark.covers("ops-3")
+    def test_what_was_kept_of_many_is_told_and_what_was_not(self, server: FakeServer, tmp_path: Path) -> None:
+        lines = "".join(f"  - {{name: n{at}, command: [ls]}}\n" for at in range(1001))
+        (path,) = write(tmp_path, jobs=f"jobs:\n{lines}")
+        server.refuses_after = 1, BadInput("there is no queue q", field="jobs[0].queue", status=422)
+        result = rota("submit", path, "-o", "name")
+        assert (result.code, len(result.lines), len(server.submitted)) == (1, 1000, 1000)
+        assert result.err == (
+            "rota: submitted: jobs[0] to jobs[999], as 17 to 1016; not submitted: jobs[1000]\n"
+            "rota: jobs[1000].queue: there is no queue q\n"
+        )
+
     @pytest.mark.covers("ops-3")
     def test_errors_name_the_line(self, server: FakeServer, tmp_path: Path) -> None:
         (path,) = write(tmp_path, jobs="jobs:\n  - command: [make]\n    resources: {cpu: much}\n")
@@ -125,6 +158,16 @@ class TestScript:
         assert job["directory"] == str(Path.cwd())
         assert result.err.startswith(f"rota: warning: {script}: line 3: ")
         assert "--colour" in result.err
+
+    def test_comes_through_standard_input_too(
+        self, server: FakeServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        text = "#!/bin/sh\n#SBATCH --cpus-per-task=2\necho $1\n"
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text.encode())))
+        assert rota("submit", "-", "--", "first").code == 0
+        (job,) = server.submitted
+        assert (job["name"], job["script"], job["args"]) == ("sbatch", text, ["first"])
+        assert job["resources"] == {"cpu": 2}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,123 @@
+"""`rota agent` in a process and a folder of its own, and a server that takes agents."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.rota_server import PATIENCE_S, MoreSettings, RotaServer, cpu_s, end_keeper, keeper_of, running
+
+_LOG = "64GiB"
+"""Nothing of what tasks write is dropped."""
+
+
+class AgentsServer:
+    """A server without a worker of its own: whatever runs does so on agents."""
+
+    def __init__(self, server: RotaServer, target: str) -> None:
+        self.server = server
+        self.target = target
+        self.wire = server.wire
+
+    def nodes(self) -> set[str]:
+        """The names of those that may get tasks."""
+        with self.wire() as wire:
+            return {node["name"] for node in wire.get("/v1/nodes")["items"] if node["ready"]}
+
+    def has(self, names: set[str]) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while not names <= self.nodes():
+            if time.monotonic() > until:
+                raise SystemExit(f"not all agents came: {sorted(names - self.nodes())} are missing")
+            time.sleep(0.1)
+
+
+@contextmanager
+def taking_agents(name: str) -> Iterator[AgentsServer]:
+    port = free_port()
+    more = MoreSettings(
+        server="embedded_worker = false",
+        limits=f'log = "{_LOG}"',
+        others=f'[agents]\naddress = "127.0.0.1"\nport = {port}\n',
+    )
+    with running(name, more=more) as server:
+        yield AgentsServer(server, f"127.0.0.1:{port}")
+
+
+class RotaAgent:
+    def __init__(self, folder: Path, target: str, cpus: int) -> None:
+        self.name = folder.name
+        self.folder = folder
+        self._target = target
+        self._cpus = cpus
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        settings = self.folder.with_suffix(".toml")
+        settings.write_text(
+            f'[worker]\ncpus = {self._cpus}\n[server.limits]\nlog = "{_LOG}"\n[logs]\nlevel = "warning"\n'
+        )
+        said = ("--config", str(settings), "--server", self._target, "--name", self.name)
+        with self.folder.with_suffix(".log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [str(Path(sys.executable).with_name("rota")), "agent", *said, "--data", str(self.folder)],
+                env={key: value for key, value in os.environ.items() if not key.startswith("ROTA_")},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def cpu_s(self) -> float:
+        """That the agent has used, without its keeper."""
+        return cpu_s(self.pid)
+
+    def vanish(self, *, is_frozen: bool) -> None:
+        """As its machine would: with the keeper, and so with all that the keeper could still do."""
+        number = signal.SIGSTOP if is_frozen else signal.SIGKILL
+        for pid in (keeper_of(self.folder), self.pid):
+            os.kill(pid, number)
+
+    def remove(self) -> None:
+        if self._process is None:
+            return
+        for number in (signal.SIGCONT, signal.SIGKILL):
+            self._process.send_signal(number)
+        self._process.wait()
+        end_keeper(self.folder)
+
+
+@contextmanager
+def agents(place: AgentsServer, count: int, cpus: int, prefix: str = "real") -> Iterator[list[RotaAgent]]:
+    """All of them ready."""
+    folder = place.server.folder / "agents"
+    shutil.rmtree(folder, ignore_errors=True)
+    made = [RotaAgent(folder / f"{prefix}{number}", place.target, cpus) for number in range(count)]
+    try:
+        for agent in made:
+            agent.start()
+        place.has({agent.name for agent in made})
+        yield made
+    finally:
+        for agent in made:
+            agent.remove()
+
+
+def free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        port: int = listening.getsockname()[1]
+        return port

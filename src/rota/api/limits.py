@@ -1,0 +1,8 @@
+"""How much one request may hold, as servers and clients know it."""
+
+from __future__ import annotations
+
+MOST_JOBS = 1000
+"""To submit with one request, an array counting as one."""
+BODY_BYTES = 2**20
+"""Of a body, unless a server is set up otherwise; files go another way."""

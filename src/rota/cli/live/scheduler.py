@@ -1,0 +1,79 @@
+"""`rota scheduler`: its options put together, and the scheduler started with them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from rota.cli.live.agent import address_and_port
+from rota.model.quantities import QuantityError, parse_duration_ms
+
+LEAST_LOST_AFTER_MS = 2_000
+
+
+def schedule(
+    *,
+    tokens: str,
+    agents: str,
+    controllers: str,
+    rest: str,
+    policy: str | None,
+    lost_after: str,
+    abandoned_after: str,
+    tls: tuple[str | None, str | None],
+    agents_tls: tuple[str | None, str | None, str | None],
+    log_format: str,
+) -> int:
+    """The exit code, once the scheduler has ended."""
+    from rota.scheduler.run import Address, AgentsTrust, SchedulerOptions, run_scheduler
+    from rota.server.tls import Certificate
+
+    def address(option: str, text: str) -> Address:
+        host, port = address_and_port(text)
+        if host is None or port is None or port > 65_535:
+            raise typer.BadParameter(
+                f"'{text}' is no address and port; write it like 127.0.0.1:8427", param_hint=option
+            )
+        return Address(host, port)
+
+    certificate = _all_or_none(("--tls-cert", "--tls-key"), tls)
+    trust = _all_or_none(("--agents-cert", "--agents-key", "--agents-ca"), agents_tls)
+    if log_format not in ("auto", "text", "json"):
+        raise typer.BadParameter(f"'{log_format}' is none of auto, text and json", param_hint="--log-format")
+    is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
+    return run_scheduler(
+        SchedulerOptions(
+            agents=address("--agents", agents),
+            controllers=address("--controllers", controllers),
+            rest=address("--rest", rest),
+            tokens=Path(tokens),
+            policy=None if policy is None else Path(policy),
+            lost_after_ms=_duration("--lost-after", lost_after, LEAST_LOST_AFTER_MS),
+            abandoned_after_ms=_duration("--abandoned-after", abandoned_after, 0),
+            certificate=Certificate(*certificate) if certificate else None,
+            agents_trust=AgentsTrust(Certificate(*trust[:2]), trust[2]) if trust else None,
+            log_format="console" if is_text else "json",
+        )
+    )
+
+
+def _duration(option: str, text: str, least_ms: int) -> int:
+    try:
+        duration_ms = parse_duration_ms(text)
+    except QuantityError as error:
+        raise typer.BadParameter(str(error), param_hint=option) from None
+    if duration_ms < least_ms:
+        raise typer.BadParameter(
+            f"'{text}' is too short; give at least {least_ms / 1000:g}s", param_hint=option
+        )
+    return duration_ms
+
+
+def _all_or_none(options: tuple[str, ...], given: tuple[str | None, ...]) -> list[Path]:
+    """All of them, or an empty list."""
+    paths = [Path(one) for one in given if one is not None]
+    if paths and len(paths) < len(options):
+        raise typer.BadParameter(f"give all of {', '.join(options)}, or none", param_hint=options[0])
+    return paths

@@ -1,0 +1,140 @@
+"""Connections to an API server: kept open, shared by all calls, renewed when the account's certificate is.
+
+What every request has in common is made once: TLS settings, headers, the way past what aiohttp would do
+for each by itself. A thousand bindings in a second leave no time for more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import NamedTuple
+
+import aiohttp
+from yarl import URL
+
+from rota.kube.access import ClusterAccess
+from rota.kube.credentials import Certificate, Credentials
+from rota.kube.errors import Call, NotConnected, Unreachable, Untrusted
+
+_READ_BUFFER_BYTES = 2**18
+
+
+class Request(NamedTuple):
+    call: Call
+    method: str
+    path: str
+    """With its query, quoted."""
+    body: bytes | None = None
+    content_type: str = ""
+
+
+class _Channel:
+    """Connections that show one certificate. Once they are replaced, they close with their last call."""
+
+    def __init__(self, access: ClusterAccess, certificate: Certificate | None, most: int) -> None:
+        tls = access.tls(certificate)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=most, ssl=tls if tls is not None else True, keepalive_timeout=60
+            ),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            timeout=aiohttp.ClientTimeout(total=None),
+            read_bufsize=_READ_BUFFER_BYTES,
+            skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
+        )
+        self.certificate = certificate
+        self.session = self._session
+        self._calls = 0
+        self._is_retired = False
+
+    async def __aenter__(self) -> aiohttp.ClientSession:
+        self._calls += 1
+        return self._session
+
+    async def __aexit__(self, *_: object) -> None:
+        self._calls -= 1
+        if self._is_retired and not self._calls:
+            await self._session.close()
+
+    async def retire(self) -> None:
+        self._is_retired = True
+        if not self._calls:
+            await self._session.close()
+
+    async def close(self) -> None:
+        await self._session.close()
+
+
+class Connections:
+    def __init__(self, access: ClusterAccess, most: int, user_agent: str) -> None:
+        self._access = access
+        self._most = most
+        self._user_agent = user_agent
+        self._channel: _Channel | None = None
+        self._credentials: Credentials | None = None
+        self._headers: dict[str, dict[str, str]] = {}
+        """By content type."""
+
+    @asynccontextmanager
+    async def send(
+        self, request: Request, credentials: Credentials, timeout: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """Raises Unreachable, also for what goes wrong while the answer is read."""
+        channel = self._channel
+        if channel is None or credentials is not self._credentials:
+            channel = await self._renewed(credentials)
+        headers = self._headers.get(request.content_type) or self._headers_for(request.content_type)
+        try:
+            async with (
+                channel as session,
+                session.request(
+                    request.method,
+                    URL(self._access.server + request.path, encoded=True),
+                    data=request.body,
+                    headers=headers,
+                    timeout=timeout,
+                    server_hostname=self._access.server_name,
+                    allow_redirects=False,
+                ) as response,
+            ):
+                yield response
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise Untrusted(request.call, str(error.certificate_error)) from None
+        except aiohttp.ClientConnectorError as error:
+            raise NotConnected(request.call, str(error)) from None
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise Unreachable(request.call, str(error) or type(error).__name__) from None
+
+    async def close(self) -> None:
+        if self._channel is not None:
+            await self._channel.close()
+            self._channel = None
+            # TLS connections say goodbye in the loop's next turns.
+            await asyncio.sleep(0)
+
+    async def _renewed(self, credentials: Credentials) -> _Channel:
+        before = self._channel
+        if before is None or before.certificate != credentials.certificate:
+            self._channel = _Channel(self._access, credentials.certificate, self._most)
+        self._credentials = credentials
+        self._headers.clear()
+        assert self._channel is not None
+        if before is not None and before is not self._channel:
+            await before.retire()
+        return self._channel
+
+    def _headers_for(self, content_type: str) -> dict[str, str]:
+        headers = {
+            "Accept": "application/json",
+            # Within a cluster, compressing costs both sides more than sending.
+            "Accept-Encoding": "identity",
+            "User-Agent": self._user_agent,
+        }
+        if content_type:
+            headers["Content-Type"] = content_type
+        if self._credentials is not None and self._credentials.token:
+            headers["Authorization"] = f"Bearer {self._credentials.token}"
+        self._headers[content_type] = headers
+        return headers

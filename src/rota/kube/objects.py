@@ -1,0 +1,136 @@
+"""What the API speaks of beside the objects of manifests: envelopes, statuses, leases, events, requests.
+
+Pods, nodes and the like are those of `rota.intake.kubernetes.objects`: the same fields matter, wherever they
+come from.
+"""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+
+from msgspec import Raw, Struct, field
+
+from rota.intake.kubernetes.objects import KubeObject, KubeStruct
+
+T = TypeVar("T")
+
+
+class ListMetadata(KubeStruct):
+    resource_version: str = ""
+    continue_token: str = field(default="", name="continue")
+
+
+class ListAnswer(Struct, Generic[T], frozen=True):
+    """Of objects, or of raw text, one by one, where some can't be read."""
+
+    metadata: ListMetadata
+    items: list[T] | None = None
+
+
+class WatchFrame(Struct, frozen=True):
+    """A line of a watch; what the object is, depends on the type."""
+
+    type: str
+    object: Raw
+
+
+class StatusCause(KubeStruct):
+    reason: str = ""
+    message: str = ""
+    field: str = ""
+
+
+class StatusDetails(KubeStruct):
+    name: str = ""
+    kind: str = ""
+    causes: list[StatusCause] | None = None
+    retry_after_seconds: int = 0
+
+
+class Status(KubeStruct):
+    """Why something was refused."""
+
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    details: StatusDetails | None = None
+
+    @property
+    def causes(self) -> list[StatusCause]:
+        return (self.details.causes if self.details else None) or []
+
+
+class ObjectName(KubeStruct):
+    """The metadata of what is sent: only what the sender decides."""
+
+    name: str = ""
+    namespace: str = ""
+    generate_name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class ObjectReference(KubeStruct):
+    kind: str = ""
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    api_version: str = ""
+    resource_version: str = ""
+
+
+class Binding(KubeStruct):
+    """`metadata.uid`: the pod that is meant, and no later one of that name."""
+
+    metadata: ObjectName
+    target: ObjectReference
+
+
+class Preconditions(KubeStruct):
+    uid: str | None = None
+    resource_version: str | None = None
+
+
+class DeleteOptions(KubeStruct):
+    grace_period_seconds: int | None = None
+    preconditions: Preconditions | None = None
+    dry_run: list[str] | None = None
+
+
+class Eviction(KubeStruct):
+    metadata: ObjectName
+    delete_options: DeleteOptions | None = None
+
+
+class LeaseSpec(KubeStruct):
+    """Times are those of whoever wrote them: shown to people, and compared only with themselves."""
+
+    holder_identity: str | None = None
+    lease_duration_seconds: int | None = None
+    acquire_time: str | None = None
+    renew_time: str | None = None
+    lease_transitions: int | None = None
+
+
+class Lease(KubeObject):
+    spec: LeaseSpec | None = None
+
+
+class EventSeries(KubeStruct):
+    count: int
+    last_observed_time: str
+
+
+class Event(KubeObject):
+    """Of events.k8s.io/v1: what `kubectl describe` shows below an object."""
+
+    event_time: str = ""
+    type: str = ""
+    reason: str = ""
+    note: str = ""
+    action: str = ""
+    reporting_controller: str = ""
+    reporting_instance: str = ""
+    regarding: ObjectReference | None = None
+    related: ObjectReference | None = None
+    series: EventSeries | None = None

@@ -1,0 +1,41 @@
+"""The resources of the API that are asked for, and where each is."""
+
+from __future__ import annotations
+
+from typing import Generic, TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from rota.intake.kubernetes.objects import KubeObject, Namespace, Node, Pod
+from rota.kube.objects import Event, Lease
+
+T = TypeVar("T", bound=KubeObject)
+
+
+class Resource(Struct, Generic[T], frozen=True):
+    group: str
+    """Empty: the core of Kubernetes."""
+    version: str
+    name: str
+    type: type[T]
+    is_namespaced: bool = True
+
+    def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """`namespace` empty: all of them."""
+        parts = [f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"]
+        if namespace and self.is_namespaced:
+            parts.append(f"namespaces/{quote(namespace, safe='')}")
+        parts.append(self.name)
+        if name:
+            parts.append(quote(name, safe=""))
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+
+PODS = Resource("", "v1", "pods", Pod)
+NODES = Resource("", "v1", "nodes", Node, is_namespaced=False)
+NAMESPACES = Resource("", "v1", "namespaces", Namespace, is_namespaced=False)
+LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
+EVENTS = Resource("events.k8s.io", "v1", "events", Event)

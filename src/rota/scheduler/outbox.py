@@ -1,0 +1,64 @@
+"""What is to be said to one controller on one connection: what happened first, then what tasks wrote.
+
+Words about actions are few and short, and wait here for as long as it takes. Output waits where it comes
+from: whoever brings some goes on when gRPC has taken it, which it does at the rate that the controller reads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+
+from rota.backends.agents.arrivals import NobodyListens
+from rota.wire import controllers_pb2 as wire
+
+
+class Outbox:
+    def __init__(self) -> None:
+        self._words: deque[wire.SchedulerNews] = deque()
+        self._bulk: deque[tuple[wire.SchedulerNews, asyncio.Future[None]]] = deque()
+        self._wake = asyncio.Event()
+        self.is_closed = False
+        self.why_closed = ""
+        """Empty: the controller left by itself."""
+
+    def tell(self, news: wire.SchedulerNews) -> None:
+        self._words.append(news)
+        self._wake.set()
+
+    async def pass_on(self, news: wire.SchedulerNews) -> None:
+        """Returns when it is on its way; whatever is told after that comes after it. Raises NobodyListens."""
+        if self.is_closed:
+            raise NobodyListens
+        taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._bulk.append((news, taken))
+        self._wake.set()
+        await taken
+
+    def close(self, why: str = "") -> None:
+        if self.is_closed:
+            return
+        self.is_closed, self.why_closed = True, why
+        for _, taken in self._bulk:
+            if not taken.done():
+                taken.set_exception(NobodyListens())
+        self._bulk.clear()
+        self._wake.set()
+
+    async def __aiter__(self) -> AsyncIterator[wire.SchedulerNews]:
+        """Until it is closed. Asking for the next means that the one before was sent."""
+        while not self.is_closed:
+            if self._words:
+                yield self._words.popleft()
+            elif self._bulk:
+                news, taken = self._bulk.popleft()
+                if not taken.done():
+                    try:
+                        yield news
+                    finally:
+                        if not taken.done():
+                            taken.set_result(None)
+            else:
+                self._wake.clear()
+                await self._wake.wait()

@@ -1,0 +1,184 @@
+"""`rota scheduler`: from its start until it is told to stop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import grpc
+import structlog
+import uvloop
+from msgspec import Struct
+
+from rota.backends.agents.certificates import by_certificate, grpc_credentials
+from rota.backends.agents.door import Door, DoorError
+from rota.backends.agents.service import AgentsService, RestAddress, anybody
+from rota.backends.agents.terms import Terms
+from rota.backends.roster import Roster
+from rota.intake.errors import InputError
+from rota.intake.files import read_policy
+from rota.loop.plugin_host import PluginHost
+from rota.model.policy import Policy
+from rota.scheduler.core import Scheduler
+from rota.scheduler.desk import LIMITS, scheduler_app
+from rota.scheduler.service import ControllersDoor, ControllersService
+from rota.scheduler.tokens import TokensError, read_tokens
+from rota.scheduler.waiting import any_of
+from rota.server.app import wall_clock_ms
+from rota.server.logs import LogFormat, configure_logs
+from rota.server.serve import AddressError, RestServer, check_address, is_loopback
+from rota.server.tls import Certificate, CertificateError, check_certificate
+from rota.trust import Credentials, Identity
+
+log = structlog.get_logger()
+
+
+class Address(Struct, frozen=True):
+    host: str
+    port: int
+
+
+class AgentsTrust(Struct, frozen=True):
+    """Files, PEM: who the scheduler is to agents, and who vouches for them."""
+
+    certificate: Certificate
+    authority: Path
+
+
+class SchedulerOptions(Struct, frozen=True):
+    agents: Address
+    controllers: Address
+    rest: Address
+    tokens: Path
+    policy: Path | None = None
+    lost_after_ms: int = 60_000
+    abandoned_after_ms: int = 3_600_000
+    certificate: Certificate | None = None
+    """Of the REST interface, and to controllers."""
+    agents_trust: AgentsTrust | None = None
+    log_format: LogFormat = "json"
+
+
+def run_scheduler(options: SchedulerOptions) -> int:
+    """Until SIGTERM or SIGINT; answers the exit code."""
+    configure_logs(options.log_format)
+    # Actions live long: looking for garbage among them at the usual rate takes longer than the work.
+    gc.set_threshold(50_000, 20, 100)
+    try:
+        return uvloop.run(_serve(options))
+    except (AddressError, CertificateError, DoorError, InputError, TokensError) as error:
+        print(f"rota: {error}", file=sys.stderr)
+        return 1
+
+
+async def _serve(options: SchedulerOptions) -> int:
+    _check_addresses(options)
+    tokens = read_tokens(options.tokens)
+    terms = Terms(options.lost_after_ms)
+    scheduler = Scheduler(
+        tokens.controllers, _policy(options.policy), terms, options.abandoned_after_ms, wall_clock_ms
+    )
+    rest = RestServer(
+        scheduler_app(scheduler, tokens),
+        options.rest.host,
+        options.rest.port,
+        limits=LIMITS,
+        certificate=options.certificate,
+    )
+    told_to_stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+    await scheduler.start()
+    await rest.start()
+    try:
+        service = ControllersService(scheduler.directing, tokens, terms)
+        async with _doors(options, scheduler, service, rest) as (agents, controllers):
+            log.info("ready", agents=agents.target, controllers=controllers.target, rest=rest.url)
+            await any_of(told_to_stop, scheduler.failed)
+    finally:
+        await rest.stop()
+        await scheduler.stop()
+    return 0 if told_to_stop.is_set() else 1
+
+
+@asynccontextmanager
+async def _doors(
+    options: SchedulerOptions, scheduler: Scheduler, service: ControllersService, rest: RestServer
+) -> AsyncIterator[tuple[Door, ControllersDoor]]:
+    url = urlsplit(rest.url)
+    trust = options.agents_trust
+    knock = AgentsService(
+        scheduler.backend,
+        RestAddress(url.port or 0, url.scheme == "https"),
+        anybody if trust is None else by_certificate(Vouched()),
+    )
+    agents = Door(
+        knock,
+        options.agents.host,
+        options.agents.port,
+        None if trust is None else grpc_credentials(_credentials(trust)),
+    )
+    controllers = ControllersDoor(
+        service, options.controllers.host, options.controllers.port, _one_sided(options.certificate)
+    )
+    noting = asyncio.create_task(_log_notices(scheduler))
+    await agents.open()
+    await controllers.open()
+    try:
+        yield agents, controllers
+    finally:
+        await controllers.close()
+        await agents.close()
+        noting.cancel()
+
+
+class Vouched(Roster):
+    """Whoever the authority vouches for may attend: who was cut off since, only a server could remember."""
+
+    def refusal(self, identity: Identity) -> str:
+        return ""
+
+
+async def _log_notices(scheduler: Scheduler) -> None:
+    async for notice in scheduler.backend.notices:
+        log.info(notice.kind, agent=notice.agent, **notice.data)
+
+
+def _check_addresses(options: SchedulerOptions) -> None:
+    check_address(options.rest.host, options.certificate)
+    check_address(options.controllers.host, options.certificate)
+    if options.agents_trust is not None:
+        check_certificate(options.agents_trust.certificate)
+    elif not is_loopback(options.agents.host):
+        raise AddressError(
+            f"{options.agents.host or 'every address'} can be reached by others, who could pass for agents; "
+            "give --agents-cert, --agents-key and --agents-ca, or serve at 127.0.0.1"
+        )
+
+
+def _credentials(trust: AgentsTrust) -> Credentials:
+    try:
+        return Credentials(
+            trust.certificate.key.read_bytes(),
+            trust.certificate.certificate.read_bytes(),
+            trust.authority.read_bytes(),
+        )
+    except OSError as error:
+        raise CertificateError(f"{error.filename} can't be read: {error.strerror}; give PEM files") from None
+
+
+def _one_sided(certificate: Certificate | None) -> grpc.ServerCredentials | None:
+    """Controllers show a token."""
+    if certificate is None:
+        return None
+    return grpc.ssl_server_credentials([(certificate.key.read_bytes(), certificate.certificate.read_bytes())])
+
+
+def _policy(path: Path | None) -> Policy:
+    return read_policy(path, PluginHost().names if path else None)

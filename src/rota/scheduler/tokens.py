@@ -1,0 +1,65 @@
+"""Which controllers there are, and the token that each shows: a file that only the scheduler's user can read.
+
+ci      rota_6kY…
+nightly rota_Qx3…
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from hmac import compare_digest
+from pathlib import Path
+
+from rota.server.access import secret_hash
+
+LEAST_LENGTH = 16
+_NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
+
+
+class TokensError(Exception):
+    """What is wrong with the file, where, and what to do."""
+
+
+class Tokens:
+    def __init__(self, secrets: Mapping[str, str]) -> None:
+        self._hashes = {name: secret_hash(secret) for name, secret in secrets.items()}
+
+    @property
+    def controllers(self) -> list[str]:
+        return list(self._hashes)
+
+    def is_of(self, name: str, token: str) -> bool:
+        return compare_digest(self._hashes.get(name, ""), secret_hash(token))
+
+    def named(self, sha256: str) -> str | None:
+        """The controller whose token has this hash."""
+        return next((name for name, known in self._hashes.items() if compare_digest(known, sha256)), None)
+
+
+def read_tokens(path: Path) -> Tokens:
+    try:
+        if path.stat().st_mode & 0o077:
+            raise TokensError(f"{path}: others can read it; make it yours alone: chmod 600 {path}")
+        lines = path.read_text().splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise TokensError(
+            f"{path} can't be read: {error}; give a file with a NAME and a TOKEN a line"
+        ) from None
+    secrets: dict[str, str] = {}
+    for number, line in enumerate(lines, 1):
+        words = line.split()
+        if not words or words[0].startswith("#"):
+            continue
+        if len(words) != 2 or not _NAME.fullmatch(words[0]):
+            raise TokensError(f"{path}:{number}: isn't a controller's name and its token; write: NAME TOKEN")
+        name, secret = words
+        if len(secret) < LEAST_LENGTH or name in secrets or secret in secrets.values():
+            raise TokensError(
+                f"{path}:{number}: the token of {name} is shorter than {LEAST_LENGTH} characters, or there "
+                "is another; give each controller one token of its own"
+            )
+        secrets[name] = secret
+    if not secrets:
+        raise TokensError(f"{path}: names no controller; write a line for each: NAME TOKEN")
+    return Tokens(secrets)

@@ -1,0 +1,146 @@
+"""Jobs for a round: small ones of every kind, drawn from its seed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any, TypeAlias
+
+from msgspec import Struct, json
+
+from tests.crash.diary import CPUS, GIBIBYTES
+
+_TASK = Path(__file__).with_name("task.py")
+ENDLESS_S = 600.0
+"""Until somebody cancels it."""
+_PAUSE = "200ms"
+_LONGEST_PAUSE_S = 2.0
+
+
+class Form(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one task does and takes, and what becomes of its job."""
+
+    seconds: float
+    cpu: int = 1
+    memory: int = 1
+    """In GiB."""
+    fails: int = 0
+    """So many times, when it is begun."""
+    deaf: bool = False
+    """To SIGTERM."""
+    brood: bool = False
+    """Leaves a process behind."""
+    exclusive: bool = False
+    port: bool = False
+    tasks: int = 1
+    elements: int = 0
+    """Of an array; 0: it is none."""
+    retries: int = 0
+    on_task_failure: str = "fail-job"
+    min_available: int | None = None
+    limit_s: float | None = None
+    priority: str = "medium"
+    follows: str = ""
+    """Starts after another job has ended so."""
+
+    @property
+    def is_endless(self) -> bool:
+        return self.seconds >= ENDLESS_S and self.limit_s is None
+
+    @property
+    def takes_s(self) -> float:
+        """At most, of all cpus of a node, with every retry."""
+        once_s = min(self.seconds, self.limit_s or self.seconds)
+        tries = 1 + self.retries
+        cpus = CPUS if self.exclusive else self.cpu
+        return tries * (once_s * cpus * self.tasks * max(1, self.elements) / CPUS + _LONGEST_PAUSE_S)
+
+    def document(self, ground: Path, after: str) -> dict[str, Any]:
+        """As it is submitted. `after`: the job that it follows."""
+        told = {name: getattr(self, name) for name in _TOLD}
+        document: dict[str, Any] = {
+            "name": f"crash-{self.seconds:g}",
+            "command": [sys.executable, "-I", "-S", str(_TASK), str(ground), json.encode(told).decode()],
+            "resources": {"cpu": self.cpu, "memory": f"{self.memory}Gi"},
+            "grace": "1s",
+            "tasks": self.tasks,
+            "priority": self.priority,
+            "exclusive": self.exclusive,
+            "on_task_failure": self.on_task_failure,
+            "retry": {"limit": self.retries, "backoff": _PAUSE},
+        }
+        if self.elements:
+            document["array"] = self.elements
+        if self.min_available is not None:
+            document["min_available"] = self.min_available
+        if self.limit_s is not None:
+            document["time_limit"] = f"{self.limit_s:g}s"
+        if self.port:
+            document["ports"] = [9999]
+        if self.follows and after:
+            document["depends_on"] = [{"job": after, "after": self.follows}]
+        return document
+
+
+_TOLD = ("seconds", "cpu", "memory", "fails", "deaf", "brood", "exclusive", "port")
+
+
+def draw(chance: Random) -> Form:
+    return chance.choices(_SHAPES, _SHARES)[0](chance)
+
+
+def _single(chance: Random) -> Form:
+    return Form(
+        seconds=round(chance.random(), 2),
+        cpu=chance.randint(1, 2),
+        memory=chance.randint(1, 3),
+        fails=chance.choice((0, 0, 1, 2)),
+        retries=chance.randint(0, 2),
+        brood=chance.random() < 0.2,
+        port=chance.random() < 0.2,
+        follows=chance.choice(("", "", "any", "success", "failure")),
+    )
+
+
+def _array(chance: Random) -> Form:
+    """Of short tasks: these are handed to nodes ahead."""
+    return Form(seconds=chance.choice((0.0, 0.02, 0.1)), elements=chance.randint(5, 20), retries=1)
+
+
+def _gang(chance: Random) -> Form:
+    return Form(
+        seconds=chance.choice((0.2, 0.8)),
+        tasks=chance.randint(2, 4),
+        cpu=chance.randint(1, 2),
+        fails=chance.choice((0, 0, 1)),
+        retries=chance.randint(0, 2),
+        on_task_failure=chance.choice(("fail-job", "restart-job", "restart-task", "continue")),
+        min_available=chance.choice((None, None, 1)),
+    )
+
+
+def _limited(chance: Random) -> Form:
+    return Form(seconds=ENDLESS_S, limit_s=chance.choice((1.0, 2.0)), deaf=chance.random() < 0.3)
+
+
+def _urgent(chance: Random) -> Form:
+    """Evicts others."""
+    return Form(seconds=0.3, cpu=chance.randint(2, CPUS), priority="high", exclusive=chance.random() < 0.4)
+
+
+def _endless(chance: Random) -> Form:
+    """Outlives every lease."""
+    return Form(
+        seconds=ENDLESS_S,
+        memory=chance.randint(1, GIBIBYTES // 2),
+        priority="low",
+        deaf=chance.random() < 0.3,
+        brood=chance.random() < 0.3,
+    )
+
+
+_Shape: TypeAlias = Callable[[Random], Form]
+_SHAPES: tuple[_Shape, ...] = (_single, _array, _gang, _limited, _urgent, _endless)
+_SHARES = (8, 3, 3, 2, 2, 2)

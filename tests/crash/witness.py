@@ -1,0 +1,239 @@
+"""Sees what users are told, what is kept, and what tasks themselves wrote; knows what must never happen.
+
+I0  no server and no agent ends by itself
+I1  each accepted job reaches exactly one terminal state, by what really became of its tasks
+I2  at most one task of a job and rank is alive; no start is obeyed twice; what has ended stays as it was
+I3  no node is oversubscribed: cpu, memory, ports, exclusive use
+I4  attempts neither overlap nor miss: what ran is recorded, and charged for at least as long as it ran
+I5  after the faults the queue drains within two lease periods, beyond what the work itself takes
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import pairwise
+
+from rota.api.documents import AttemptDocument, EventDocument, JobDetail, JobDocument, NodeDocument
+from rota.backends.backend import TaskRef
+from rota.lifecycle.state import TERMINAL, EndReason, Phase
+from rota.model.ids import JobId
+from tests.crash.diary import OVERSUBSCRIBED, Entry, Word
+from tests.crash.jobs import Form
+
+_CLOCK_MS = 60
+"""How much longer a task may say that it ran than it is charged for: times are rounded, and moved between
+clocks that seem to differ by so much when an answer is late."""
+_ENDS = {phase.value for phase in TERMINAL}
+_EXIT_CODES = {Word.ENDED: 0, Word.FAILED: 3}
+
+
+class Broken(Exception):
+    """One of the rules is."""
+
+    def __init__(self, rule: str, text: str) -> None:
+        super().__init__(f"{rule}: {text}")
+
+
+def demand(holds: bool, rule: str, text: str) -> None:
+    if not holds:
+        raise Broken(rule, text)
+
+
+class Witness:
+    """Threads may share it."""
+
+    def __init__(self) -> None:
+        self.is_done = threading.Event()
+        self._lock = threading.Lock()
+        self._forms: dict[str, Form] = {}
+        self._limits_s: dict[str, float] = {}
+        self._told: dict[int, EventDocument] = {}
+        self._told_over: set[str] = set()
+        self._over: dict[str, JobDocument] = {}
+        self._ended: dict[TaskRef, AttemptDocument] = {}
+        self._began: dict[TaskRef, Entry] = {}
+        self._finished: dict[TaskRef, Entry] = {}
+
+    @property
+    def counts(self) -> str:
+        return f"{len(self._forms)} jobs, {len(self._began)} starts, {len(self._told)} events"
+
+    # -- what users are told
+
+    def accepted(self, jobs: Sequence[str], form: Form) -> None:
+        with self._lock:
+            again = [job for job in jobs if job in self._forms]
+            demand(not again, "I1", f"accepted twice: {', '.join(again)}")
+            self._forms.update(dict.fromkeys(jobs, form))
+
+    def extended(self, job: str, limit_s: float) -> None:
+        self._limits_s[job] = limit_s
+
+    def told(self, event: EventDocument) -> None:
+        last = max(self._told, default=0)
+        demand(event.seq == last + 1, "I1", f"users are told of event {event.seq} after {last}")
+        self._told[event.seq] = event
+        if event.data.get("phase") in _ENDS:
+            with self._lock:
+                again = event.subject in self._told_over
+                demand(not again, "I1", f"users are told twice that job {event.subject} is over")
+                self._told_over.add(event.subject)
+
+    # -- what is kept
+
+    def all_accepted(self) -> frozenset[str]:
+        with self._lock:
+            return frozenset(self._forms)
+
+    def jobs(self, accepted: frozenset[str], documents: Iterable[JobDocument]) -> None:
+        """All that there are, and what was accepted before anybody looked."""
+        kept = {document.id: document for document in documents}
+        gone = sorted(accepted - kept.keys())
+        demand(not gone, "I1", f"accepted, and not kept: {', '.join(gone)}")
+        for job, document in kept.items():
+            before = self._over.get(job)
+            demand(before in (None, document), "I1", f"job {job} was {_ended(before)}, is {_ended(document)}")
+            if document.is_over:
+                self._over[job] = document
+
+    def unfinished(self) -> set[str]:
+        """As far as anybody was shown."""
+        with self._lock:
+            return self._forms.keys() - self._over.keys() - self._told_over
+
+    def attempts(self, detail: JobDetail) -> None:
+        job = detail.job.id
+        for attempt in detail.attempts:
+            ref = TaskRef(JobId(job), attempt.rank, attempt.fence)
+            before = self._ended.get(ref)
+            demand(before in (None, attempt), "I2", f"{_name(ref)} had ended, and is changed: {attempt}")
+            if attempt.ended is not None:
+                self._ended[ref] = attempt
+
+    def nodes(self, nodes: Iterable[NodeDocument]) -> None:
+        for node in nodes:
+            for what, used in node.used.items():
+                has = node.capacity.get(what, 0)
+                demand(used <= has, "I3", f"{node.name} has {has} {what}, and {used} are in use")
+
+    # -- what tasks wrote
+
+    def entries(self, entries: Iterable[Entry]) -> None:
+        for entry in entries:
+            name = _name(entry.ref)
+            match entry.word:
+                case Word.START:
+                    demand(entry.ref not in self._began, "I2", f"{name} is started twice")
+                    self._began[entry.ref] = entry
+                case Word.TWICE:
+                    others = [_name(ref) for ref in self._began if _same(ref, entry.ref)]
+                    raise Broken("I2", f"{name} runs on {entry.node} while one of {', '.join(others)} does")
+                case word if word in OVERSUBSCRIBED:
+                    raise Broken("I3", f"{name}: too little {word.value} is left on {entry.node}")
+                case _:
+                    self._finished[entry.ref] = entry
+
+    # -- at the end
+
+    def finished(self, details: Iterable[JobDetail], events: Iterable[EventDocument]) -> None:
+        """Once nothing is unfinished any more."""
+        recorded: dict[TaskRef, AttemptDocument] = {}
+        for detail in details:
+            self.attempts(detail)
+            self._check_end(detail)
+            for attempt in detail.attempts:
+                recorded[TaskRef(JobId(detail.job.id), attempt.rank, attempt.fence)] = attempt
+        self._check_order(recorded)
+        for ref, entry in self._began.items():
+            if ref not in recorded:
+                raise Broken("I4", f"{_name(ref)} ran on {entry.node}, and no such attempt is recorded")
+            self._check_usage(ref, entry, recorded[ref])
+        kept = {event.seq: event for event in events}
+        untrue = [seq for seq, event in self._told.items() if kept.get(seq) != event]
+        demand(not untrue, "I1", f"users were told of events that aren't kept: {untrue[:5]}")
+
+    def _check_end(self, detail: JobDetail) -> None:
+        job = detail.job
+        demand(job.is_over, "I1", f"job {job.id} is {job.phase.value}")
+        for attempt in detail.attempts:
+            ref = TaskRef(JobId(job.id), attempt.rank, attempt.fence)
+            if attempt.reason is EndReason.EXITED:
+                entry = self._finished.get(ref)
+                wrote = None if entry is None else _EXIT_CODES[entry.word]
+                demand(
+                    wrote == attempt.exit_code,
+                    "I1",
+                    f"{_name(ref)} is recorded as ended with {attempt.exit_code}, and wrote {wrote}",
+                )
+        if job.phase is Phase.SUCCEEDED:
+            done = {
+                one.rank for one in detail.attempts if (one.reason, one.exit_code) == (EndReason.EXITED, 0)
+            }
+            demand(len(done) == job.tasks, "I1", f"job {job.id} has succeeded with its tasks {sorted(done)}")
+        if job.id in self._limits_s:
+            demand(
+                job.time_limit_s == self._limits_s[job.id],
+                "I1",
+                f"job {job.id} was granted {self._limits_s[job.id]} s, and its limit is {job.time_limit_s} s",
+            )
+
+    def _check_order(self, recorded: dict[TaskRef, AttemptDocument]) -> None:
+        by_rank: defaultdict[tuple[str, int], list[TaskRef]] = defaultdict(list)
+        for ref, attempt in recorded.items():
+            times = [one for one in (attempt.bound, attempt.started, attempt.ended) if one is not None]
+            demand(times == sorted(times), "I4", f"{_name(ref)}: bound, started and ended at {times}")
+            demand(attempt.ended is not None, "I4", f"{_name(ref)} is never recorded as ended")
+            by_rank[ref.job, ref.rank].append(ref)
+        for refs in by_rank.values():
+            for earlier, later in pairwise(sorted(refs, key=lambda ref: ref.fence)):
+                ended, bound = recorded[earlier].ended, recorded[later].bound
+                demand(
+                    ended is not None and ended <= bound,
+                    "I4",
+                    f"{_name(later)} is bound at {bound}, before {_name(earlier)} ended at {ended}",
+                )
+
+    def _check_usage(self, ref: TaskRef, began: Entry, attempt: AttemptDocument) -> None:
+        demand(attempt.node == began.node, "I4", f"{_name(ref)} ran on {began.node}, not {attempt.node}")
+        if attempt.reason is EndReason.LOST:
+            return
+        if attempt.started is None or attempt.ended is None:
+            raise Broken("I4", f"{_name(ref)} ran, and isn't charged for it: {attempt}")
+        charged_ms = _ms(attempt.ended) - _ms(attempt.started)
+        if (finished := self._finished.get(ref)) is not None:
+            ran_ms = finished.at_ms - began.at_ms
+            demand(
+                charged_ms >= ran_ms - _CLOCK_MS,
+                "I4",
+                f"{_name(ref)} ran {ran_ms} ms, and is charged for {charged_ms}",
+            )
+        limit_s = self._forms[ref.job].limit_s if ref.job in self._forms else None
+        if attempt.reason is EndReason.TIME_LIMIT and limit_s is not None:
+            demand(
+                charged_ms >= 1000 * limit_s - _CLOCK_MS,
+                "I4",
+                f"{_name(ref)} had {limit_s} s, and was ended after {charged_ms} ms",
+            )
+
+
+def _succeeded(attempt: AttemptDocument) -> bool:
+    return attempt.reason is EndReason.EXITED and attempt.exit_code == 0
+
+
+def _same(one: TaskRef, other: TaskRef) -> bool:
+    return (one.job, one.rank) == (other.job, other.rank)
+
+
+def _name(ref: TaskRef) -> str:
+    return f"{ref.job}/{ref.rank}#{ref.fence}"
+
+
+def _ended(document: JobDocument | None) -> str:
+    return "unknown" if document is None else f"{document.phase.value} at {document.ended}"
+
+
+def _ms(at: datetime) -> int:
+    return round(at.timestamp() * 1000)
