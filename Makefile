@@ -52,7 +52,7 @@ coverage-check: setup-run
 	@$(BIN)/python scripts/coverage_map.py --check
 
 .PHONY: bench bench-engine
-bench: bench-engine bench-openb bench-sim bench-server ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-openb bench-sim bench-server bench-agents ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 
@@ -67,6 +67,10 @@ bench-sim: setup-run ## Replay public workloads: makespans, waits, promises, est
 .PHONY: bench-server
 bench-server: setup-run ## Measure the server beside HyperQueue and Slurm (CASES="array submit" for some)
 	@CASES="$(CASES)" $(BIN)/python -m bench.server
+
+.PHONY: bench-agents
+bench-agents: setup-run ## Measure agents: lost ones, busy ones, many, their logs, 20 min (CASES="many logs" for some)
+	@CASES="$(CASES)" DURATION="$(or $(DURATION),600)" $(BIN)/python -m bench.agents
 
 .PHONY: faults planted-bugs
 faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=10000 FIRST_SEED=1)

@@ -1,5 +1,5 @@
 """Agents by the thousand: one process that speaks for all of them what real agents say, each over connections
-of its own. Their tasks begin at once and last until somebody wants them to stop.
+of its own. Their tasks begin at once, and last as long as they are told to.
 
 What is between an agent and its keeper, disk and processes isn't here: what is measured is the server.
 """
@@ -11,6 +11,7 @@ import random
 import time
 from collections.abc import AsyncIterator, Iterable
 from contextlib import suppress
+from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from types import TracebackType
@@ -49,11 +50,13 @@ class Start(Struct, frozen=True):
 class Fleet:
     """The process, as others see it."""
 
-    def __init__(self, target: str, prefix: str, count: int, cpus: int = 10) -> None:
+    def __init__(self, target: str, prefix: str, count: int, *, cpus: int, tasks_last_s: float = inf) -> None:
+        """`tasks_last_s`: at most; unless they are told to stop before."""
         self.names = [f"{prefix}{number}" for number in range(count)]
         context = get_context("spawn")
         self._line, theirs = context.Pipe()
-        self._process = context.Process(target=_speak, args=(target, self.names, cpus, theirs), daemon=True)
+        about = (target, self.names, cpus, tasks_last_s, theirs)
+        self._process = context.Process(target=_speak, args=about, daemon=True)
 
     def __enter__(self) -> Self:
         self._process.start()
@@ -85,13 +88,14 @@ class Fleet:
         return self._line.recv()
 
 
-def _speak(target: str, names: Iterable[str], cpus: int, line: Connection) -> None:
+def _speak(target: str, names: Iterable[str], cpus: int, tasks_last_s: float, line: Connection) -> None:
     with suppress(KeyboardInterrupt, EOFError):
-        asyncio.run(_Crowd(target, names, cpus).live(line))
+        asyncio.run(_Crowd(target, names, cpus, tasks_last_s).live(line))
 
 
 class _Crowd:
-    def __init__(self, target: str, names: Iterable[str], cpus: int) -> None:
+    def __init__(self, target: str, names: Iterable[str], cpus: int, tasks_last_s: float) -> None:
+        self.tasks_last_s = tasks_last_s
         self.starts: list[Start] = []
         self.welcomes_s: list[float] = []
         at_once = asyncio.Semaphore(_AT_ONCE)
@@ -141,7 +145,7 @@ class _Agent:
     async def stay(self) -> None:
         self._staying = asyncio.current_task()
         with suppress(asyncio.CancelledError):
-            while True:
+            while not self._is_silent:
                 with suppress(*_BROKEN, _Over):
                     await self._attend()
                 self.is_welcome = False
@@ -217,7 +221,7 @@ class _Agent:
     async def _see_through(
         self, stub: Any, session: str, ref: tuple[str, int, int], *, is_kept: bool
     ) -> None:
-        """Until the server has kept its end, or doesn't want it any more: streams that break are opened again."""
+        """Until the server has kept its end, or doesn't want it. Streams that break are opened again."""
         is_begun = is_kept
         while True:
             try:
@@ -248,11 +252,22 @@ class _Agent:
         if not is_kept:
             self._crowd.starts.append(Start(job, self._name, time.monotonic()))
         await call.write(wire.TaskNews(started=wire.Started(at_ms=_now_ms())))
-        while (await _read(call)).WhichOneof("order") != "stop" or self._is_silent:
-            pass
-        await call.write(wire.TaskNews(ended=wire.Ended(at_ms=_now_ms(), reason="stopped")))
-        while True:
-            await _read(call)
+        ending = asyncio.create_task(self._end_in_time(call))
+        try:
+            while (await _read(call)).WhichOneof("order") != "stop" or self._is_silent:
+                pass
+            await call.write(wire.TaskNews(ended=wire.Ended(at_ms=_now_ms(), reason="stopped")))
+            while True:
+                await _read(call)
+        finally:
+            ending.cancel()
+
+    async def _end_in_time(self, call: Any) -> None:
+        if self._crowd.tasks_last_s < inf:
+            await asyncio.sleep(random.uniform(0, self._crowd.tasks_last_s))
+            with suppress(*_BROKEN):
+                ended = wire.Ended(at_ms=_now_ms(), reason="exited", exit_code=0)
+                await call.write(wire.TaskNews(ended=ended))
 
 
 class _Over(Exception):

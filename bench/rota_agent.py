@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bench.rota_server import PATIENCE_S, MoreSettings, RotaServer, cpu_s, end_keeper, keeper_of, running
@@ -59,6 +59,8 @@ class RotaAgent:
         self._target = target
         self._cpus = cpus
         self._process: subprocess.Popen[bytes] | None = None
+        self._left: list[int] = []
+        """What has to be ended by hand, since its keeper can't any more."""
 
     def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -85,19 +87,26 @@ class RotaAgent:
         """That the agent has used, without its keeper."""
         return cpu_s(self.pid)
 
-    def vanish(self, *, is_frozen: bool) -> None:
-        """As its machine would: with the keeper, and so with all that the keeper could still do."""
+    def vanish(self, *, is_frozen: bool, with_keeper: bool) -> None:
+        """`with_keeper`: as if its machine were gone, but for what tasks it had."""
         number = signal.SIGSTOP if is_frozen else signal.SIGKILL
-        for pid in (keeper_of(self.folder), self.pid):
-            os.kill(pid, number)
+        if with_keeper:
+            keeper = keeper_of(self.folder)
+            self._left = [keeper, *_children_of(keeper)]
+            os.kill(keeper, number)
+        os.kill(self.pid, number)
 
     def remove(self) -> None:
+        """With all that it has left."""
         if self._process is None:
             return
-        for number in (signal.SIGCONT, signal.SIGKILL):
-            self._process.send_signal(number)
+        self._process.kill()
         self._process.wait()
-        end_keeper(self.folder)
+        for pid in self._left:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if not self._left:
+            end_keeper(self.folder)
 
 
 @contextmanager
@@ -114,6 +123,14 @@ def agents(place: AgentsServer, count: int, cpus: int, prefix: str = "real") -> 
     finally:
         for agent in made:
             agent.remove()
+
+
+def _children_of(pid: int) -> list[int]:
+    return [
+        int(child)
+        for threads in Path(f"/proc/{pid}/task").iterdir()
+        for child in (threads / "children").read_text().split()
+    ]
 
 
 def free_port() -> int:

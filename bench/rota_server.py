@@ -106,6 +106,11 @@ class RotaServer:
         assert self._process is not None
         return cpu_s(self._process.pid)
 
+    def memory_bytes(self) -> int:
+        assert self._process is not None
+        pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")
+
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
@@ -117,9 +122,7 @@ class RotaServer:
 
 
 @contextmanager
-def running(
-    name: str, database: Path | None = None, more: MoreSettings = NO_MORE
-) -> Iterator[RotaServer]:
+def running(name: str, database: Path | None = None, more: MoreSettings = NO_MORE) -> Iterator[RotaServer]:
     """On an empty folder, or on a copy of that database."""
     folder = CACHE / name
     shutil.rmtree(folder, ignore_errors=True)

@@ -44,6 +44,9 @@ class Form(Struct, frozen=True, kw_only=True, omit_defaults=True):
     priority: str = "medium"
     follows: str = ""
     """Starts after another job has ended so."""
+    is_resident: bool = False
+    """Runs from the beginning to the end, if possible where no other resident does: when its node is thought
+    lost, there is somebody to run twice."""
 
     @property
     def is_endless(self) -> bool:
@@ -81,10 +84,18 @@ class Form(Struct, frozen=True, kw_only=True, omit_defaults=True):
             document["ports"] = [9999]
         if self.follows and after:
             document["depends_on"] = [{"job": after, "after": self.follows}]
+        if self.is_resident:
+            document["labels"] = _RESIDENT
+            document["affinity"] = [{"to": _RESIDENT, "within": "host", "anti": True, "weight": 100}]
         return document
 
 
+_RESIDENT = {"crash": "resident"}
 _TOLD = ("seconds", "cpu", "memory", "fails", "deaf", "brood", "exclusive", "port")
+
+
+def resident() -> Form:
+    return Form(seconds=ENDLESS_S, is_resident=True)
 
 
 def draw(chance: Random) -> Form:

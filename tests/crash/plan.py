@@ -18,7 +18,7 @@ AGENTS = ("a", "b", "c")
 LOST_AFTER_S = 6.0
 """When an agent counts as lost: also on a busy machine, its keeper has ended its tasks by then."""
 _OUTLIVED_S = LOST_AFTER_S + 1.5
-_LEADS_S = 15.0
+LEADS_S = 15.0
 """How long a server leads that isn't heard of."""
 _LONG = 0.12
 """So many are outlived by nobody's patience."""
@@ -178,7 +178,7 @@ def _server_killed(chance: Random) -> Fault:
 
 def _leader_gone(chance: Random) -> Fault:
     """Most of the time it is back before its lease ends; else another one leads."""
-    return ServerKilled(_LEADS_S + 6 if chance.random() < 0.15 else _some(chance, 0.5))
+    return ServerKilled(LEADS_S + 6 if chance.random() < 0.15 else _some(chance, 0.5))
 
 
 def _server_frozen(chance: Random) -> Fault:
@@ -186,7 +186,7 @@ def _server_frozen(chance: Random) -> Fault:
 
 
 def _leader_frozen(chance: Random) -> Fault:
-    return ServerFrozen(_LEADS_S + 6 if chance.random() < 0.15 else _some(chance, 2.0))
+    return ServerFrozen(LEADS_S + 6 if chance.random() < 0.15 else _some(chance, 2.0))
 
 
 def _agent_killed(chance: Random) -> Fault:

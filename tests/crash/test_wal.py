@@ -11,9 +11,11 @@ from random import Random
 
 import pytest
 
+from rota.store.database import connect
 from tests.crash.wal import Log
 
 ROWS = 20
+FULL = 2
 
 
 @pytest.fixture
@@ -88,6 +90,17 @@ def test_a_log_that_began_anew(writing: sqlite3.Connection, tmp_path: Path) -> N
         database = killed(tmp_path, str(seed))
         Log(database).damage(Random(seed))
         assert kept(database) == list(range(ROWS + 1))
+
+
+def test_the_store_syncs_what_it_keeps(tmp_path: Path) -> None:
+    """Otherwise the index would count frames that may be lost."""
+    database = connect(f"sqlite:///{tmp_path / 'rota.db'}", 1)
+    try:
+        with database.writer.connect() as connection:
+            assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+            assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == FULL
+    finally:
+        database.disconnect()
 
 
 def test_more_damage_would_be_seen(writing: sqlite3.Connection, tmp_path: Path) -> None:

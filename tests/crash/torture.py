@@ -19,14 +19,13 @@ from rota.sdk.errors import RotaError
 from tests.crash import plan as faults
 from tests.crash.cluster import Cluster
 from tests.crash.diary import Diary
-from tests.crash.plan import AGENTS, LOST_AFTER_S, Plan, Point
+from tests.crash.plan import AGENTS, LEADS_S, LOST_AFTER_S, Plan, Point
 from tests.crash.strike import strike
 from tests.crash.users import Users
 from tests.crash.witness import Broken, Witness, demand
 
 T = TypeVar("T")
 
-_LEADS_S = 15.0
 _WORKS_BEFORE_S = 1.0
 _LOOK_S = 0.2
 _PATIENCE_S = 60.0
@@ -46,7 +45,8 @@ class Round:
         self.folder = Path(tempfile.mkdtemp(prefix=f"rota-crash-{plan.seed}-"))
         self.notes: list[str] = []
         self._began_s = time.monotonic()
-        self._chance = Random(f"{plan.seed} damage")
+        self._damages = Random(f"{plan.seed} damage")
+        self._looks = Random(f"{plan.seed} looks")
         self._witness = Witness()
         self._ground = self.folder / "ground"
         self._diary = Diary(self._ground, list(AGENTS))
@@ -90,7 +90,7 @@ class Round:
             if number:
                 time.sleep(point.apart_s)
             self._note(str(fault))
-            heal = strike(cluster, self.plan.kind, fault, self._chance, self._note)
+            heal = strike(cluster, self.plan.kind, fault, self._damages, self._note)
             healing.append((time.monotonic() + fault.for_s, not isinstance(fault, _OF_DATABASE), heal))
         # A server doesn't start without its database.
         for until_s, _, heal in sorted(healing, key=lambda one: one[1]):
@@ -106,12 +106,12 @@ class Round:
         self._witness.entries(self._diary.read())
         self._ask(cluster, lambda client: self._witness.nodes(client.nodes()))
         jobs = self._jobs(cluster)
-        for job in self._chance.sample(jobs, min(_LOOKED_AT, len(jobs))):
+        for job in self._looks.sample(jobs, min(_LOOKED_AT, len(jobs))):
             self._witness.attempts(self._detail(cluster, job.id))
 
     def _drain(self, cluster: Cluster, users: Users, well_s: float) -> None:
         self._look(cluster)
-        patience_s = 2 * LOST_AFTER_S + (0 if self.plan.kind.is_sqlite else _LEADS_S)
+        patience_s = 2 * LOST_AFTER_S + (0 if self.plan.kind.is_sqlite else LEADS_S)
         until_s = well_s + patience_s + users.work_s(self._witness.unfinished())
         while unfinished := self._witness.unfinished():
             demand(

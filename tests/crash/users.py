@@ -4,6 +4,7 @@ server answers. Who gets no answer asks again, with the same key."""
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +16,12 @@ from rota.sdk.call import Call
 from rota.sdk.client import Client
 from rota.sdk.errors import BadInput, Conflict, RotaError
 from tests.crash.cluster import Cluster
-from tests.crash.jobs import Form, draw
+from tests.crash.jobs import Form, draw, resident
 from tests.crash.witness import Witness
 
 T = TypeVar("T")
 
+_RESIDENTS = 4
 _MOST_UNFINISHED = 60
 _AGAIN_S = 0.1
 _PATIENCE_S = 120.0
@@ -63,11 +65,9 @@ class Users:
 
     def work_s(self, unfinished: set[str]) -> float:
         """How long these take at most, one after the other."""
-        # An array's form is that of each of its elements.
-        seen: dict[int, Form] = {
-            id(form): form for job, form in self._forms.items() if job in unfinished and not form.is_endless
-        }
-        return sum(form.takes_s for form in seen.values())
+        # Elements of an array share their form, which tells how many they are.
+        forms = {job.partition(".")[0]: self._forms[job] for job in unfinished}
+        return sum(form.takes_s for form in forms.values() if not form.is_endless)
 
     # -- threads
 
@@ -82,6 +82,8 @@ class Users:
         return run
 
     def _submit_all(self) -> None:
+        for _ in range(_RESIDENTS):
+            self._submit(resident())
         pause_s = 0.0
         while not self._are_to_end.wait(pause_s):
             pause_s = 0.2 * self._chance.random()
@@ -102,6 +104,8 @@ class Users:
 
     def _change(self, job: str) -> None:
         form = self._forms[job]
+        if form.is_resident:
+            return
         if form.limit_s is not None:
             limit_s = self._chance.randint(2, 4)
             try:
@@ -146,7 +150,7 @@ class Users:
             except RotaError as error:
                 if not error.may_pass:
                     raise
-            threading.Event().wait(_AGAIN_S)
+            time.sleep(_AGAIN_S)
         raise AssertionError(f"no server answers {call.method} {call.path}")
 
     @contextmanager

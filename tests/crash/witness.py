@@ -16,6 +16,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from itertools import pairwise
 
+from msgspec.structs import replace
+
 from rota.api.documents import AttemptDocument, EventDocument, JobDetail, JobDocument, NodeDocument
 from rota.backends.backend import TaskRef
 from rota.lifecycle.state import TERMINAL, EndReason, Phase
@@ -73,7 +75,7 @@ class Witness:
         self._limits_s[job] = limit_s
 
     def told(self, event: EventDocument) -> None:
-        last = max(self._told, default=0)
+        last = len(self._told)
         demand(event.seq == last + 1, "I1", f"users are told of event {event.seq} after {last}")
         self._told[event.seq] = event
         if event.data.get("phase") in _ENDS:
@@ -108,10 +110,15 @@ class Witness:
         job = detail.job.id
         for attempt in detail.attempts:
             ref = TaskRef(JobId(job), attempt.rank, attempt.fence)
-            before = self._ended.get(ref)
-            demand(before in (None, attempt), "I2", f"{_name(ref)} had ended, and is changed: {attempt}")
+            # Its phase is of the moment; all else is as it was kept.
+            recorded, before = replace(attempt, phase=None), self._ended.get(ref)
+            demand(
+                before in (None, recorded),
+                "I2",
+                f"{_name(ref)} had ended, {before}, and is changed, {recorded}",
+            )
             if attempt.ended is not None:
-                self._ended[ref] = attempt
+                self._ended[ref] = recorded
 
     def nodes(self, nodes: Iterable[NodeDocument]) -> None:
         for node in nodes:

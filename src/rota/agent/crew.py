@@ -82,6 +82,11 @@ class Crew:
         """Nothing is left that the server waits for."""
         return not self._kept and not self._performing
 
+    @property
+    def rest_url(self) -> str:
+        """Of the server that it works for; empty: none, at the moment."""
+        return "" if self._session is None else self._session.rest_url
+
     def files(self) -> frozenset[str]:
         """Those that tasks here still need, by hash."""
         return frozenset().union(*(kept.files for kept in self._kept.values()))
@@ -175,7 +180,8 @@ class Crew:
             except Revoked:
                 await self._drop(kept)
                 return
-            except grpc.RpcError as error:
+            except (grpc.RpcError, asyncio.InvalidStateError) as error:
+                # The latter, if it was over before the next word was said.
                 log.info("a task's stream broke", task=kept.ref, why=str(error)[:300])
             except BackendUnavailable as error:
                 log.error("the keeper can't be reached", why=str(error))

@@ -16,7 +16,7 @@ from rota.backends.process.segments import (
 )
 from rota.wire import agents_pb2 as wire
 
-BATCH_BYTES = 1 << 20
+BATCH_BYTES = 1 << 18
 _BLOCK_BYTES = BATCH_BYTES + HEAD.size + LARGEST_READ_BYTES
 
 

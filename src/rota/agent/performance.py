@@ -107,7 +107,7 @@ class Performance:
             await self._obey(call)
         finally:
             telling.cancel()
-            with suppress(asyncio.CancelledError, grpc.RpcError):
+            with suppress(asyncio.CancelledError, grpc.RpcError, asyncio.InvalidStateError):
                 await telling
 
     async def _obey(self, call: Call) -> None:

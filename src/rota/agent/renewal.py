@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import structlog
@@ -18,15 +19,16 @@ log = structlog.get_logger()
 _LOOK_S = 3600.0
 
 
-async def renewed(folder: Path, look_s: float = _LOOK_S) -> None:
-    """Returns once there is a new certificate; never, for one that hasn't joined."""
+async def renewed(folder: Path, attended: Callable[[], str], look_s: float = _LOOK_S) -> None:
+    """Returns once there is a new certificate; never, for one that hasn't joined. `attended`: the URL of the
+    server that it works for at the moment; empty: none."""
     if not has_joined(folder):
         await asyncio.Event().wait()
     while True:
         try:
             identity = await asyncio.to_thread(read_identity, folder)
             if identity.is_due(time.time_ns() // 1_000_000):
-                await asyncio.to_thread(renew, folder)
+                await asyncio.to_thread(renew, folder, attended())
                 log.info("the certificate is renewed", agent=identity.name)
                 return
         except (TrustError, OSError) as error:

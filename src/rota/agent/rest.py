@@ -19,13 +19,18 @@ from rota.agent.session import Session
 from rota.backends.backend import TaskEnded, TaskRef, TaskStarted
 from rota.backends.process.files import FileStore, Rejected
 from rota.model.run import InputFile
+from rota.patience.backoff import Backoff
+from rota.patience.breaker import Breaker
+from rota.patience.guard import Guard
 
 log = structlog.get_logger()
 T = TypeVar("T")
 
 MOST_CONNECTIONS = 200
 _TRIES = 6
-_FIRST_PAUSE_S = 0.2
+_PAUSES = Backoff(first_s=0.3, longest_s=10.0)
+_BREAKER = Breaker(limit=10, pauses=Backoff(first_s=1.0, longest_s=15.0))
+"""For all tasks together: hundreds that each try by themselves would keep a server down that comes back."""
 _PIECE_BYTES = 1 << 18
 _WITHIN = aiohttp.ClientTimeout(total=600, sock_connect=10, sock_read=60)
 
@@ -44,6 +49,7 @@ class Rest:
             connector=aiohttp.TCPConnector(limit=MOST_CONNECTIONS, ssl=True if ssl is None else ssl),
         )
         self._fetching: dict[str, asyncio.Lock] = {}
+        self._guard = Guard(_BREAKER)
 
     async def close(self) -> None:
         await self._http.close()
@@ -112,14 +118,20 @@ class Rest:
             await _check(answer)
 
     async def _try(self, call: Callable[[], Awaitable[T]]) -> T:
-        pause_s = _FIRST_PAUSE_S
-        for _ in range(_TRIES - 1):
+        for tries in range(1, _TRIES + 1):
+            while (wait_s := self._guard.admit()) > 0:
+                await asyncio.sleep(wait_s)
             try:
-                return await call()
+                answer = await call()
             except (aiohttp.ClientError, TimeoutError, OSError):
-                await asyncio.sleep(pause_s * random.uniform(0.5, 1.5))
-                pause_s *= 2
-        return await call()
+                self._guard.failed()
+                if tries == _TRIES:
+                    raise
+                await asyncio.sleep(_PAUSES.pause_s(tries, random.random()))
+            else:
+                self._guard.succeeded()
+                return answer
+        raise AssertionError("the last try returns or raises")
 
 
 def _headers(session: Session) -> dict[str, str]:

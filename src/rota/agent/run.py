@@ -89,7 +89,7 @@ async def _work(options: AgentOptions) -> bool:
         asyncio.create_task(_look_after(keeper, crew, attendance)),
         asyncio.create_task(_drain(drain, crew, attendance, options.drain_ms / 1000, leave)),
     ]
-    renewing = asyncio.create_task(renewed(options.folder))
+    renewing = asyncio.create_task(renewed(options.folder, lambda: crew.rest_url))
     working.append(renewing)
     attendance.start()
     try:

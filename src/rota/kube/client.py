@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from enum import Enum
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
@@ -16,7 +16,7 @@ from msgspec import Struct
 from rota import __version__
 from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.access import ClusterAccess
-from rota.kube.connection import Connections, Request
+from rota.kube.connection import Answer, Connections, Request
 from rota.kube.decoding import Change, ObjectDecoder, Page, WatchFailed, status_in
 from rota.kube.errors import ApiError, BadAnswer, Call, KubeError, Unauthorised, api_error
 from rota.kube.lines import LineSplitter
@@ -98,7 +98,7 @@ class Client:
 
     async def pages(
         self, resource: Resource[T], selection: Selection = EVERYTHING, *, page_size: int = PAGE_SIZE
-    ) -> AsyncIterator[Page[T]]:
+    ) -> AsyncGenerator[Page[T], None]:
         """All pages are of one moment, that of the first. `page_size` 0: all in one.
 
         Raises Expired if that moment is too long ago when a later page is asked for.
@@ -129,7 +129,7 @@ class Client:
         *,
         timeout_s: int = 300,
         silent_s: float = 90.0,
-    ) -> AsyncIterator[list[Change[T]]]:
+    ) -> AsyncGenerator[list[Change[T]], None]:
         """What has changed since that version, as much at a time as has come; ends after `timeout_s`.
 
         Bookmarks come about once a minute: after `silent_s` without anything, nobody is there any more, and
@@ -146,9 +146,9 @@ class Client:
         decoder, lines = self._decoder(resource), LineSplitter()
         credentials = await self._source.current()
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=self._timeout.total, sock_read=silent_s)
-        async with self._connections.send(request, credentials, timeout) as response:
+        async with self._connections.stream(request, credentials, timeout) as response:
             if response.status != 200:
-                error = _refusal(request, response, await response.read())
+                error = _refusal(call, Answer(response.status, response.headers, await response.read()))
                 if isinstance(error, Unauthorised):
                     self._source.refused(credentials)
                 raise error
@@ -242,16 +242,15 @@ class Client:
 
     async def _ask_as_current(self, request: Request) -> bytes:
         credentials = await self._source.current()
-        try:
-            async with self._connections.send(request, credentials, self._timeout) as response:
-                return await _answer(request, response)
-        except Unauthorised:
+        answer = await self._connections.fetch(request, credentials, self._timeout)
+        if answer.status == 401:
             self._source.refused(credentials)
             fresh = await self._source.current()
-            if fresh is credentials:
-                raise
-        async with self._connections.send(request, fresh, self._timeout) as response:
-            return await _answer(request, response)
+            if fresh is not credentials:
+                answer = await self._connections.fetch(request, fresh, self._timeout)
+        if answer.status >= 300:
+            raise _refusal(request.call, answer)
+        return answer.body
 
     def _object(self, resource: Resource[T], answer: bytes, call: Call) -> T:
         try:
@@ -278,18 +277,10 @@ def _patch(
     return Request(call, "PATCH", resource.path(namespace, name, subresource), _encode(change), kind.value)
 
 
-async def _answer(request: Request, response: aiohttp.ClientResponse) -> bytes:
-    """All of it also where it isn't looked at: only then the connection is free for the next."""
-    answer = await response.read()
-    if response.status >= 300:
-        raise _refusal(request, response, answer)
-    return answer
-
-
-def _refusal(request: Request, response: aiohttp.ClientResponse, answer: bytes) -> ApiError:
-    status = status_in(answer, response.status)
-    asked = response.headers.get("Retry-After", "")
+def _refusal(call: Call, answer: Answer) -> ApiError:
+    status = status_in(answer.body, answer.status)
+    asked = answer.headers.get("Retry-After", "")
     retry_after_s = float(asked) if asked.isdecimal() else None
     if retry_after_s is None and status.details is not None and status.details.retry_after_seconds:
         retry_after_s = float(status.details.retry_after_seconds)
-    return api_error(request.call, status, retry_after_s)
+    return api_error(call, status, retry_after_s)

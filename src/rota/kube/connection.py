@@ -7,8 +7,8 @@ for each by itself. A thousand bindings in a second leave no time for more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NamedTuple
 
 import aiohttp
@@ -19,6 +19,7 @@ from rota.kube.credentials import Certificate, Credentials
 from rota.kube.errors import Call, NotConnected, Unreachable, Untrusted
 
 _READ_BUFFER_BYTES = 2**18
+_FAILURES = (aiohttp.ClientError, TimeoutError, OSError)
 
 
 class Request(NamedTuple):
@@ -28,6 +29,12 @@ class Request(NamedTuple):
     """With its query, quoted."""
     body: bytes | None = None
     content_type: str = ""
+
+
+class Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
 
 
 class _Channel:
@@ -45,7 +52,6 @@ class _Channel:
             skip_auto_headers=("Accept", "Accept-Encoding", "Content-Type", "User-Agent"),
         )
         self.certificate = certificate
-        self.session = self._session
         self._calls = 0
         self._is_retired = False
 
@@ -77,35 +83,35 @@ class Connections:
         self._headers: dict[str, dict[str, str]] = {}
         """By content type."""
 
-    @asynccontextmanager
-    async def send(
+    async def fetch(
         self, request: Request, credentials: Credentials, timeout: aiohttp.ClientTimeout
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Raises Unreachable, also for what goes wrong while the answer is read."""
-        channel = self._channel
-        if channel is None or credentials is not self._credentials:
-            channel = await self._renewed(credentials)
-        headers = self._headers.get(request.content_type) or self._headers_for(request.content_type)
+    ) -> Answer:
+        """The whole answer, also where nobody looks at it: only then the connection is free for the next.
+
+        Raises Unreachable.
+        """
         try:
             async with (
-                channel as session,
-                session.request(
-                    request.method,
-                    URL(self._access.server + request.path, encoded=True),
-                    data=request.body,
-                    headers=headers,
-                    timeout=timeout,
-                    server_hostname=self._access.server_name,
-                    allow_redirects=False,
-                ) as response,
+                await self._current(credentials) as session,
+                self._sent(session, request, timeout) as sent,
             ):
-                yield response
-        except aiohttp.ClientConnectorCertificateError as error:
-            raise Untrusted(request.call, str(error.certificate_error)) from None
-        except aiohttp.ClientConnectorError as error:
-            raise NotConnected(request.call, str(error)) from None
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise Unreachable(request.call, str(error) or type(error).__name__) from None
+                return Answer(sent.status, sent.headers, await sent.read())
+        except _FAILURES as error:
+            raise _failure(request.call, error) from None
+
+    @asynccontextmanager
+    async def stream(
+        self, request: Request, credentials: Credentials, timeout: aiohttp.ClientTimeout
+    ) -> AsyncIterator[aiohttp.ClientResponse]:
+        """An answer that comes bit by bit. Raises Unreachable, also for what goes wrong while it is read."""
+        try:
+            async with (
+                await self._current(credentials) as session,
+                self._sent(session, request, timeout) as sent,
+            ):
+                yield sent
+        except _FAILURES as error:
+            raise _failure(request.call, error) from None
 
     async def close(self) -> None:
         if self._channel is not None:
@@ -114,16 +120,31 @@ class Connections:
             # TLS connections say goodbye in the loop's next turns.
             await asyncio.sleep(0)
 
-    async def _renewed(self, credentials: Credentials) -> _Channel:
+    def _sent(
+        self, session: aiohttp.ClientSession, request: Request, timeout: aiohttp.ClientTimeout
+    ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        return session.request(
+            request.method,
+            URL(self._access.server + request.path, encoded=True),
+            data=request.body,
+            headers=self._headers.get(request.content_type) or self._headers_for(request.content_type),
+            timeout=timeout,
+            server_hostname=self._access.server_name,
+            allow_redirects=False,
+        )
+
+    async def _current(self, credentials: Credentials) -> _Channel:
         before = self._channel
-        if before is None or before.certificate != credentials.certificate:
-            self._channel = _Channel(self._access, credentials.certificate, self._most)
+        if before is not None and credentials is self._credentials:
+            return before
         self._credentials = credentials
         self._headers.clear()
-        assert self._channel is not None
-        if before is not None and before is not self._channel:
+        if before is not None and before.certificate == credentials.certificate:
+            return before
+        self._channel = now = _Channel(self._access, credentials.certificate, self._most)
+        if before is not None:
             await before.retire()
-        return self._channel
+        return now
 
     def _headers_for(self, content_type: str) -> dict[str, str]:
         headers = {
@@ -138,3 +159,11 @@ class Connections:
             headers["Authorization"] = f"Bearer {self._credentials.token}"
         self._headers[content_type] = headers
         return headers
+
+
+def _failure(call: Call, error: Exception) -> Unreachable:
+    if isinstance(error, aiohttp.ClientConnectorCertificateError):
+        return Untrusted(call, str(error.certificate_error))
+    if isinstance(error, aiohttp.ClientConnectorError):
+        return NotConnected(call, str(error))
+    return Unreachable(call, str(error) or type(error).__name__)

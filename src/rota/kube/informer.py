@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import aclosing
 from types import MappingProxyType
 from typing import Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
@@ -53,7 +54,7 @@ class Reader(Protocol):
 
     def pages(
         self, resource: Resource[T], selection: Selection = ..., *, page_size: int = ...
-    ) -> AsyncIterator[Page[T]]: ...
+    ) -> AsyncGenerator[Page[T], None]: ...
 
     def watch(
         self,
@@ -62,7 +63,7 @@ class Reader(Protocol):
         selection: Selection = ...,
         *,
         timeout_s: int = ...,
-    ) -> AsyncIterator[list[Change[T]]]: ...
+    ) -> AsyncGenerator[list[Change[T]], None]: ...
 
 
 class Informer(Generic[T]):
@@ -154,15 +155,17 @@ class Informer(Generic[T]):
     async def _list_in_pages_of(self, page_size: int) -> str:
         seen: set[ObjectKey] = set()
         version = ""
-        async for page in self._client.pages(self._resource, self._selection, page_size=page_size):
-            self._answered()
-            for found in page.items:
-                key = key_of(found.metadata)
-                seen.add(key)
-                self._put(key, found)
-            for unreadable in page.unreadable:
-                self._leave_out(unreadable)
-            version = page.resource_version
+        listing = self._client.pages(self._resource, self._selection, page_size=page_size)
+        async with aclosing(listing) as pages:
+            async for page in pages:
+                self._answered()
+                for found in page.items:
+                    key = key_of(found.metadata)
+                    seen.add(key)
+                    self._put(key, found)
+                for unreadable in page.unreadable:
+                    self._leave_out(unreadable)
+                version = page.resource_version
         for key in [key for key in self._objects if key not in seen]:
             self._remove(key)
         return version
@@ -171,11 +174,12 @@ class Informer(Generic[T]):
         shortest_s, longest_s = WATCHED_FOR_S
         timeout_s = round(shortest_s + (longest_s - shortest_s) * self._chance())
         watch = self._client.watch(self._resource, version, self._selection, timeout_s=timeout_s)
-        async for changes in watch:
-            self._answered()
-            for change in changes:
-                self._apply(change)
-                self._version = change.resource_version or self._version
+        async with aclosing(watch) as batches:
+            async for changes in batches:
+                self._answered()
+                for change in changes:
+                    self._apply(change)
+                    self._version = change.resource_version or self._version
 
     def _apply(self, change: Change[T]) -> None:
         found = change.object

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Generic, Literal, NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import urlsplit
-
-from msgspec import Struct, field
 
 from rota.intake.convert import convert
 from rota.intake.document import Document, read_documents
-from rota.intake.errors import InputError
 from rota.kube.access import ClusterAccess
 from rota.kube.credentials import (
     Certificate,
@@ -25,97 +21,9 @@ from rota.kube.credentials import (
     FixedCredentials,
 )
 from rota.kube.exec_plugin import API_VERSIONS, ExecPlugin, PluginCredentials
+from rota.kube.kubeconfig_forms import ClusterForm, ConfigForm, ContextForm, Entry, ExecForm, UserForm
 
 T = TypeVar("T")
-
-
-class _Cluster(Struct, rename="kebab"):
-    server: str
-    certificate_authority: str | None = None
-    certificate_authority_data: str | None = None
-    insecure_skip_tls_verify: bool = False
-    tls_server_name: str | None = None
-    proxy_url: str | None = None
-
-
-class _Variable(Struct):
-    name: str
-    value: str
-
-
-class _Exec(Struct, rename="camel"):
-    command: str
-    api_version: str
-    args: list[str] | None = None
-    env: list[_Variable] | None = None
-    install_hint: str | None = None
-    provide_cluster_info: bool = False
-    interactive_mode: Literal["Never", "IfAvailable", "Always"] | None = None
-
-
-class _User(Struct, rename="kebab"):
-    token: str | None = None
-    token_file: str | None = field(default=None, name="tokenFile")
-    client_certificate: str | None = None
-    client_certificate_data: str | None = None
-    client_key: str | None = None
-    client_key_data: str | None = None
-    exec: _Exec | None = None
-    username: str | None = None
-    auth_provider: dict[str, Any] | None = None
-    impersonate: str | None = field(default=None, name="as")
-
-
-class _Context(Struct):
-    cluster: str
-    user: str | None = None
-    namespace: str | None = None
-
-
-class _NamedCluster(Struct):
-    name: str
-    cluster: _Cluster
-
-
-class _NamedUser(Struct):
-    name: str
-    user: _User | None = None
-
-
-class _NamedContext(Struct):
-    name: str
-    context: _Context
-
-
-class _Config(Struct, rename="kebab"):
-    current_context: str | None = None
-    clusters: list[_NamedCluster] | None = None
-    users: list[_NamedUser] | None = None
-    contexts: list[_NamedContext] | None = None
-
-
-class _Entry(NamedTuple, Generic[T]):
-    """Something of a file, and where it stands there."""
-
-    value: T
-    document: Document
-    path: tuple[str | int, ...]
-
-    def error(self, key: str, problem: str, remedy: str) -> InputError:
-        return self.document.error((*self.path, key) if key else self.path, problem, remedy)
-
-    def file(self, key: str, name: str) -> Path:
-        """Relative names are relative to the file that they stand in."""
-        path = Path(self.document.path).parent / name
-        if not path.is_file():
-            raise self.error(key, f"there is no file {path}", "check the path")
-        return path
-
-    def decoded(self, key: str, text: str) -> bytes:
-        try:
-            return base64.b64decode(text, validate=True)
-        except binascii.Error:
-            raise self.error(key, "is not base64", "encode the PEM text with `base64 -w0`") from None
 
 
 def read_kubeconfig(files: Sequence[Path], context: str | None = None) -> ClusterAccess:
@@ -140,26 +48,26 @@ class _Merged:
     def __init__(self) -> None:
         self._first: Document | None = None
         self._current: tuple[str, Document] | None = None
-        self._clusters: dict[str, _Entry[_Cluster]] = {}
-        self._users: dict[str, _Entry[_User]] = {}
-        self._contexts: dict[str, _Entry[_Context]] = {}
+        self._clusters: dict[str, Entry[ClusterForm]] = {}
+        self._users: dict[str, Entry[UserForm]] = {}
+        self._contexts: dict[str, Entry[ContextForm]] = {}
 
     def add(self, document: Document) -> None:
-        config = convert(document, _Config)
+        config = convert(document, ConfigForm)
         self._first = self._first or document
         if config.current_context and self._current is None:
             self._current = (config.current_context, document)
         for index, cluster in enumerate(config.clusters or ()):
-            entry = _Entry(cluster.cluster, document, ("clusters", index, "cluster"))
+            entry = Entry(cluster.cluster, document, ("clusters", index, "cluster"))
             self._clusters.setdefault(cluster.name, entry)
         for index, user in enumerate(config.users or ()):
-            found = _Entry(user.user or _User(), document, ("users", index, "user"))
+            found = Entry(user.user or UserForm(), document, ("users", index, "user"))
             self._users.setdefault(user.name, found)
         for index, context in enumerate(config.contexts or ()):
-            named = _Entry(context.context, document, ("contexts", index, "context"))
+            named = Entry(context.context, document, ("contexts", index, "context"))
             self._contexts.setdefault(context.name, named)
 
-    def context(self, wanted: str | None) -> _Entry[_Context]:
+    def context(self, wanted: str | None) -> Entry[ContextForm]:
         assert self._first is not None, "a kubeconfig has at least one file"
         name, document = (wanted, self._first) if wanted else (self._current or ("", self._first))
         if not name:
@@ -171,16 +79,16 @@ class _Merged:
             raise document.error(path, f"there is no context {name!r}", _one_of(self._contexts))
         return self._contexts[name]
 
-    def cluster(self, chosen: _Entry[_Context]) -> _Entry[_Cluster]:
+    def cluster(self, chosen: Entry[ContextForm]) -> Entry[ClusterForm]:
         name = chosen.value.cluster
         if name not in self._clusters:
             raise chosen.error("cluster", f"there is no cluster {name!r}", _one_of(self._clusters))
         return self._clusters[name]
 
-    def user(self, chosen: _Entry[_Context]) -> _Entry[_User]:
+    def user(self, chosen: Entry[ContextForm]) -> Entry[UserForm]:
         name = chosen.value.user
         if not name:
-            return _Entry(_User(), chosen.document, chosen.path)
+            return Entry(UserForm(), chosen.document, chosen.path)
         if name not in self._users:
             raise chosen.error("user", f"there is no user {name!r}", _one_of(self._users))
         return self._users[name]
@@ -190,7 +98,7 @@ def _one_of(names: dict[str, T]) -> str:
     return f"use one of: {', '.join(sorted(names))}" if names else "add it"
 
 
-def _address(cluster: _Entry[_Cluster]) -> str:
+def _address(cluster: Entry[ClusterForm]) -> str:
     server = cluster.value.server.rstrip("/")
     try:
         parts = urlsplit(server)
@@ -204,7 +112,7 @@ def _address(cluster: _Entry[_Cluster]) -> str:
     return server
 
 
-def _authority(cluster: _Entry[_Cluster]) -> str | None:
+def _authority(cluster: Entry[ClusterForm]) -> str | None:
     config = cluster.value
     if config.certificate_authority_data:
         key = "certificate-authority-data"
@@ -230,7 +138,7 @@ def _authority(cluster: _Entry[_Cluster]) -> str | None:
     return text
 
 
-def _credentials(user: _Entry[_User], cluster: _Entry[_Cluster]) -> CredentialSource:
+def _credentials(user: Entry[UserForm], cluster: Entry[ClusterForm]) -> CredentialSource:
     config = user.value
     for key, given in (
         ("username", config.username),
@@ -251,7 +159,7 @@ def _credentials(user: _Entry[_User], cluster: _Entry[_Cluster]) -> CredentialSo
     return FixedCredentials(fixed)
 
 
-def _client_certificate(user: _Entry[_User]) -> tuple[Certificate | None, Path | None, Path | None]:
+def _client_certificate(user: Entry[UserForm]) -> tuple[Certificate | None, Path | None, Path | None]:
     """As data, or as the files of the certificate and its key."""
     config = user.value
     has_chain = bool(config.client_certificate_data or config.client_certificate)
@@ -272,7 +180,7 @@ def _client_certificate(user: _Entry[_User]) -> tuple[Certificate | None, Path |
     return None, None, None
 
 
-def _pem(user: _Entry[_User], key: str, data: str | None, file: str | None) -> bytes:
+def _pem(user: Entry[UserForm], key: str, data: str | None, file: str | None) -> bytes:
     if data:
         return user.decoded(f"{key}-data", data)
     path = user.file(key, file or "")
@@ -282,7 +190,7 @@ def _pem(user: _Entry[_User], key: str, data: str | None, file: str | None) -> b
         raise user.error(key, f"{path} can't be read: {error.strerror}", "check its mode") from None
 
 
-def _plugin(config: _Exec, user: _Entry[_User], cluster: _Entry[_Cluster]) -> ExecPlugin:
+def _plugin(config: ExecForm, user: Entry[UserForm], cluster: Entry[ClusterForm]) -> ExecPlugin:
     at = user._replace(path=(*user.path, "exec"))
     if config.api_version not in API_VERSIONS:
         raise at.error("apiVersion", f"{config.api_version!r} is not known", f"use {API_VERSIONS[0]}")
@@ -304,7 +212,7 @@ def _plugin(config: _Exec, user: _Entry[_User], cluster: _Entry[_Cluster]) -> Ex
     )
 
 
-def _told_of(cluster: _Entry[_Cluster]) -> dict[str, object]:
+def _told_of(cluster: Entry[ClusterForm]) -> dict[str, object]:
     config = cluster.value
     authority = _authority(cluster)
     told = {

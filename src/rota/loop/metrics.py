@@ -105,6 +105,12 @@ class Metrics:
             ["kept"],
             registry=registry,
         )
+        self._breakers = Gauge(
+            "rota_breaker_open",
+            "1: it hasn't answered too many times in a row, and is left alone for a while.",
+            ["connection"],
+            registry=registry,
+        )
 
     def observe_cycle(self, seconds: float, result: CycleResult) -> None:
         self._cycle_seconds.labels(result.value).observe(seconds)
@@ -150,6 +156,9 @@ class Metrics:
         """How much later than expected a job started; negative: earlier."""
         self._estimate_off.labels("late" if late_seconds > 0 else "early").observe(abs(late_seconds))
         self._bounds.labels("yes" if within_bound else "no").inc()
+
+    def set_breaker(self, connection: str, is_open: bool) -> None:
+        self._breakers.labels(connection).set(is_open)
 
     def before_scrape(self, look: Callable[[], None]) -> None:
         """Whoever reads the metrics gets what `look` sets then."""

@@ -43,6 +43,8 @@ class Action:
         """Which of its starts its controller knows to run."""
         self.end: wire.Ended | None = None
         """It is over, and its controller hasn't said that it has kept that."""
+        self.is_coming = False
+        """It is about to be taken up where its controller knows it to be."""
         self.unsettled: tuple[TaskRef, NodeName] | None = None
         """What its agent may forget then."""
         self.reason = ""

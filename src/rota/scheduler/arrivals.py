@@ -104,7 +104,8 @@ class PassedOn:
             piece.at_ms = believed_ms(piece.at_ms, server_ahead_ms)
             end_bytes += len(piece.data)
         await self._outbox.pass_on(wire.SchedulerNews(output=wire.Output(ref=self._ref, output=output)))
-        self._action.set_output_bytes(self._ref.fence, end_bytes)
+        if self._action.outbox is self._outbox:
+            self._action.set_output_bytes(self._ref.fence, end_bytes)
 
     async def close(self) -> None:
         pass

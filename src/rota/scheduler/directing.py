@@ -86,7 +86,7 @@ class Directing:
         log.info("a controller left", controller=seat.name, why=why, actions=len(seat.actions))
 
     def _is_placed(self, action: Action) -> bool:
-        if action.end is not None:
+        if action.end is not None or action.is_coming:
             return True
         state = self._memory.jobs.get(action.job)
         return state is not None and bool(state.live) and action.start is None
@@ -133,6 +133,7 @@ class Directing:
 
     async def submit(self, seat: Seat, message: wire.Submit) -> None:
         """Each by itself: one that can't be says nothing of the others."""
+        outbox = seat.outbox
         taken: list[Command] = []
         claims: list[tuple[TaskRef, NodeName]] = []
         for said in message.actions:
@@ -143,11 +144,16 @@ class Directing:
                 _refuse(seat, said.id, refused)
         if taken:
             await self._controller.do_each(taken)
-        for _, node in claims:
-            self._dispatcher.expect(node, self._backend.name)
-        self._backend.claim(claims)
-        if message.complete:
+        self._claim(claims)
+        if message.complete and seat.outbox is outbox:
             self._has_named_all(seat)
+
+    def _claim(self, claims: Sequence[tuple[TaskRef, NodeName]]) -> None:
+        for ref, node in claims:
+            self._dispatcher.expect(node, self._backend.name)
+            if (action := self._book.jobs.get(ref.job)) is not None:
+                action.is_coming = False
+        self._backend.claim(claims)
 
     def _take(
         self,
@@ -174,6 +180,8 @@ class Directing:
             self._go_on(seat, action)
             return
         action.start = action.end = action.unsettled = None
+        action.is_coming = place is not None
+        seat.unrecorded.pop(action.id, None)
         taken.append((action.job, _adopting(action, asked, self._book.next_number())))
         if place is not None:
             claims.append((TaskRef(action.job, 0, place.fence), place.node))
@@ -207,7 +215,9 @@ class Directing:
             task = state.live[0]
             if task.started_ms is not None:
                 self._telling.tell_running(action, task.fence, task.started_ms)
-            self._backend.tell_again(TaskRef(action.job, 0, task.fence))
+            ref = TaskRef(action.job, 0, task.fence)
+            if not self._backend.tell_again(ref):
+                self._claim([(ref, task.node)])
         else:
             action.reason = ""
 
@@ -291,9 +301,10 @@ def adopted(job_id: JobId, number: int, asked: Asked, least_fence: int, now_ms: 
         phase=Phase.SCHEDULED,
         changed_ms=now_ms,
         fence=max(least_fence, place.fence),
-        live=(_live(place, now_ms),),
+        # Since when it runs, its agent says.
+        live=(_live(place, asked.submitted_ms),),
     )
 
 
-def _live(place: Place, now_ms: int) -> LiveTask:
-    return LiveTask(0, place.fence, place.node, TaskPhase.BOUND, now_ms, gpu_devices=place.gpu_devices)
+def _live(place: Place, bound_ms: int) -> LiveTask:
+    return LiveTask(0, place.fence, place.node, TaskPhase.BOUND, bound_ms, gpu_devices=place.gpu_devices)

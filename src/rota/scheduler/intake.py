@@ -18,6 +18,7 @@ from rota.scheduler.actions import Place
 from rota.wire import controllers_pb2 as wire
 
 LONGEST_ID = 200
+LONGEST_JOB = 1 << 16
 LARGEST_FILES_BYTES = 1 << 20
 """All files of an action together."""
 DEFAULT_PROJECT = "default"
@@ -64,6 +65,8 @@ class Intake:
     def read(self, action: wire.Action, now_ms: int) -> Asked:
         """Raises ActionRefused."""
         check_id(action.id)
+        if len(action.job) > LONGEST_JOB:
+            raise ActionRefused("job", f"longer than {LONGEST_JOB:,}", "give what is long as a file")
         spec = self._jobs.get(action.job)
         if spec is None:
             spec = self._read_job(action.job)

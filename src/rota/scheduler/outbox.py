@@ -46,6 +46,14 @@ class Outbox:
         self._bulk.clear()
         self._wake.set()
 
+    def _sent(self, taken: asyncio.Future[None]) -> None:
+        if taken.done():
+            return
+        if self.is_closed:
+            taken.set_exception(NobodyListens())
+        else:
+            taken.set_result(None)
+
     async def __aiter__(self) -> AsyncIterator[wire.SchedulerNews]:
         """Until it is closed. Asking for the next means that the one before was sent."""
         while not self.is_closed:
@@ -57,8 +65,7 @@ class Outbox:
                     try:
                         yield news
                     finally:
-                        if not taken.done():
-                            taken.set_result(None)
+                        self._sent(taken)
             else:
                 self._wake.clear()
                 await self._wake.wait()

@@ -50,6 +50,7 @@ class ActionsBackend(AgentsBackend):
             elif task is not None and task.over is not None and not task.settled.is_set():
                 told_again = self._to_be_told_again.setdefault(ref, asyncio.Event())
                 await any_of(told_again, task.settled, session.closed)
+                self._to_be_told_again.pop(ref, None)
             else:
                 break
         return await super().wanted(session, ref, is_kept=is_kept)

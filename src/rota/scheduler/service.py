@@ -97,7 +97,8 @@ class ControllersService(ControllersServicer):
         async for each in news:
             match each.WhichOneof("news"):
                 case "submit":
-                    await self._directing.submit(seat, each.submit)
+                    # What was begun is brought to its end, even if the controller leaves in the middle.
+                    await asyncio.shield(self._directing.submit(seat, each.submit))
                 case "recorded":
                     self._directing.recorded(seat, each.recorded.refs)
                 case "kept":

@@ -118,6 +118,8 @@ class Cluster:
         )
         agents.on_change = runtime.nodes_changed.set
         self._roster.watch(agents.seen, agents.cut)
+        metrics = runtime.metrics
+        metrics.before_scrape(lambda: metrics.set_breaker("database", self._store.is_left_alone))
         calls = AgentCalls(agents, uploads) if settings.agents.address else None
         self.memory, self.failed = runtime.memory, runtime.failed
         self.app = make_app(runtime.desk, self._limits, runtime.metrics, agents=calls, closing=self._closing)

@@ -32,6 +32,9 @@ from multidict import CIMultiDict
 from yarl import URL
 
 from rota.control.errors import Unavailable
+from rota.patience.backoff import Backoff
+from rota.patience.breaker import Breaker, BreakerState
+from rota.patience.guard import Guard
 from rota.server.problems import ProblemError, problem_reply
 from rota.server.reply import json_reply
 from rota.server.streams import abort, disconnected
@@ -44,6 +47,8 @@ _CONNECT_S = 5
 _SILENCE_S = 60
 """Streams say something every 15 seconds."""
 _REMEMBERED_S = 1.0
+_BREAKER = Breaker(limit=5, pauses=Backoff(first_s=0.5, longest_s=5.0))
+"""Requests that wait for a leader in vain would use up the connections of this server, too."""
 _HOP_BY_HOP = frozenset(
     (
         "connection",
@@ -66,9 +71,11 @@ _log = structlog.get_logger("rota.server")
 
 class Forward:
     def __init__(self, who_leads: Callable[[], Awaitable[Lease | None]], closing: asyncio.Event) -> None:
+        self._guard = Guard(_BREAKER)
         self._who_leads = who_leads
         self._closing = closing
         self._leader: Lease | None = None
+        self._address = ""
         self._asked_s = 0.0
         self._session: ClientSession | None = None
 
@@ -94,6 +101,8 @@ class Forward:
             return json_reply({"status": "ok"})
         if path == "/readyz":
             await self._find_leader()
+            if self._guard.state is BreakerState.OPEN:
+                raise _unreachable()
             return json_reply({"status": "standby"})
         return None
 
@@ -101,7 +110,12 @@ class Forward:
         now_s = asyncio.get_running_loop().time()
         if self._leader is None or now_s - self._asked_s > _REMEMBERED_S:
             try:
-                self._leader = await self._who_leads()
+                found = await self._who_leads()
+                if found is not None and found.address != self._address:
+                    # What is known of another says nothing about this one.
+                    self._address = found.address
+                    self._guard = Guard(_BREAKER)
+                self._leader = found
             except StoreError as error:
                 _log.warning("nobody knows who leads", why=str(error))
                 self._leader = None
@@ -115,18 +129,23 @@ class Forward:
         if FORWARDED in headers:
             raise Unavailable("the lead is changing hands")
         leader = await self._find_leader()
+        if self._guard.admit() > 0:
+            raise _unreachable()
         try:
             answer = await self._ask(leader, scope, headers, receive)
         except _NOT_SENT as error:
             self._leader = None
+            self._guard.failed()
             _log.warning("the leader can't be reached", leader=leader.address, why=repr(error))
-            raise Unavailable("the server that leads can't be reached") from None
+            raise _unreachable() from None
         except (ClientError, TimeoutError, ConnectionError) as error:
             self._leader = None
+            self._guard.failed()
             _log.warning("the leader didn't answer", leader=leader.address, why=repr(error))
             if scope["method"] in _READING:
                 raise Unavailable("the server that leads didn't answer") from None
             raise _no_answer() from None
+        self._guard.succeeded()
         async with answer:
             await self._relay(answer, scope, receive, send)
 
@@ -206,6 +225,10 @@ async def _body(receive: Receive) -> AsyncIterator[bytes]:
 
 def _headers(raw: Any) -> CIMultiDict[str]:
     return CIMultiDict((name.decode("latin-1"), value.decode("latin-1")) for name, value in raw)
+
+
+def _unreachable() -> Unavailable:
+    return Unavailable("the server that leads can't be reached")
 
 
 def _no_answer() -> ProblemError:

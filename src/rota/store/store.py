@@ -13,6 +13,9 @@ from sqlalchemy import Connection, update
 
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId, NodeName
+from rota.patience.backoff import Backoff
+from rota.patience.breaker import Breaker, BreakerState
+from rota.patience.guard import Guard
 from rota.store import leases, queries
 from rota.store.batch import Answer, Attempt, Batch, StoredEvent, ToldEstimate
 from rota.store.database import Database, connect
@@ -32,6 +35,8 @@ from rota.store.write import EVENTS, NUMBERS, BatchWriter
 
 NUMBERS_AT_ONCE = 100
 """Taken from the database in one go. A crash loses those that are left; a close gives them back."""
+
+_BREAKER = Breaker(limit=5, pauses=Backoff(first_s=0.5, longest_s=5.0))
 
 
 def open_store(url: str, read_threads: int = 4, lock: Path | None = None) -> Store:
@@ -63,6 +68,7 @@ class Store:
         self._allocating = threading.Lock()
         self._numbers = range(0)
         self._leadership: Leadership | None = None
+        self._reading = Guard(_BREAKER)
         self._in_doubt: tuple[Batch, int] | None = None
         """A batch whose commit may or may not have reached the database, and the last seq if it did."""
 
@@ -240,14 +246,34 @@ class Store:
         with self._read() as connection:
             return queries.count_jobs(connection)
 
+    @property
+    def is_left_alone(self) -> bool:
+        """It hasn't answered too many times in a row, and isn't asked for a while."""
+        return self._reading.state is BreakerState.OPEN
+
     # -- connections
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
-        with told_plainly():
-            self._database.ensure_still_there()
-            with self._database.readers.begin() as connection:
-                yield connection
+        self._admit_reading()
+        try:
+            with told_plainly():
+                self._database.ensure_still_there()
+                with self._database.readers.begin() as connection:
+                    yield connection
+        except StoreUnavailable:
+            self._reading.failed()
+            raise
+        self._reading.succeeded()
+
+    def _admit_reading(self) -> None:
+        """A file answers or fails at once; a server that is gone keeps everybody waiting who asks."""
+        wait_s = 0.0 if self._database.is_sqlite else self._reading.admit()
+        if wait_s > 0:
+            raise StoreUnavailable(
+                f"the database hasn't answered {self._reading.failures} times in a row: "
+                f"the next try is in {wait_s:.1f} s"
+            )
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:

@@ -67,15 +67,17 @@ def join(token: str, folder: Path, name: str, server: str | None = None) -> Agen
     return identity
 
 
-def renew(folder: Path) -> AgentIdentity:
-    """A certificate for a new key, from whoever made the one there is. Raises as `join` does."""
+def renew(folder: Path, server: str = "") -> AgentIdentity:
+    """A certificate for a new key. `server`: where to ask, if not where it was asked before: all servers of a
+    cluster answer to the same authority. Raises as `join` does."""
     before = read_identity(folder)
+    url = server or before.server
     key = pending_key(folder)
     body = json.encode({"request": new_request(key, before.name).decode()})
     header = authorization(before.private_key(), before.parsed(), "POST", RENEW_PATH, body)
-    answer = _call(before.server, RENEW_PATH, body, {"Authorization": header})
+    answer = _call(url, RENEW_PATH, body, {"Authorization": header})
     authority = read_certificate(before.authority.encode())
-    identity = replace(_identity(answer, before.server, key, authority), authority=before.authority)
+    identity = replace(_identity(answer, url, key, authority), authority=before.authority)
     write_identity(folder, identity)
     return identity
 

@@ -1,6 +1,6 @@
 """A process that leads while it can: `python -m tests.real.kube.replica CLUSTER NAMESPACE IDENTITY FILE`.
 
-Every moment in which it leads is a line of the file: the time, by a clock that all processes of this machine share.
+Every moment in which it leads is a line of the file: the time, by a clock that all processes share.
 """
 
 from __future__ import annotations

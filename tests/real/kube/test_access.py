@@ -154,7 +154,7 @@ def test_a_certificate_that_is_replaced(breakable: ControlPlane) -> None:
                     for change in await anext(watch)
                     if change.object is not None
                 }
-            await watch.aclose()  # type: ignore[attr-defined]
+            await watch.aclose()
 
     asyncio.run(main())
 

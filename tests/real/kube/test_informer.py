@@ -136,17 +136,19 @@ def test_thousands_of_pods(breakable: ControlPlane) -> None:
     namespace = new_namespace(breakable.cluster)
 
     async def main() -> None:
-        async with Client(breakable.cluster.access()) as client:
-            async with following(client, namespace) as (_, watching):
-                await create_pods(client, namespace, 5000)
-                await agrees(client, namespace, watching)
-                assert watching.changes == {"added": 5000}
-                async with following(client, namespace) as (informer, listing):
-                    assert len(informer.objects) == 5000, "in many pages"
-                    for number in range(100):
-                        await client.bind(namespace, f"pod-{number:05}", "somewhere")
-                    for witness in (watching, listing):
-                        await agrees(client, namespace, witness)
-                        assert sum(pod.spec.node_name == "somewhere" for pod in witness.pods.values()) == 100
+        async with (
+            Client(breakable.cluster.access()) as client,
+            following(client, namespace) as (_, watching),
+        ):
+            await create_pods(client, namespace, 5000)
+            await agrees(client, namespace, watching)
+            assert watching.changes == {"added": 5000}
+            async with following(client, namespace) as (informer, listing):
+                assert len(informer.objects) == 5000, "in many pages"
+                for number in range(100):
+                    await client.bind(namespace, f"pod-{number:05}", "somewhere")
+                for witness in (watching, listing):
+                    await agrees(client, namespace, witness)
+                    assert sum(pod.spec.node_name == "somewhere" for pod in witness.pods.values()) == 100
 
     asyncio.run(main())

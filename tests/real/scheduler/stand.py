@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import urllib.error
@@ -37,9 +38,11 @@ class SchedulerStand:
         self.log = folder / "scheduler.log"
         self.agents: dict[str, AgentProcess] = {}
         self._flags = ("--lost-after", f"{lost_after_s:g}s", *flags)
+        self._scheme = "http"
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
+    def start(self, is_tls: bool = False) -> None:
+        self._scheme = "https" if is_tls else "http"
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [
@@ -60,11 +63,13 @@ class SchedulerStand:
         return self.get("/healthz")[0] == 200
 
     def get(self, path: str, token: str = "") -> tuple[int, bytes]:
-        request = urllib.request.Request(f"http://{self.rest}{path}")
+        request = urllib.request.Request(f"{self._scheme}://{self.rest}{path}")
         if token:
             request.add_header("Authorization", f"Bearer {token}")
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:
+            # Whether it is the right one is for agents and controllers to see.
+            context = ssl._create_unverified_context()
+            with urllib.request.urlopen(request, timeout=10, context=context) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:

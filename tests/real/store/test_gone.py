@@ -17,8 +17,9 @@ from rota.model.ids import JobId
 from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreUnavailable
 from rota.store.store import open_store
-from tests.real.conftest import mount_disk
-from tests.real.postgres import Postgres
+from tests.real.conftest import missing, mount_disk
+from tests.real.postgres import Missing, Postgres
+from tests.real.server.rota_server import eventually
 from tests.stored import event, ids, job, keep
 
 
@@ -193,3 +194,27 @@ def test_going_on_after_a_commit_that_was_kept_after_all_is_refused_once(postgre
             store.commit(Batch(events=[event("job.Held", "2")]))
         assert store.load().last_seq == 1
         assert store.commit(Batch(events=[event("job.Held", "2")])) == 2
+
+
+@pytest.mark.covers("job-6")
+def test_a_database_that_does_not_answer_is_left_alone_for_a_while_and_found_again() -> None:
+    try:
+        postgres = Postgres()
+    except Missing as error:
+        missing(str(error))
+    try:
+        with open_store(postgres.new_database()) as store:
+            keep(store, job("1"))
+            postgres.stop(signal.SIGQUIT)
+            for _ in range(5):
+                with pytest.raises(StoreUnavailable, match="see whether it runs"):
+                    store.load()
+            assert store.is_left_alone
+            with pytest.raises(StoreUnavailable, match="hasn't answered 5 times in a row"):
+                store.load()
+            postgres.start()
+            eventually(lambda: not store.is_left_alone, "its time to be over")
+            assert ids(store.load().jobs) == ["1"]
+            assert not store.is_left_alone
+    finally:
+        postgres.remove()

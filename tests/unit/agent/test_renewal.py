@@ -27,12 +27,12 @@ def joined(folder: Path, age_ms: int) -> None:
 
 
 @pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """Folders for which a certificate was asked for. The first time, the server isn't there."""
-    found: list[Path] = []
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, str]]:
+    """Folders for which a certificate was asked for, and where. The first time, the server isn't there."""
+    found: list[tuple[Path, str]] = []
 
-    def renew(folder: Path) -> None:
-        found.append(folder)
+    def renew(folder: Path, server: str) -> None:
+        found.append((folder, server))
         if len(found) == 1:
             raise ConnectionRefusedError
 
@@ -40,16 +40,19 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     return found
 
 
-def test_one_that_is_due_is_asked_for_until_it_is_there(tmp_path: Path, asked: list[Path]) -> None:
+def test_one_that_is_due_is_asked_for_until_it_is_there(
+    tmp_path: Path, asked: list[tuple[Path, str]]
+) -> None:
     joined(tmp_path, AGENT_LASTS_MS * 2 // 3 + 1000)
-    asyncio.run(asyncio.wait_for(renewal.renewed(tmp_path, look_s=0.01), 20))
-    assert asked == [tmp_path, tmp_path]
+    attended = iter(["", "https://the-one-that-leads"])
+    asyncio.run(asyncio.wait_for(renewal.renewed(tmp_path, lambda: next(attended), look_s=0.01), 20))
+    assert asked == [(tmp_path, ""), (tmp_path, "https://the-one-that-leads")]
 
 
 @pytest.mark.parametrize("has_joined", [True, False])
-def test_others_are_left_alone(tmp_path: Path, asked: list[Path], has_joined: bool) -> None:
+def test_others_are_left_alone(tmp_path: Path, asked: list[tuple[Path, str]], has_joined: bool) -> None:
     if has_joined:
         joined(tmp_path, 0)
     with pytest.raises(TimeoutError):
-        asyncio.run(asyncio.wait_for(renewal.renewed(tmp_path, look_s=0.01), 0.2))
+        asyncio.run(asyncio.wait_for(renewal.renewed(tmp_path, str, look_s=0.01), 0.2))
     assert asked == []

@@ -1,7 +1,7 @@
 """An informer on a server that does on demand what a real one does once in a while. Time is virtual."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
@@ -47,7 +47,7 @@ class Server:
 
     async def pages(
         self, resource: Any, selection: Selection = EVERYTHING, *, page_size: int = 500
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         self._note(f"list {page_size}")
         answer = self.lists.pop(0)
         if isinstance(answer, KubeError):
@@ -60,7 +60,7 @@ class Server:
 
     async def watch(
         self, resource: Any, resource_version: str, selection: Selection = EVERYTHING, *, timeout_s: int = 0
-    ) -> AsyncIterator[Any]:
+    ) -> AsyncGenerator[Any, None]:
         self._note(f"watch {resource_version}")
         if not self.watches:
             await asyncio.Event().wait()

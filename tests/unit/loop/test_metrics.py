@@ -25,6 +25,7 @@ def observed() -> Metrics:
     metrics.count_event("job.Started", 2)
     metrics.observe_commit(0.002)
     metrics.observe_estimate(late_seconds=-30, within_bound=True)
+    metrics.set_breaker("database", is_open=True)
     return metrics
 
 
@@ -37,6 +38,7 @@ def exposed(metrics: Metrics) -> dict[str, float]:
 @pytest.mark.parametrize(
     "sample, value",
     [
+        ('rota_breaker_open{connection="database"}', 1),
         ('rota_schedule_attempts_total{result="unschedulable"}', 3),
         ('rota_scheduling_attempt_duration_seconds_count{result="scheduled"}', 1),
         ('rota_pending_jobs{queue="default"}', 7),

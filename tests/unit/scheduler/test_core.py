@@ -113,6 +113,27 @@ def test_what_a_controller_knows_to_run_is_found_at_its_agent() -> None:
     run(check)
 
 
+@pytest.mark.covers("agent-5")
+def test_a_controller_that_leaves_in_the_middle_of_saying_what_runs() -> None:
+    async def check(bench: Bench) -> None:
+        placement = wire.Placement(action="a", fence=7, node="one")
+        agent, line = bench.agent("one", ref_of(placement)), bench.line()
+        saying = asyncio.create_task(line.submit(action("a", placement), action("b")))
+        await asyncio.sleep(0)
+        line.leave()
+        await saying
+        assert not line.seat.is_complete
+        await settles()
+        task = agent.agent.tasks[ref_of(placement)]
+        assert not task.is_to_stop, "it goes on"
+        again = bench.line()
+        await again.submit(action("a", placement))
+        bench.end(agent, ref_of(placement))
+        assert (await again.hear("ended")).outcome == "succeeded"
+
+    run(check)
+
+
 @pytest.mark.covers("agent-5", "agent-6")
 def test_an_agent_that_is_not_there_is_waited_for_until_it_must_have_ended_its_tasks(
     monkeypatch: pytest.MonkeyPatch,
@@ -268,6 +289,7 @@ def test_an_action_that_cannot_be_harms_no_other(monkeypatch: pytest.MonkeyPatch
         bad = wire.Action(id="bad", job='{"command": "true", "resources": {"cpu": "much"}}')
         await line.submit(bad, action("a"), wire.Action(id="", job="{}"), action("b"), action("c"))
         await line.submit(action("a", command=["false"]), complete=False)
+        await eventually(lambda: len(line.all("refused")) == 4)
         refused = {(one.action, one.field) for one in line.all("refused")}
         assert refused == {("bad", "job.resources.cpu"), ("", "id"), ("c", "actions"), ("a", "id")}
         assert all(one.problem and one.remedy for one in line.all("refused"))
@@ -286,9 +308,9 @@ def test_cancelled_while_it_waits_while_it_is_not_recorded_and_while_it_runs() -
         await ordered(agent)
         cancel = wire.Cancel(actions=["runs", "placed", "waits", "nobody"], message="enough")
         await bench.scheduler.directing.cancel(line.seat, cancel)
-        for id in ("placed", "waits"):
-            ended = await line.hear("ended", lambda news, id=id: news.ref.action == id)
-            assert ended.outcome == "cancelled"
+        await eventually(lambda: len(line.all("ended")) == 2)
+        ends = {(ended.ref.action, ended.outcome) for ended in line.all("ended")}
+        assert ends == {("placed", "cancelled"), ("waits", "cancelled")}
         assert agent.agent.tasks[ref_of(runs)].is_to_stop
         assert [one.action for one in line.all("refused")] == ["nobody"]
 

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from hashlib import sha256
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -193,5 +194,30 @@ def test_a_leader_is_known_by_the_certificate_in_its_lease(tmp_path: Path) -> No
                 assert (await follower.ask("GET", "/v1/me"))[0] == 200
             async with following(lease(leader, fingerprint_of(other))) as follower:
                 assert (await follower.ask("GET", "/v1/me"))[0] == 503
+
+    run(test)
+
+
+@pytest.mark.covers("job-6")
+def test_a_leader_that_does_not_answer_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test() -> None:
+        async with following(lease("http://127.0.0.1:1")) as follower:
+            assert (await follower.ask("GET", "/readyz"))[0] == 200
+            for _ in range(5):
+                assert (await follower.ask("GET", "/v1/me"))[0] == 503
+            asked: list[Lease] = []
+            ask = Forward._ask
+
+            async def counting(self: Forward, leader: Lease, *more: Any) -> aiohttp.ClientResponse:
+                asked.append(leader)
+                return await ask(self, leader, *more)
+
+            monkeypatch.setattr(Forward, "_ask", counting)
+            status, body, _ = await follower.ask("GET", "/v1/me")
+            assert (status, b"can't be reached" in body, asked) == (503, True, [])
+            assert (await follower.ask("GET", "/readyz"))[0] == 503, "who balances load should know"
+            while not asked:
+                assert (await follower.ask("GET", "/v1/me"))[0] == 503
+                await asyncio.sleep(0.05)
 
     run(test)

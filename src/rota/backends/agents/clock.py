@@ -12,7 +12,8 @@ _NOISE_MS = 20
 
 class Clock:
     def __init__(self) -> None:
-        self._samples: deque[tuple[int, int]] = deque(maxlen=_SAMPLES)
+        self._differences_ms: deque[int] = deque(maxlen=_SAMPLES)
+        self._round_trips_ms: deque[int] = deque(maxlen=_SAMPLES)
         self._ahead_ms = 0
 
     @property
@@ -28,10 +29,13 @@ class Clock:
         return f"its clock is {abs(self._ahead_ms) / 1000:.1f} s {side} the server's"
 
     def heard(self, agent_ms: int, server_ms: int, round_trip_ms: int) -> None:
-        """The quickest of the latest words says it best."""
-        self._samples.append((max(0, round_trip_ms), server_ms - agent_ms - max(0, round_trip_ms) // 2))
-        round_trip_ms, ahead_ms = min(self._samples)
-        if abs(ahead_ms) <= _NOISE_MS:
+        """`round_trip_ms` is of an earlier word: this one may have been on its way for any time. The quickest
+        of the latest words differ least, and as long as the way explains the rest, clocks are the same."""
+        self._differences_ms.append(server_ms - agent_ms)
+        self._round_trips_ms.append(max(0, round_trip_ms))
+        quickest_ms = min(self._round_trips_ms)
+        ahead_ms = min(self._differences_ms) - quickest_ms // 2
+        if abs(ahead_ms) <= max(_NOISE_MS, quickest_ms // 2):
             ahead_ms = 0
-        if ahead_ms == 0 or abs(ahead_ms - self._ahead_ms) > max(_NOISE_MS, round_trip_ms):
+        if ahead_ms == 0 or abs(ahead_ms - self._ahead_ms) > max(_NOISE_MS, quickest_ms):
             self._ahead_ms = ahead_ms

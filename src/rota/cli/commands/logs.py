@@ -24,7 +24,7 @@ def logs(
         typer.Option(metavar="TIME", help="Since then: 2026-05-01T12:00:00Z, or 10m for ten minutes ago."),
     ] = None,
     tail: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Only the end of it, as in 4Ki, for each task.")
+        str | None, typer.Option(metavar="SIZE", help="Only the end of it, as in 4Ki.")
     ] = None,
     prefix: Annotated[
         bool | None,

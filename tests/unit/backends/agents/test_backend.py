@@ -12,6 +12,7 @@ from rota.backends.agents import backend, pool
 from rota.backends.agents.agent import Session
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
+from rota.backends.agents.claims import Refusal
 from rota.backends.agents.pool import NameTaken, NotTheirs
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskStart, TaskStarted
@@ -212,6 +213,56 @@ def test_a_heartbeat_keeps_it_there(bench: Bench) -> None:
         [node] = await bench.backend.nodes()
         assert (node.ready, node.load_milli) == (True, 250)
         assert bench.changes == 2, "it came, and was ready; its load is none"
+
+    run(check)
+
+
+def test_a_machine_that_changes_is_seen_whichever_word_tells_it(bench: Bench) -> None:
+    def said(cpu_milli: int, load_milli: int = 0) -> wire.Hello:
+        made = hello()
+        made.node.capacity.cpu_milli, made.node.load_milli = cpu_milli, load_milli
+        return made
+
+    async def cpu_milli() -> int:
+        [node] = await bench.backend.nodes()
+        return node.spec.capacity.cpu_milli
+
+    async def check() -> None:
+        session = bench.backend.admit(said(1000))
+        for now_milli in (2000, 2000, 3000):
+            bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=said(now_milli, 500).node))
+            assert await cpu_milli() == now_milli
+        assert bench.changes == 3
+        again = bench.backend.admit(said(4000))
+        bench.backend.heartbeat(again, wire.Heartbeat(number=1, node=said(3000).node))
+        assert await cpu_milli() == 3000, "as it said on the connection before"
+
+    run(check)
+
+
+def test_a_node_that_is_as_it_was_is_the_same_object(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        bench.later(1)
+        before = await bench.backend.nodes()
+        bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=hello().node))
+        [node], [same] = before, await bench.backend.nodes()
+        assert node == same
+        [again] = await bench.backend.nodes()
+        assert again is same
+
+    run(check)
+
+
+@pytest.mark.parametrize("load_milli", [-1, 2**60])
+def test_a_load_that_cannot_be_is_refused_though_all_else_is_as_before(bench: Bench, load_milli: int) -> None:
+    async def check() -> None:
+        session = bench.backend.admit(hello())
+        bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=hello().node))
+        said = hello().node
+        said.load_milli = load_milli
+        with pytest.raises(Refusal, match=r"node\.load_milli"):
+            bench.backend.heartbeat(session, wire.Heartbeat(number=2, node=said))
 
     run(check)
 

@@ -40,6 +40,23 @@ def test_the_quickest_word_counts_and_small_changes_do_not() -> None:
     assert before == clock.server_ahead_ms == 4_999
 
 
+def test_a_word_that_was_long_on_its_way_says_nothing() -> None:
+    clock = Clock()
+    clock.heard(0, 1, 2)
+    clock.heard(1_000, 3_500, 2)
+    assert clock.server_ahead_ms == 0
+    clock.heard(2_000, 2_001, 2_500)
+    assert clock.server_ahead_ms == 0
+
+
+def test_a_slow_way_is_no_other_clock() -> None:
+    clock = Clock()
+    for at_ms in range(0, 10_000, 1_000):
+        clock.heard(at_ms, at_ms + 10, 300)
+        assert clock.server_ahead_ms == 0
+    assert clock.message == ""
+
+
 def test_a_clock_that_was_set_is_noticed_once_the_old_words_are_forgotten() -> None:
     clock = Clock()
     clock.heard(0, 10_000, 0)

@@ -11,7 +11,7 @@ DEFAULT = Terms()
 
 def test_the_defaults() -> None:
     assert (DEFAULT.lost_after_ms, DEFAULT.heartbeat_ms, DEFAULT.grace_ms) == (60_000, 5_000, 10_000)
-    assert DEFAULT.lease_ms == 54_000
+    assert (DEFAULT.lease_ms, DEFAULT.given_up_after_ms, DEFAULT.look_each_ms) == (54_000, 57_000, 250)
 
 
 @pytest.mark.covers("agent-6")
@@ -35,3 +35,11 @@ def test_some_heartbeats_may_be_missed_before_anything_happens(lost_after_ms: in
     assert terms.silent_after_ms >= 3 * terms.heartbeat_ms
     assert terms.lease_ms - terms.grace_ms >= 7 * terms.heartbeat_ms
     assert terms.lease_ms - terms.grace_ms > terms.silent_after_ms
+
+
+@given(st.integers(3_000, 3_600_000))
+def test_there_is_time_to_start_elsewhere(lost_after_ms: int) -> None:
+    """When whoever looks for silence has just looked as the time is up."""
+    terms = Terms(lost_after_ms)
+    given_up_ms = terms.given_up_after_ms + terms.look_each_ms
+    assert lost_after_ms - given_up_ms >= lost_after_ms // 30
