@@ -79,9 +79,9 @@ class Fleet:
         """When agents were welcomed, since the last time that this was asked for."""
         return self._ask("welcomes")  # type: ignore[no-any-return]
 
-    def vanish(self, name: str, *, is_frozen: bool) -> float:
-        """Frozen: its connections stay, and it says nothing any more. Tells when."""
-        return self._ask("vanish", name, is_frozen)  # type: ignore[no-any-return]
+    def vanish(self, name: str, *, is_frozen: bool) -> None:
+        """Frozen: its connections stay, and it says nothing any more."""
+        self._ask("vanish", name, is_frozen)
 
     def _ask(self, *question: object) -> Any:
         self._line.send(question)
@@ -120,9 +120,8 @@ class _Crowd:
         welcomes_s, self.welcomes_s = self.welcomes_s, []
         return welcomes_s
 
-    def _vanish(self, name: str, is_frozen: bool) -> float:
+    def _vanish(self, name: str, is_frozen: bool) -> None:
         self._agents[name].vanish(is_frozen)
-        return time.monotonic()
 
 
 class _Agent:

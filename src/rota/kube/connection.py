@@ -109,7 +109,10 @@ class Connections:
                 await self._current(credentials) as session,
                 self._sent(session, request, timeout) as sent,
             ):
-                yield sent
+                try:
+                    yield sent
+                finally:
+                    _hang_up(sent)
         except _FAILURES as error:
             raise _failure(request.call, error) from None
 
@@ -117,7 +120,7 @@ class Connections:
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
-            # TLS connections say goodbye in the loop's next turns.
+            # What was hung up is closed in the loop's next turn.
             await asyncio.sleep(0)
 
     def _sent(
@@ -159,6 +162,13 @@ class Connections:
             headers["Authorization"] = f"Bearer {self._credentials.token}"
         self._headers[content_type] = headers
         return headers
+
+
+def _hang_up(response: aiohttp.ClientResponse) -> None:
+    """An answer that isn't read to its end has its connection for itself: nobody waits for a goodbye."""
+    connection = response.connection
+    if connection is not None and connection.transport is not None:
+        connection.transport.abort()
 
 
 def _failure(call: Call, error: Exception) -> Unreachable:

@@ -14,6 +14,7 @@ from rota.backends.agents.door import GrpcDoor
 from rota.backends.agents.terms import Terms
 from rota.scheduler.actions import Seat
 from rota.scheduler.directing import MOST_ACTIONS, RECORD_WITHIN_MS, Directing
+from rota.scheduler.outbox import Outbox
 from rota.scheduler.tokens import Tokens
 from rota.server.app import wall_clock_ms
 from rota.wire import controllers_pb2 as wire
@@ -41,7 +42,7 @@ class ControllersService(ControllersServicer):
     ) -> AsyncIterator[wire.SchedulerNews]:
         hello = await self._hello(request_iterator, context)
         seat, outbox = self._directing.arrive(hello.name)
-        listening = asyncio.create_task(self._listen(seat, request_iterator))
+        listening = asyncio.create_task(self._listen(seat, outbox, request_iterator))
         # Whatever ends the one ends the other.
         listening.add_done_callback(lambda _: outbox.close())
         try:
@@ -93,8 +94,11 @@ class ControllersService(ControllersServicer):
         )
         return wire.SchedulerNews(welcome=welcome)
 
-    async def _listen(self, seat: Seat, news: AsyncIterator[wire.ControllerNews]) -> None:
+    async def _listen(self, seat: Seat, outbox: Outbox, news: AsyncIterator[wire.ControllerNews]) -> None:
         async for each in news:
+            if seat.outbox is not outbox:
+                # Of a connection that has been replaced: what it says is out of date.
+                return
             match each.WhichOneof("news"):
                 case "submit":
                     # What was begun is brought to its end, even if the controller leaves in the middle.

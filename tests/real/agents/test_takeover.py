@@ -86,6 +86,7 @@ def test_a_leader_that_was_frozen_acknowledges_nothing(replicas: Replicas) -> No
             with one.frozen():
                 await asyncio.to_thread(replicas.until_other_leads)
                 await late.attend(hello("late"))
+                await asyncio.to_thread(replicas.until_ready, "late")
                 # Both wait for the frozen one, which finds them before it finds that it leads no more.
                 await attending.write(_heartbeat(2))
                 asked = _ask(one, "/v1/nodes")

@@ -152,3 +152,22 @@ def _join(folder: Path, authority: Authority, stand: SchedulerStand) -> None:
         authority=authority.pem.decode(),
     )
     write_identity(folder, identity)
+
+
+def test_one_who_connects_anew_takes_the_place_of_the_old_connection(stand: SchedulerStand) -> None:
+    async def check() -> None:
+        async with grpc.aio.insecure_channel(stand.controllers) as channel:
+            stub: Any = ControllersStub(channel)
+            old = stub.Direct()
+            await old.write(hello())
+            assert (await old.read()).HasField("welcome")
+            ledger = Remembering()
+            async with directing(stand.controllers, ledger) as client:
+                with pytest.raises(grpc.aio.AioRpcError) as ended:
+                    await old.read()
+                assert ended.value.code() is grpc.StatusCode.ABORTED
+                assert "connected anew" in (ended.value.details() or "")
+                client.submit(ledger.add(Action("a", shell("true"))))
+                assert await ledger.until(lambda: ledger.reasons.get("a"), "a reason")
+
+    asyncio.run(check())

@@ -37,7 +37,7 @@ async def tried(server: Server, folder: Path, times: int, monkeypatch: pytest.Mo
     """By so many tasks, one after the other."""
     rest = Rest(FileStore(Folders(folder)))
     rest._guard = Guard(module._BREAKER, clock=lambda: server.now_s)
-    monkeypatch.setattr(module.asyncio, "sleep", server.sleep)
+    monkeypatch.setattr(asyncio, "sleep", server.sleep)
     said = []
     for _ in range(times):
         try:
