@@ -72,7 +72,10 @@ class Client:
         retries: Retries = Retries(),  # noqa: B008 – frozen
         user_agent: str = f"rota/{__version__}",
     ) -> None:
-        """`connections`: at the same time, watches included; further calls wait for one."""
+        """`connections`: at the same time, without watches, which have their own; further calls wait for one.
+
+        `timeout_s`: for each try of a call, from when it has a connection.
+        """
         self.namespace = access.namespace
         self._source = access.credentials
         self._connections = Connections(access, connections, user_agent)

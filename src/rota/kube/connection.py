@@ -40,11 +40,11 @@ class Answer(NamedTuple):
 class _Channel:
     """Connections that show one certificate. Once they are replaced, they close with their last call."""
 
-    def __init__(self, access: ClusterAccess, certificate: Certificate | None, most: int) -> None:
+    def __init__(self, access: ClusterAccess, certificate: Certificate | None) -> None:
         tls = access.tls(certificate)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
-                limit=most, ssl=tls if tls is not None else True, keepalive_timeout=60
+                limit=0, ssl=tls if tls is not None else True, keepalive_timeout=60
             ),
             cookie_jar=aiohttp.DummyCookieJar(),
             timeout=aiohttp.ClientTimeout(total=None),
@@ -76,7 +76,8 @@ class _Channel:
 class Connections:
     def __init__(self, access: ClusterAccess, most: int, user_agent: str) -> None:
         self._access = access
-        self._most = most
+        # aiohttp's own limit would let the time run for those who wait.
+        self._free = asyncio.Semaphore(most)
         self._user_agent = user_agent
         self._channel: _Channel | None = None
         self._credentials: Credentials | None = None
@@ -88,10 +89,11 @@ class Connections:
     ) -> Answer:
         """The whole answer, also where nobody looks at it: only then the connection is free for the next.
 
-        Raises Unreachable.
+        The time runs once a connection is free. Raises Unreachable.
         """
         try:
             async with (
+                self._free,
                 await self._current(credentials) as session,
                 self._sent(session, request, timeout) as sent,
             ):
@@ -144,7 +146,7 @@ class Connections:
         self._headers.clear()
         if before is not None and before.certificate == credentials.certificate:
             return before
-        self._channel = now = _Channel(self._access, credentials.certificate, self._most)
+        self._channel = now = _Channel(self._access, credentials.certificate)
         if before is not None:
             await before.retire()
         return now

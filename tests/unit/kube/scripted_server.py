@@ -25,6 +25,7 @@ class Answer(NamedTuple):
     headers: dict[str, str] = {}  # noqa: RUF012 – never changed
     chunks: tuple[bytes, ...] = ()
     """Sent one by one, then the connection breaks off."""
+    after_s: float = 0.0
 
 
 class Asked(NamedTuple):
@@ -66,6 +67,8 @@ class ScriptedServer:
         body = await request.read()
         self.asked.append(Asked(request.method, request.path_qs, dict(request.headers), body))
         answer = self.answers.pop(0)
+        if answer.after_s:
+            await asyncio.sleep(answer.after_s)
         if answer.chunks:
             return await self._stream(request, answer.chunks)
         if answer.status == 0:

@@ -127,6 +127,15 @@ def test_silence_ends_a_call() -> None:
     asyncio.run(main())
 
 
+def test_waiting_for_a_connection_is_no_silence_of_the_server() -> None:
+    async def question(server: ScriptedServer) -> None:
+        async with server.client(connections=1, timeout_s=1.0) as client:
+            await asyncio.gather(*(client.bind("ns", str(number), "node-1") for number in range(12)))
+
+    server = ask(question, *[Answer(201, after_s=0.1)] * 12)
+    assert len(server.asked) == 12
+
+
 def test_a_budget_is_not_waited_for() -> None:
     async def question(server: ScriptedServer) -> None:
         async with server.client() as client:

@@ -50,8 +50,12 @@ def test_a_folder_that_cannot_be_used(tmp_path: Path) -> None:
 def test_servers_that_start_at_once_agree(tmp_path: Path) -> None:
     found: list[bytes] = []
 
+    def known(make: Callable[[], bytes]) -> bytes:
+        found.append(make())
+        return found[-1]
+
     def start(_: int) -> None:
-        check_shared(tmp_path / "files", lambda make: (found.append(made := make()), made)[1])
+        check_shared(tmp_path / "files", known)
 
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(start, range(32)))

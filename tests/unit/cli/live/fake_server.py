@@ -354,7 +354,7 @@ class FakeServer:
             labels=dict(labels or {}),
             taints=list(taints or ()),
             expires=NOW,
-            token=None if dry_run else "rotajoin_secret",
+            token=None if dry_run else f"rotajoin_{'s' * 150}",
         )
 
     def revoke_agent(self, name: str, *, dry_run: bool = False) -> ChangeDocument:
