@@ -15,16 +15,18 @@ from pathlib import Path
 
 from bench.rota_server import PATIENCE_S, MoreSettings, RotaServer, cpu_s, end_keeper, keeper_of, running
 
-_LOG = "64GiB"
-"""Nothing of what tasks write is dropped."""
+DEFAULT_LOG = "256MiB"
+_ROTA = Path(sys.executable).with_name("rota")
+_NICE = ("nice", "-n", "19")
 
 
 class AgentsServer:
     """A server without a worker of its own: whatever runs does so on agents."""
 
-    def __init__(self, server: RotaServer, target: str) -> None:
+    def __init__(self, server: RotaServer, target: str, log: str) -> None:
         self.server = server
         self.target = target
+        self.log = log
         self.wire = server.wire
 
     def nodes(self) -> set[str]:
@@ -41,37 +43,40 @@ class AgentsServer:
 
 
 @contextmanager
-def taking_agents(name: str) -> Iterator[AgentsServer]:
+def taking_agents(name: str, log: str = DEFAULT_LOG) -> Iterator[AgentsServer]:
+    """`log`: how much of what each task writes is kept, here and by its agents."""
     port = free_port()
     more = MoreSettings(
         server="embedded_worker = false",
-        limits=f'log = "{_LOG}"',
+        limits=f'log = "{log}"',
         others=f'[agents]\naddress = "127.0.0.1"\nport = {port}\n',
     )
     with running(name, more=more) as server:
-        yield AgentsServer(server, f"127.0.0.1:{port}")
+        yield AgentsServer(server, f"127.0.0.1:{port}", log)
 
 
 class RotaAgent:
-    def __init__(self, folder: Path, target: str, cpus: int) -> None:
+    def __init__(self, folder: Path, place: AgentsServer, cpus: int) -> None:
         self.name = folder.name
         self.folder = folder
-        self._target = target
+        self._target = place.target
+        self._log = place.log
         self._cpus = cpus
         self._process: subprocess.Popen[bytes] | None = None
         self._left: list[int] = []
         """What has to be ended by hand, since its keeper can't any more."""
 
-    def start(self) -> None:
+    def start(self, *, is_nice: bool = False) -> None:
+        """`is_nice`: with its keeper and all tasks it takes only what others leave of the machine."""
         self.folder.mkdir(parents=True, exist_ok=True)
         settings = self.folder.with_suffix(".toml")
         settings.write_text(
-            f'[worker]\ncpus = {self._cpus}\n[server.limits]\nlog = "{_LOG}"\n[logs]\nlevel = "warning"\n'
+            f'[worker]\ncpus = {self._cpus}\n[server.limits]\nlog = "{self._log}"\n[logs]\nlevel = "warning"\n'
         )
         said = ("--config", str(settings), "--server", self._target, "--name", self.name)
         with self.folder.with_suffix(".log").open("ab") as log:
             self._process = subprocess.Popen(
-                [str(Path(sys.executable).with_name("rota")), "agent", *said, "--data", str(self.folder)],
+                [*(_NICE if is_nice else ()), str(_ROTA), "agent", *said, "--data", str(self.folder)],
                 env={key: value for key, value in os.environ.items() if not key.startswith("ROTA_")},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -110,14 +115,14 @@ class RotaAgent:
 
 
 @contextmanager
-def agents(place: AgentsServer, count: int, cpus: int, prefix: str = "real") -> Iterator[list[RotaAgent]]:
-    """All of them ready."""
+def agents(place: AgentsServer, count: int, *, cpus: int, nice: int = 0) -> Iterator[list[RotaAgent]]:
+    """All of them ready. `nice`: so many, the first of them, are."""
     folder = place.server.folder / "agents"
     shutil.rmtree(folder, ignore_errors=True)
-    made = [RotaAgent(folder / f"{prefix}{number}", place.target, cpus) for number in range(count)]
+    made = [RotaAgent(folder / f"real{number}", place, cpus) for number in range(count)]
     try:
-        for agent in made:
-            agent.start()
+        for number, agent in enumerate(made):
+            agent.start(is_nice=number < nice)
         place.has({agent.name for agent in made})
         yield made
     finally:
