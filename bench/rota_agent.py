@@ -71,7 +71,8 @@ class RotaAgent:
         self.folder.mkdir(parents=True, exist_ok=True)
         settings = self.folder.with_suffix(".toml")
         settings.write_text(
-            f'[worker]\ncpus = {self._cpus}\n[server.limits]\nlog = "{self._log}"\n[logs]\nlevel = "warning"\n'
+            f"[worker]\ncpus = {self._cpus}\n"
+            f'[server.limits]\nlog = "{self._log}"\n[logs]\nlevel = "warning"\n'
         )
         said = ("--config", str(settings), "--server", self._target, "--name", self.name)
         with self.folder.with_suffix(".log").open("ab") as log:

@@ -116,6 +116,11 @@ class Lease(KubeObject):
     spec: LeaseSpec | None = None
 
 
+class StorageClass(KubeObject):
+    provisioner: str = ""
+    volume_binding_mode: str | None = None
+
+
 class EventSeries(KubeStruct):
     count: int
     last_observed_time: str

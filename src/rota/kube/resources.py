@@ -7,8 +7,15 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from rota.intake.kubernetes.objects import KubeObject, Namespace, Node, Pod
-from rota.kube.objects import Event, Lease
+from rota.intake.kubernetes.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+)
+from rota.kube.objects import Event, Lease, StorageClass
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -37,5 +44,8 @@ class Resource(Struct, Generic[T], frozen=True):
 PODS = Resource("", "v1", "pods", Pod)
 NODES = Resource("", "v1", "nodes", Node, is_namespaced=False)
 NAMESPACES = Resource("", "v1", "namespaces", Namespace, is_namespaced=False)
+VOLUMES = Resource("", "v1", "persistentvolumes", PersistentVolume, is_namespaced=False)
+CLAIMS = Resource("", "v1", "persistentvolumeclaims", PersistentVolumeClaim)
+STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", StorageClass, is_namespaced=False)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
 EVENTS = Resource("events.k8s.io", "v1", "events", Event)

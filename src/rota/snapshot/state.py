@@ -147,6 +147,9 @@ class ClusterState:
         if lane is not None:
             self._waiting.discard(record.job, lane)
 
+    def has_job(self, job_id: JobId) -> bool:
+        return job_id in self._records
+
     def record(self, job_id: JobId) -> JobRecord:
         return self._records[job_id]
 

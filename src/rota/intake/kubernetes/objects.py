@@ -279,6 +279,7 @@ class ContainerStatus(KubeStruct):
 class PodStatus(KubeStruct):
     phase: Literal["Pending", "Running", "Succeeded", "Failed", "Unknown", ""] | None = None
     start_time: Timestamp | None = None
+    nominated_node_name: str | None = None
     conditions: list[Condition] | None = None
     container_statuses: list[ContainerStatus] | None = None
     init_container_statuses: list[ContainerStatus] | None = None
@@ -326,6 +327,7 @@ class Namespace(KubeObject):
 
 class ClaimSpec(KubeStruct):
     volume_name: str | None = None
+    storage_class_name: str | None = None
 
 
 class PersistentVolumeClaim(KubeObject):

@@ -109,6 +109,10 @@ class PodReader:
         self._specs: Interned[TaskSpec] = Interned()
         self._templates: Interned[JobTemplate] = Interned()
 
+    def look_at(self, volumes: Volumes) -> None:
+        """From now on: pods that were read before stay as they were."""
+        self._volumes = volumes
+
     def read(self, pod: Pod, place: Field) -> PodTask:
         """FieldError where the pod isn't valid."""
         namespace, name = namespace_of(pod.metadata), pod.metadata.name or ""
