@@ -39,6 +39,8 @@ REVIEW_S = 1.0
 REASONS_S = 0.25
 NODES_EVERY_S = 5.0
 NODES_SETTLE_S = 0.05
+NODES_REST = 20.0
+"""A look at the nodes is followed by a rest as long as itself, times this: each may lead to a cycle."""
 
 
 class Scheduler:
@@ -131,8 +133,11 @@ class Scheduler:
                 # Changes seldom come alone.
                 await asyncio.sleep(NODES_SETTLE_S)
             self._nodes_changed.clear()
+            clock = asyncio.get_running_loop().time
+            began = clock()
             if self.controller.memory.set_nodes(await self.backend.nodes()):
                 self.live.look_again()
+            await asyncio.sleep(NODES_REST * (clock() - began))
 
     async def _review(self) -> None:
         while True:

@@ -23,9 +23,7 @@ def logs(
         str | None,
         typer.Option(metavar="TIME", help="Since then: 2026-05-01T12:00:00Z, or 10m for ten minutes ago."),
     ] = None,
-    tail: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Only the end of it, as in 4Ki.")
-    ] = None,
+    tail: Annotated[str | None, typer.Option(metavar="SIZE", help="Only the end of it, as in 4Ki.")] = None,
     prefix: Annotated[
         bool | None,
         typer.Option(
