@@ -64,11 +64,12 @@ class Postgres:
             self._server.wait(READY_WITHIN_S)
             self._server = None
 
-    def new_database(self) -> str:
+    def new_database(self, encoding: str = "UTF8") -> str:
         """Its URL."""
         name = f"test_{next(self._names)}"
         with psycopg.connect(self._address("postgres"), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}")
+            words = f"ENCODING '{encoding}' TEMPLATE template0"
+            connection.execute(f"CREATE DATABASE {name} {words}")
         return self._url(name)
 
     def remove(self) -> None:

@@ -145,6 +145,8 @@ def _connect_postgres(url: URL, read_threads: int) -> Database:
         "tcp_user_timeout": _SILENCE_MS,
         "application_name": "rota",
         "options": f"-c idle_in_transaction_session_timeout={_FROZEN_MS}",
+        # Else the answers of a database without an encoding are bytes, and nobody can say what is wrong.
+        "client_encoding": "utf8",
     }
     for name in arguments.keys() & at.query.keys():
         del arguments[name]

@@ -8,7 +8,7 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, func, inspect, select
+from sqlalchemy import Connection, func, inspect, select, text
 
 from rota.store.errors import StoreRefused
 
@@ -20,6 +20,7 @@ _MIGRATING = 0x726F7461
 def migrate(connection: Connection, target: str = "head") -> None:
     """Within the connection's transaction: a migration that fails has changed nothing."""
     if connection.dialect.name == "postgresql":
+        _refuse_other_encodings(connection)
         # Of several servers that start at once, one migrates and the others wait.
         connection.execute(select(func.pg_advisory_xact_lock(_MIGRATING)))
     config = Config()
@@ -44,6 +45,15 @@ def schema_of(connection: Connection) -> str | None:
     """None: there is none yet."""
     context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE})
     return context.get_current_revision()
+
+
+def _refuse_other_encodings(connection: Connection) -> None:
+    encoding = connection.execute(text("SHOW server_encoding")).scalar_one()
+    if encoding != "UTF8":
+        raise StoreRefused(
+            f"the database has the encoding {encoding}, which can't hold all text: "
+            "create one with ENCODING 'UTF8' TEMPLATE template0"
+        )
 
 
 def _refuse_foreign(connection: Connection) -> None:

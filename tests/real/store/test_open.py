@@ -15,6 +15,7 @@ from rota.store.errors import StoreCorrupt, StoreRefused, StoreUnavailable
 from rota.store.migrate import VERSION_TABLE
 from rota.store.store import open_store
 from tests.real.conftest import mount_disk
+from tests.real.postgres import Postgres
 from tests.stored import job, keep
 
 pytestmark = pytest.mark.covers("ops-3")
@@ -42,6 +43,11 @@ def test_a_newer_schema_is_refused_and_left_alone(url: str) -> None:
         open_store(url)
     with pytest.raises(StoreRefused, match="9999"):
         open_store(url)
+
+
+def test_an_encoding_that_cant_hold_all_text_is_refused(postgres: Postgres) -> None:
+    with pytest.raises(StoreRefused, match=r"encoding SQL_ASCII.*ENCODING 'UTF8'"):
+        open_store(postgres.new_database("SQL_ASCII"))
 
 
 def test_a_database_of_something_else_is_refused_and_left_alone(url: str) -> None:
