@@ -226,7 +226,7 @@ def test_one_that_falls_silent_is_lost_and_its_late_word_counts_for_nothing(tmp_
             await performing.write(wire.TaskNews(started=wire.Started(at_ms=1)))
             await here.started(ref("1"))
             end = (await here.end_of(ref("1"))).end
-            assert (end.reason, "3 s" in end.message) == (EndReason.LOST, True)
+            assert (end.reason, "2.85 s" in end.message) == (EndReason.LOST, True)
             assert await here.backend.nodes() == []
             assert await caller.hear(attending) is not None
             session = caller.session
