@@ -82,6 +82,10 @@ planted-bugs: setup ## Plant bugs, and see which are caught by the simulation, a
 torture: setup ## Kill and freeze real servers, agents and databases (N=1000 FIRST_SEED=1)
 	@$(BIN)/python -m tests.crash --points $(or $(N),60) --first $(or $(FIRST_SEED),1)
 
+.PHONY: differential
+differential: setup ## Compare with kube-scheduler on random clusters, pod by pod (N=300 FIRST_SEED=1)
+	@$(BIN)/python -m tests.real.kube.differential --clusters $(or $(N),60) --first-seed $(or $(FIRST_SEED),1)
+
 .PHONY: wire
 wire: setup ## Make the Python modules of src/rota/wire/*.proto anew
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -I src \

@@ -42,6 +42,7 @@ SECTIONS = {
         Listed("server", "Run the server."),
         Listed("agent", "Let this machine work for a server elsewhere."),
         Listed("scheduler", "Run a scheduler that keeps nothing, between controllers and agents."),
+        Listed("kube-scheduler", "Schedule pods of a Kubernetes cluster.", "kube_scheduler"),
         Listed("config", "Check settings; choose among several servers."),
     ),
     "Policies and plugins": (

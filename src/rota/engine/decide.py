@@ -350,14 +350,17 @@ class Cycle:
         """The verdict on work that can't start; kept for others that ask for the same until anything
         is bound or evicted."""
         if len(work.signatures) > 1 or work.topology or work.signatures[0].needs_turns:
-            return verdict_of(work, self._board, self._filters, room_when_idle)
+            return self._verdict(work, room_when_idle)
         so_far = len(self._bindings), len(self._evictor.evictions)
         key = work.signatures[0], work.counts[0], work.needed, so_far
         known = self._verdicts.get(key)
         if known is None:
-            known = verdict_of(work, self._board, self._filters, room_when_idle)
+            known = self._verdict(work, room_when_idle)
             self._verdicts[key] = known
         return known
+
+    def _verdict(self, work: Work, room_when_idle: RoomWhenIdle) -> Judged:
+        return verdict_of(work, self._board, self._filters, room_when_idle, self._plugins.refusal_order)
 
     def _place_beside(self, kept: Room | None, run: Run, work: Work) -> int:
         """Places jobs of the run in what is left beside something that must be left alone."""
@@ -460,7 +463,7 @@ class Cycle:
         quota = self._books.refusal(run.head.template, rest)
         if quota is not None:
             return _verdict_of(quota)
-        return verdict_of(rest, self._board, self._filters, lambda: work.total)[0]
+        return self._verdict(rest, lambda: work.total)[0]
 
     def _place_by_evicting(self, run: Run, work: Work) -> bool:
         template, checkpoint = run.head.template, self._board.checkpoint()

@@ -204,6 +204,16 @@ def unguarded(call: Callable[[], object]) -> object:
 PluginMaker = Callable[[dict[str, str]], Plugin]
 
 
+class RefusalOrder(Enum):
+    """Which reason counts for a node that several rules refuse."""
+
+    LASTING_FIRST = "lasting first"
+    """One that doesn't pass, if there is any: a node counts as hopeless if it is."""
+    AS_ASKED = "as asked"
+    """The first in the order of the filters, then ports, amounts (all that it lacks), spread and affinity:
+    as kube-scheduler counts."""
+
+
 @dataclass(frozen=True)
 class Plugins:
     """All that takes part in a decision: the built-in rules in the order in which they are asked,
@@ -213,6 +223,7 @@ class Plugins:
     scores: tuple[NodeScore, ...] = ()
     by_name: Mapping[str, PluginMaker] = field(default_factory=dict)
     guard: Guard = unguarded
+    refusal_order: RefusalOrder = RefusalOrder.LASTING_FIRST
 
 
 @dataclass(frozen=True, eq=False)

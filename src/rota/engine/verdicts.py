@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rota.engine.board import Board
 from rota.engine.place import would_place
-from rota.engine.plugin import NodeFilter
+from rota.engine.plugin import NodeFilter, RefusalOrder
 from rota.engine.signature import Signature
 from rota.engine.topology import DomainRules, even_allowed, near_allowed
 from rota.engine.work import Work
@@ -39,13 +40,17 @@ RoomWhenIdle = Callable[[], int]
 
 
 def verdict_of(
-    work: Work, board: Board, filters: Sequence[NodeFilter], room_when_idle: RoomWhenIdle
+    work: Work,
+    board: Board,
+    filters: Sequence[NodeFilter],
+    room_when_idle: RoomWhenIdle,
+    order: RefusalOrder = RefusalOrder.LASTING_FIRST,
 ) -> Judged:
     """Why the job can't start, from the group that has the fewest nodes to go to."""
     if not len(board.nodes):
         return Verdict(Kind.NEVER, (Refusal(Reason(Code.NO_NODES), 0),)), []
     groups = {
-        group: _group_refusals(work, group, board, filters)
+        group: _group_refusals(work, group, board, filters, order)
         for group, count in enumerate(work.counts)
         if count
     }
@@ -73,9 +78,11 @@ def _room_for(refusals: list[NodeRefusal]) -> int:
     return sum(refusal.reason.available for refusal in refusals if refusal.reason.code is Code.GANG)
 
 
-def _group_refusals(work: Work, group: int, board: Board, filters: Sequence[NodeFilter]) -> list[NodeRefusal]:
+def _group_refusals(
+    work: Work, group: int, board: Board, filters: Sequence[NodeFilter], order: RefusalOrder
+) -> list[NodeRefusal]:
     """A reason for every node; those with room for a task of the group lack room for the rest."""
-    refusals = node_refusals(work.signatures[group], board, filters)
+    refusals = node_refusals(work.signatures[group], board, filters, order)
     left = np.ones(len(board.nodes), dtype=np.bool_)
     for refusal in refusals:
         left &= ~refusal.nodes
@@ -149,12 +156,17 @@ def _room_when_empty(signature: Signature, board: Board, refusals: list[NodeRefu
     return int(room[usable].sum())
 
 
-def node_refusals(signature: Signature, board: Board, filters: Sequence[NodeFilter]) -> list[NodeRefusal]:
-    """Each node at most once, under the first reason that refuses it; reasons that don't pass come
-    before those that do, so that a node counts as hopeless if it is."""
+def node_refusals(
+    signature: Signature,
+    board: Board,
+    filters: Sequence[NodeFilter],
+    order: RefusalOrder = RefusalOrder.LASTING_FIRST,
+) -> list[NodeRefusal]:
+    """Each node at most once, under the first reason that refuses it."""
+    in_order = _lasting_first if order is RefusalOrder.LASTING_FIRST else _as_asked
     open_nodes = np.ones(len(board.nodes), dtype=np.bool_)
     found: list[NodeRefusal] = []
-    for reason, refused in _all_refusals(signature, board, filters):
+    for reason, refused in in_order(signature, board, filters):
         first = refused & open_nodes
         if first.any():
             found.append(NodeRefusal(reason, first))
@@ -164,7 +176,21 @@ def node_refusals(signature: Signature, board: Board, filters: Sequence[NodeFilt
     return [_with_amounts(refusal, signature, board) for refusal in found]
 
 
-def _all_refusals(
+def _as_asked(
+    signature: Signature, board: Board, filters: Sequence[NodeFilter]
+) -> Iterator[tuple[Reason, Bools]]:
+    for reason, refused in _fixed_refusals(signature, board, filters):
+        if reason.code is not Code.BEYOND_CAPACITY:
+            yield reason, refused
+    short = list(_insufficient(signature, board))
+    yield from (one for one in short if one[0].code is not Code.INSUFFICIENT)
+    yield from _lacking_together(signature, board)
+    yield from _spread_refusals(signature.domain_rules)
+    yield from _affinity_refusals(signature.domain_rules)
+    yield from signature.plugin_refusals()
+
+
+def _lasting_first(
     signature: Signature, board: Board, filters: Sequence[NodeFilter]
 ) -> Iterator[tuple[Reason, Bools]]:
     fixed = _fixed_refusals(signature, board, filters)
@@ -223,6 +249,25 @@ def _insufficient(signature: Signature, board: Board) -> Iterator[tuple[Reason, 
             yield _amount_reason(Code.INSUFFICIENT, row, need, board), short
 
 
+def _lacking_together(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
+    """Nodes that lack the same amounts, under one reason: the first is its subject, the others its detail."""
+    asked = [(row, need) for row, need in _asked_rows(signature) if not is_port(_resource_name(row, board))]
+    if not asked:
+        return
+    rows_asked, needs = (np.array(column) for column in zip(*asked, strict=True))
+    short = board.free[rows_asked] < needs[:, None]
+    beyond = (board.nodes.capacity[rows_asked] < needs[:, None]).any(axis=0)
+    kinds, kind_of = np.unique(np.vstack([short, beyond]), axis=1, return_inverse=True)
+    for kind in range(kinds.shape[1]):
+        *lacking, is_beyond = kinds[:, kind].tolist()
+        found = [pair for pair, is_short in zip(asked, lacking, strict=True) if is_short]
+        if not found:
+            continue
+        code = Code.BEYOND_CAPACITY if is_beyond else Code.INSUFFICIENT
+        others = ",".join(_resource_name(row, board) for row, _ in found[1:])
+        yield replace(_amount_reason(code, *found[0], board), detail=others), kind_of.ravel() == kind
+
+
 def _amount_reason(code: Code, row: int, need: int, board: Board) -> Reason:
     if row == rows.GPU_IDLE:
         return Reason(code, "gpu", need * 1000)
@@ -243,10 +288,15 @@ def _with_amounts(refusal: NodeRefusal, signature: Signature, board: Board) -> N
         most = int(table[rows.GPU_BEST][refusal.nodes].max())
     else:
         most = int(table[board.nodes.index.row[reason.subject]][refusal.nodes].max())
-    return NodeRefusal(Reason(reason.code, reason.subject, reason.asked, max(0, most)), refusal.nodes)
+    return NodeRefusal(replace(reason, available=max(0, most)), refusal.nodes)
 
 
 def _domain_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
+    yield from _affinity_refusals(rules)
+    yield from _spread_refusals(rules)
+
+
+def _affinity_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
     for near in rules.near:
         yield Reason(Code.TOPOLOGY_LABEL_MISSING, near.term.topology_key), ~near.counter.has_key
         yield Reason(Code.JOB_AFFINITY, term_text(near.term)), ~near_allowed(near)
@@ -255,6 +305,9 @@ def _domain_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
             yield Reason(Code.JOB_ANTI_AFFINITY, term_text(away.term)), ~away.allowed()
         else:
             yield Reason(Code.RUNNING_ANTI_AFFINITY), ~away.allowed()
+
+
+def _spread_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
     for even in rules.even:
         if even.required:
             yield Reason(Code.TOPOLOGY_LABEL_MISSING, even.key), ~even.counter.has_key

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Raw, Struct, field
 
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct
+from rota.intake.kubernetes.objects import KubeObject, KubeStruct, LabelSelector
 
 T = TypeVar("T")
 
@@ -119,6 +119,25 @@ class Lease(KubeObject):
 class StorageClass(KubeObject):
     provisioner: str = ""
     volume_binding_mode: str | None = None
+
+
+class BudgetSpec(KubeStruct):
+    selector: LabelSelector | None = None
+
+
+class BudgetStatus(KubeStruct):
+    disruptions_allowed: int = 0
+
+
+class DisruptionBudget(KubeObject):
+    """Of policy/v1."""
+
+    spec: BudgetSpec | None = None
+    status: BudgetStatus | None = None
+
+    @property
+    def disruptions_allowed(self) -> int:
+        return self.status.disruptions_allowed if self.status else 0
 
 
 class EventSeries(KubeStruct):

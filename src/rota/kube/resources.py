@@ -15,7 +15,7 @@ from rota.intake.kubernetes.objects import (
     PersistentVolumeClaim,
     Pod,
 )
-from rota.kube.objects import Event, Lease, StorageClass
+from rota.kube.objects import DisruptionBudget, Event, Lease, StorageClass
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -47,5 +47,6 @@ NAMESPACES = Resource("", "v1", "namespaces", Namespace, is_namespaced=False)
 VOLUMES = Resource("", "v1", "persistentvolumes", PersistentVolume, is_namespaced=False)
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", PersistentVolumeClaim)
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", StorageClass, is_namespaced=False)
+BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", DisruptionBudget)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
 EVENTS = Resource("events.k8s.io", "v1", "events", Event)

@@ -71,8 +71,11 @@ class _Following:
         self._written_until: datetime | None = None
 
     def until_over(self) -> int:
+        is_watched_again = False
         while True:
             try:
+                if is_watched_again:
+                    talk(f"job {self._job} is watched again; Ctrl-C asks once more")
                 return self._follow()
             except KeyboardInterrupt:
                 if self._is_cancelled:
@@ -80,12 +83,12 @@ class _Following:
                     return EX_INTERRUPTED
                 match _ask():
                     case Answer.GO_ON:
-                        continue
+                        is_watched_again = True
                     case Answer.DETACH:
                         talk(f"job {self._job} goes on; `rota logs -f {self._job}` shows what it writes")
                         return EX_OK
                     case Answer.CANCEL:
-                        self._is_cancelled = True
+                        self._is_cancelled, is_watched_again = True, False
                         self._server.cancel(self._job, message="by Ctrl-C")
 
     def _follow(self) -> int:

@@ -45,7 +45,7 @@ class TestRun:
         shell.sendintr()
         shell.expect("detach and let it run")
         shell.send("\n")
-        shell.expect("\n")
+        shell.expect("is watched again")
         shell.sendintr()
         shell.expect("detach and let it run")
         shell.send("c\n")

@@ -1,0 +1,108 @@
+"""Rules about nodes in the order in which kube-scheduler asks them: the first that refuses a node counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
+from rota.intake.kubernetes.taints import UNSCHEDULABLE
+from rota.model.ids import NodeName
+from rota.model.selectors import NodeTerm, Operator
+from rota.model.taints import Effect, Taint, tolerated
+from rota.model.verdict import Code, Reason
+from rota.plugins.node_affinity import NodeAffinityFilter
+from rota.plugins.node_ready import NodeReadyFilter
+from rota.plugins.node_selector import NodeSelectorFilter
+from rota.plugins.pool import PoolFilter
+from rota.snapshot.nodes import NodeColumns
+
+
+class NamedNodesFilter:
+    """Nodes that none of a pod's affinity terms names, where every term names some: these aren't even asked
+    for anything else."""
+
+    concern = Concern.AFFINITY
+
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        named = _named_nodes(task.spec.node_affinity)
+        if named is None:
+            return None
+        mask = np.zeros(len(nodes), dtype=np.bool_)
+        mask[[nodes.position[NodeName(name)] for name in named if name in nodes.position]] = True
+        return mask
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
+        passing = self.passes(task, nodes)
+        if passing is not None:
+            yield Reason(Code.OTHER_NODE_NAMED), ~passing
+
+
+class UnschedulableFilter:
+    """Cordoned nodes, for pods that don't tolerate the taint of that name."""
+
+    concern = Concern.CONDITION
+
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        if tolerated(UNSCHEDULABLE, task.spec.tolerations):
+            return None
+        return ~self._cordoned(nodes)
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
+        if not tolerated(UNSCHEDULABLE, task.spec.tolerations):
+            yield Reason(Code.NODE_CORDONED), self._cordoned(nodes)
+
+    def _cordoned(self, nodes: NodeColumns) -> Bools:
+        having = [any(map(_is_cordon, taints)) for taints in nodes.taint_sets]
+        return np.array(having, dtype=np.bool_)[nodes.taint_set]
+
+
+class UntoleratedFilter:
+    """The first taint of a node, as they are written there, that the pod doesn't tolerate."""
+
+    concern = Concern.TAINTS
+
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        passing = [_first_untolerated(task, taints) is None for taints in nodes.taint_sets]
+        return np.array(passing, dtype=np.bool_)[nodes.taint_set]
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
+        for number, taints in enumerate(nodes.taint_sets):
+            taint = _first_untolerated(task, taints)
+            if taint is not None:
+                code = Code.PASSING_TAINT if taint.is_passing else Code.TAINT
+                yield Reason(code, f"{taint.key}: {taint.value}"), nodes.taint_set == number
+
+
+def _named_nodes(terms: tuple[NodeTerm, ...]) -> set[str] | None:
+    """None: some term names none."""
+    named: set[str] = set()
+    for term in terms:
+        lists = [set(one.values) for one in term.names if one.operator is Operator.IN]
+        if not lists:
+            return None
+        named |= set.intersection(*lists)
+    return named if terms else None
+
+
+def _is_cordon(taint: Taint) -> bool:
+    return (taint.key, taint.effect) == (UNSCHEDULABLE.key, UNSCHEDULABLE.effect)
+
+
+def _first_untolerated(task: TaskView, taints: tuple[Taint, ...]) -> Taint | None:
+    keeping_away = (taint for taint in taints if taint.effect is not Effect.PREFER_NO_SCHEDULE)
+    return next((taint for taint in keeping_away if not tolerated(taint, task.spec.tolerations)), None)
+
+
+KUBE_FILTERS: tuple[NodeFilter, ...] = (
+    NamedNodesFilter(),
+    UnschedulableFilter(),
+    UntoleratedFilter(),
+    NodeSelectorFilter(),
+    NodeAffinityFilter(),
+    PoolFilter(),
+    NodeReadyFilter(),
+)
+"""A pod that names its node itself never waits. Pools come from a policy, and readiness matters only where
+nobody has made taints of it."""

@@ -1,0 +1,164 @@
+"""Clusters and pods by chance, over all that kube-scheduler looks at; the same for the same seed."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from msgspec import Struct
+
+ZONES = ("north", "south", "east")
+DISKS = ("ssd", "hdd")
+APPS = ("web", "db", "cache")
+TAINTS = (
+    {"key": "team", "value": "red", "effect": "NoSchedule"},
+    {"key": "team", "value": "blue", "effect": "NoExecute"},
+    {"key": "gpu", "effect": "NoSchedule"},
+    {"key": "slow", "value": "yes", "effect": "PreferNoSchedule"},
+)
+ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+
+
+class RandomCluster(Struct, frozen=True):
+    nodes: list[dict[str, Any]]
+    running: list[dict[str, Any]]
+    pods: list[dict[str, Any]]
+
+
+def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
+    chance = Random(seed)
+    nodes = [_node(chance, f"n{number}") for number in range(chance.randint(2, 7))]
+    names = [node["metadata"]["name"] for node in nodes]
+    running = []
+    for number in range(chance.randint(0, 3 * len(nodes))):
+        pod = _pod(chance, f"runs{number}", is_small=True)
+        pod["spec"]["nodeName"] = chance.choice(names)
+        running.append(pod)
+    return RandomCluster(nodes, running, [_pod(chance, f"p{number}", names) for number in range(pods)])
+
+
+def _node(chance: Random, name: str) -> dict[str, Any]:
+    labels = {HOST: name}
+    if chance.random() < 0.85:
+        labels[ZONE] = chance.choice(ZONES)
+    if chance.random() < 0.7:
+        labels["disk"] = chance.choice(DISKS)
+    if chance.random() < 0.4:
+        labels["rank"] = str(chance.randint(1, 9))
+    amounts = {
+        "cpu": str(chance.randint(1, 4)),
+        "memory": f"{chance.randint(1, 4)}Gi",
+        "pods": chance.choice(("2", "3", "110", "110")),
+        "ephemeral-storage": "10Gi",
+    }
+    if chance.random() < 0.3:
+        amounts["example.com/device"] = str(chance.randint(1, 3))
+    return {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {
+            "unschedulable": chance.random() < 0.1,
+            "taints": chance.sample(TAINTS, chance.choice((0, 0, 0, 1, 1, 2))),
+        },
+        "status": {
+            "capacity": amounts,
+            "allocatable": amounts,
+            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+        },
+    }
+
+
+def _pod(
+    chance: Random, name: str, nodes: list[str] | None = None, *, is_small: bool = False
+) -> dict[str, Any]:
+    """`nodes`: some that it may ask for by name."""
+    requests = {"cpu": f"{chance.choice((0, 100, 500, 500, 1000) if is_small else (100, 900, 2000, 3000))}m"}
+    if chance.random() < 0.7:
+        requests["memory"] = f"{chance.choice((64, 300, 600) if is_small else (64, 800, 1500, 3000))}Mi"
+    if chance.random() < 0.15:
+        requests["example.com/device"] = str(chance.randint(1, 2))
+    if chance.random() < 0.15:
+        requests["ephemeral-storage"] = f"{chance.choice((1, 20))}Gi"
+    resources = {"requests": requests}
+    if "example.com/device" in requests:
+        resources["limits"] = {"example.com/device": requests["example.com/device"]}
+    container: dict[str, Any] = {"name": "main", "image": "example.invalid/none", "resources": resources}
+    if chance.random() < 0.2:
+        container["ports"] = [{"containerPort": 80, "hostPort": chance.choice((8080, 9090))}]
+    spec: dict[str, Any] = {"containers": [container]}
+    if chance.random() < 0.15:
+        spec["initContainers"] = [
+            {"name": "init", "image": "x", "resources": {"requests": {"cpu": chance.choice(("50m", "3"))}}}
+        ]
+    if chance.random() < 0.25:
+        spec["nodeSelector"] = {"disk": chance.choice(DISKS)}
+    if chance.random() < 0.6:
+        spec["tolerations"] = [_toleration(chance) for _ in range(chance.randint(1, 2))]
+    affinity: dict[str, Any] = {}
+    if chance.random() < 0.3:
+        affinity["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": [_node_term(chance, nodes)]}}
+    for kind in ("podAffinity", "podAntiAffinity"):
+        if chance.random() < (0.2 if not is_small else 0.1):
+            affinity[kind] = {REQUIRED: [_pod_term(chance)]}
+    if affinity:
+        spec["affinity"] = affinity
+    if chance.random() < 0.3:
+        spec["topologySpreadConstraints"] = [_spread(chance)]
+    return {"metadata": {"name": name, "labels": {"app": chance.choice(APPS)}}, "spec": spec}
+
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _toleration(chance: Random) -> dict[str, Any]:
+    return chance.choice(
+        (
+            {"key": "team", "operator": "Equal", "value": "red", "effect": "NoSchedule"},
+            {"key": "team", "operator": "Exists"},
+            {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"},
+            {"operator": "Exists", "effect": "NoExecute"},
+            {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"},
+        )
+    )
+
+
+def _node_term(chance: Random, nodes: list[str] | None) -> dict[str, Any]:
+    if nodes and chance.random() < 0.2:
+        field = {"key": "metadata.name", "operator": chance.choice(("In", "NotIn"))}
+        return {"matchFields": [{**field, "values": [chance.choice(nodes)]}]}
+    return {
+        "matchExpressions": [
+            chance.choice(
+                (
+                    {"key": ZONE, "operator": "In", "values": chance.sample(ZONES, 2)},
+                    {"key": ZONE, "operator": "NotIn", "values": [chance.choice(ZONES)]},
+                    {"key": "rank", "operator": chance.choice(("Gt", "Lt")), "values": ["4"]},
+                    {"key": "disk", "operator": chance.choice(("Exists", "DoesNotExist"))},
+                )
+            )
+        ]
+    }
+
+
+def _pod_term(chance: Random) -> dict[str, Any]:
+    term: dict[str, Any] = {
+        "topologyKey": chance.choice((ZONE, HOST)),
+        "labelSelector": {"matchLabels": {"app": chance.choice(APPS)}},
+    }
+    if chance.random() < 0.2:
+        term["namespaceSelector"] = {}
+    return term
+
+
+def _spread(chance: Random) -> dict[str, Any]:
+    constraint: dict[str, Any] = {
+        "topologyKey": chance.choice((ZONE, HOST)),
+        "maxSkew": chance.randint(1, 2),
+        "whenUnsatisfiable": chance.choice(("DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")),
+        "labelSelector": {"matchLabels": {"app": chance.choice(APPS)}},
+    }
+    if constraint["whenUnsatisfiable"] == "DoNotSchedule" and chance.random() < 0.2:
+        constraint["minDomains"] = chance.randint(1, 4)
+    for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
+        if chance.random() < 0.3:
+            constraint[policy] = chance.choice(("Honor", "Ignore"))
+    return constraint

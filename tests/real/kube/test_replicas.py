@@ -1,0 +1,140 @@
+"""`rota kube-scheduler` as processes: one leads, and is killed between two binds of a gang."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import json
+
+from rota.intake.kubernetes.objects import Pod
+from rota.kube.client import Selection
+from rota.kube.informer import Informer
+from rota.kube.resources import PODS
+from tests.real.kube.cluster import TOKENS, Cluster
+from tests.real.kube.control_plane import free_ports
+from tests.real.kube.pods import Place, eventually, place_in
+
+pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-4", "kube-6")]
+
+GANG = 200
+
+
+class Replicas:
+    def __init__(self, folder: Path, cluster: Cluster) -> None:
+        self._folder = folder
+        self._kubeconfig = folder / "kubeconfig"
+        self._kubeconfig.write_bytes(json.encode(cluster.kubeconfig({"token": TOKENS["admin"][0]})))
+        self._all: list[subprocess.Popen[bytes]] = []
+
+    def command(self, place: Place, *more: str) -> list[str]:
+        arguments = ["kube-scheduler", "--kubeconfig", str(self._kubeconfig)]
+        return [sys.executable, "-m", "rota", *arguments, "--scheduler-name", place.scheduler_name, *more]
+
+    def start(self, place: Place, port: int) -> subprocess.Popen[bytes]:
+        with open(self._folder / f"replica-{len(self._all)}.log", "wb") as log:
+            command = self.command(place, "--metrics-bind-address", f"127.0.0.1:{port}")
+            self._all.append(subprocess.Popen(command, stdout=log, stderr=log))
+        return self._all[-1]
+
+    def end(self) -> None:
+        for one in self._all:
+            one.kill()
+            one.wait()
+
+
+@pytest.fixture
+def replicas(cluster: Cluster, tmp_path: Path) -> Iterator[Replicas]:
+    made = Replicas(tmp_path, cluster)
+    yield made
+    made.end()
+
+
+async def _get(port: int, path: str) -> str:
+    def ask() -> str:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                return str(answer.read().decode())
+        except (urllib.error.URLError, OSError):
+            return ""
+
+    return await asyncio.to_thread(ask)
+
+
+def test_the_leader_is_killed_between_two_binds(cluster: Cluster, namespace: str, replicas: Replicas) -> None:
+    async def main() -> None:
+        async with place_in(cluster, namespace) as place:
+            nodes = await place.add_nodes("a", "b", "c", cpu=str(GANG))
+            await asyncio.gather(
+                *(place.add_pod(f"p{number}", gang="g", least=str(GANG)) for number in range(GANG))
+            )
+            informer = Informer(place.client, PODS, Selection(namespace))
+            leading: list[subprocess.Popen[bytes]] = []
+
+            def kill_at_first_bind(old: Pod | None, new: Pod | None) -> None:
+                if new is not None and new.spec.node_name and leading:
+                    leading.pop().kill()
+
+            informer.subscribe(kill_at_first_bind)
+            watching = asyncio.create_task(informer.run())
+            await informer.synced.wait()
+            ports = free_ports(2)
+            first = replicas.start(place, ports[0])
+            leading.append(first)
+            await asyncio.to_thread(first.wait)
+            bound_before = len(await place.bound())
+            assert 0 < bound_before < GANG
+            second = replicas.start(place, ports[1])
+
+            async def is_whole() -> bool:
+                return len(await place.bound()) == GANG
+
+            await eventually(is_whole)
+            watching.cancel()
+            used = Counter((await place.bound()).values())
+            assert set(used) <= set(nodes)
+            figures = await _get(ports[1], "/metrics")
+            (bound_after,) = re.findall(r'schedule_attempts_total\{result="scheduled"\} (\d+)', figures)
+            assert bound_before + int(bound_after) == GANG, "each is bound once"
+            assert await _get(ports[1], "/healthz") == "ok"
+            second.terminate()
+            assert await asyncio.to_thread(second.wait) == 0
+
+    asyncio.run(main())
+
+
+@pytest.mark.covers("kube-1")
+def test_a_dry_run_does_nothing(cluster: Cluster, namespace: str, replicas: Replicas) -> None:
+    async def main() -> None:
+        async with place_in(cluster, namespace) as place:
+            (node,) = await place.add_nodes("a", cpu="1")
+            await place.add_pod("fits")
+            await place.add_pod("too-large", cpu="2")
+            await place.add_pod("lonely", gang="g", least="2")
+            ended = await asyncio.to_thread(
+                subprocess.run, replicas.command(place, "--dry-run"), capture_output=True, text=True
+            )
+            assert ended.returncode == 0, ended.stderr
+            bound, too_large, lonely = ended.stdout.splitlines()
+            assert bound == f"bind {namespace}/fits to {node}"
+            assert too_large.startswith(f"wait {namespace}/too-large: 0/")
+            assert lonely == f"wait {namespace}/lonely: gang g: 1 of 2 pods present; they start together"
+            assert not await place.bound()
+
+    asyncio.run(main())
+
+
+def test_what_cant_be_used_is_said(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "rota", "kube-scheduler", "--kubeconfig", str(tmp_path / "missing")]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert "missing" in ended.stderr
+    assert "Traceback" not in ended.stderr

@@ -1,0 +1,84 @@
+"""Pods and nodes as an API server would show them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from rota.intake.kubernetes.objects import Node, Pod
+from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS
+from rota.kube.mirror import Mirror
+
+SCHEDULER = "batch-scheduler"
+_BEGINNING = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+def pod(
+    name: str,
+    *,
+    cpu: str = "1",
+    gang: str = "",
+    least: str = "",
+    node: str = "",
+    phase: str = "Pending",
+    scheduler: str = SCHEDULER,
+    created_s: int = 0,
+    began_s: int | None = None,
+    is_ending: bool = False,
+    nominated: str = "",
+    **spec: Any,
+) -> Pod:
+    keys = DEFAULT_GANG_KEYS
+    body = {
+        "metadata": {
+            "name": name,
+            "namespace": "default",
+            "uid": f"uid-{name}",
+            "creationTimestamp": _at(created_s),
+            "deletionTimestamp": _at(created_s + 1) if is_ending else None,
+            "labels": {keys.label: gang} if gang else {},
+            "annotations": {keys.annotation: least} if least else {},
+        },
+        "spec": {
+            "schedulerName": scheduler,
+            "nodeName": node or None,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}],
+            **spec,
+        },
+        "status": {
+            "phase": phase,
+            "startTime": None if began_s is None else _at(began_s),
+            "nominatedNodeName": nominated or None,
+        },
+    }
+    return msgspec.convert(body, Pod)
+
+
+def node(name: str, cpu: str = "2", taints: list[dict[str, str]] | None = None, **labels: str) -> Node:
+    body = {
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"taints": taints},
+        "status": {"allocatable": {"cpu": cpu, "memory": "1Gi", "pods": "10"}},
+    }
+    return msgspec.convert(body, Node)
+
+
+def _at(seconds: int) -> str:
+    return (_BEGINNING + timedelta(seconds=seconds)).isoformat()
+
+
+class Told:
+    """A mirror, and how often it said that something has changed."""
+
+    def __init__(self) -> None:
+        self.times = 0
+        self.mirror = Mirror(SCHEDULER, DEFAULT_GANG_KEYS, self._count)
+
+    def _count(self) -> None:
+        self.times += 1
+
+    def add(self, *pods: Pod) -> None:
+        for one in pods:
+            self.mirror.pod_changed(None, one)
