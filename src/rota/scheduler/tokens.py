@@ -43,9 +43,8 @@ def read_tokens(path: Path) -> Tokens:
             raise TokensError(f"{path}: others can read it; make it yours alone: chmod 600 {path}")
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        raise TokensError(
-            f"{path} can't be read: {error}; give a file with a NAME and a TOKEN a line"
-        ) from None
+        why = error.strerror if isinstance(error, OSError) else "it isn't UTF-8"
+        raise TokensError(f"{path} can't be read: {why}; give a file with a NAME and a TOKEN a line") from None
     secrets: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
