@@ -44,7 +44,9 @@ def read_tokens(path: Path) -> Tokens:
         lines = path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it isn't UTF-8"
-        raise TokensError(f"{path} can't be read: {why}; give a file with a NAME and a TOKEN a line") from None
+        raise TokensError(
+            f"{path} can't be read: {why}; give a file with a NAME and a TOKEN a line"
+        ) from None
     secrets: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         words = line.split()
