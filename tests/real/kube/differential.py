@@ -27,6 +27,7 @@ from tests.real.kube.pods import Place
 from tests.real.kube.random_cluster import REQUIRED, random_cluster
 
 PATIENCE_S = 60.0
+HEARD_S = 2.0
 THEIRS = "default-scheduler"
 
 
@@ -79,7 +80,14 @@ class Differential:
             )
 
     async def _difference(self, seed: int, pod: dict[str, Any]) -> str:
+        """Asked again, with pauses, before it counts: who is asked next may not have heard yet that the pod
+        before is gone."""
+        return await self._compare(seed, pod, 0.0) and await self._compare(seed, pod, HEARD_S)
+
+    async def _compare(self, seed: int, pod: dict[str, Any], pause_s: float) -> str:
+        await asyncio.sleep(pause_s)
         ours = await self._ask(self._place.scheduler_name, pod)
+        await asyncio.sleep(pause_s)
         theirs = await self._ask(THEIRS, pod)
         where = f"seed {seed}, pod {pod['metadata']['name']}"
         if bool(ours.node) != bool(theirs.node):
@@ -89,6 +97,7 @@ class Differential:
                 return f"{where}: ours {_shown(ours)}; theirs {_shown(theirs)}"
             return ""
         if ours.node != theirs.node:
+            await asyncio.sleep(pause_s)
             pinned = await self._ask(THEIRS, _pinned(pod, ours.node))
             if not pinned.node:
                 return f"{where}: ours goes to {ours.node}, theirs would not: {_shown(pinned)}"

@@ -62,18 +62,23 @@ def test_stages_output_files_and_the_result_come_back(stand: SchedulerStand) -> 
 
 
 @pytest.mark.covers("agent-1", "agent-7")
-def test_more_actions_than_agents(stand: SchedulerStand) -> None:
+def test_more_actions_than_agents(stand: SchedulerStand, tmp_path: Path) -> None:
+    told = tmp_path / "told"
+    script = f"while [ ! -e {told} ]; do sleep 0.05; done; echo"
+
     async def check() -> None:
         ledger = Remembering()
         stand.agent("one")
         stand.agent("two")
-        actions = [action(f"a{at}", f"echo {at}", resources={"cpu": cpus()}) for at in range(12)]
+        actions = [action(f"a{at}", f"{script} {at}", resources={"cpu": cpus()}) for at in range(12)]
         async with directing(stand.controllers, ledger) as client:
             client.submit(ledger.add(*actions))
+            reasons = ledger.reasons
+            await ledger.until(lambda: any("cpu" in reason for reason in reasons.values()), "a reason")
+            told.touch()
             for at in range(12):
                 assert (await ledger.end_of(f"a{at}")).outcome == "succeeded"
                 assert ledger.wrote(f"a{at}") == f"{at}\n".encode()
-            assert any("cpu" in reason for reason in ledger.reasons.values())
             assert {places[0].node for places in ledger.places.values()} == {"one", "two"}
 
     asyncio.run(check())
