@@ -14,6 +14,7 @@ from rota.backends.process.log_writer import Rotation
 from rota.model.ids import JobId
 from rota.model.run import Run
 from tests.backends.witness import ref
+from tests.real.conftest import mount_disk
 from tests.real.process.host import NODE, host, shell
 
 pytestmark = pytest.mark.slow
@@ -96,14 +97,10 @@ def test_what_is_forgotten_is_gone(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """Of 8 MiB. Tests run as root; elsewhere nobody may mount one."""
+    """Of 8 MiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", str(folder)], capture_output=True, text=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"no disk can be mounted here: {mounted.stderr.strip()}")
+    mount_disk(folder, "size=8m")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
