@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from concurrent.futures import Executor
-from contextlib import suppress
 
 import structlog
 
@@ -28,16 +27,13 @@ from rota.loop.history import HistoryKeeper, Retention, Uploads
 from rota.loop.live import LiveLoop
 from rota.loop.measuring import Measuring
 from rota.loop.metrics import Metrics
+from rota.loop.node_watch import look_at_changes
 from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.store import Store
 
 log = structlog.get_logger()
 
-NODES_EVERY_S = 5.0
-NODES_SETTLE_S = 0.05
-NODES_REST = 20.0
-"""A look at the nodes is followed by a rest as long as itself, times this."""
 RETRY_S = 1.0
 KEEP_ALL = Retention()
 
@@ -99,7 +95,7 @@ class Runtime:
         for coroutine in (
             self.live.run(),
             self.forecaster.run(),
-            self._watch_nodes(),
+            look_at_changes(self.nodes_changed, self._try_to_look_at_nodes),
             self._watch_reloads(),
             self._history.run(),
         ):
@@ -168,22 +164,11 @@ class Runtime:
                 await self._reports.lose(lost, "nobody knows any more what became of it")
             self.live.remember()
 
-    async def _watch_nodes(self) -> None:
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(NODES_EVERY_S):
-                    await self.nodes_changed.wait()
-                # Changes seldom come alone.
-                await asyncio.sleep(NODES_SETTLE_S)
-            self.nodes_changed.clear()
-            clock = asyncio.get_running_loop().time
-            began = clock()
-            try:
-                await self._look_at_nodes()
-            except (OSError, BackendUnavailable) as error:
-                log.warning("nodes can't be looked at", why=str(error))
-            # Of many nodes something changes all the time, and each look leads to a cycle.
-            await asyncio.sleep(NODES_REST * (clock() - began))
+    async def _try_to_look_at_nodes(self) -> None:
+        try:
+            await self._look_at_nodes()
+        except (OSError, BackendUnavailable) as error:
+            log.warning("nodes can't be looked at", why=str(error))
 
     async def _look_at_nodes(self) -> None:
         nodes = [node for backend in self._backends for node in await backend.nodes()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Callable, Coroutine
-from contextlib import suppress
 from typing import cast
 
 import structlog
@@ -22,6 +21,7 @@ from rota.forecast.tell import Teller
 from rota.loop.live import LiveLoop
 from rota.loop.measuring import Measuring
 from rota.loop.metrics import Metrics
+from rota.loop.node_watch import look_at_changes
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.scheduler.actions import Book
@@ -37,10 +37,6 @@ log = structlog.get_logger()
 
 REVIEW_S = 1.0
 REASONS_S = 0.25
-NODES_EVERY_S = 5.0
-NODES_SETTLE_S = 0.05
-NODES_REST = 20.0
-"""A look at the nodes is followed by a rest as long as itself, times this: each may lead to a cycle."""
 
 
 class Scheduler:
@@ -100,7 +96,7 @@ class Scheduler:
             self.controller.run(),
             self.dispatcher.run(),
             self.live.run(),
-            self._watch_nodes(),
+            look_at_changes(self._nodes_changed, self._look_at_nodes),
             self._review(),
             self._tell_reasons(),
         ):
@@ -125,19 +121,9 @@ class Scheduler:
             log.error("a part of the scheduler ended", why=repr(error), exc_info=error)
         self.failed.set()
 
-    async def _watch_nodes(self) -> None:
-        while True:
-            with suppress(TimeoutError):
-                async with asyncio.timeout(NODES_EVERY_S):
-                    await self._nodes_changed.wait()
-                # Changes seldom come alone.
-                await asyncio.sleep(NODES_SETTLE_S)
-            self._nodes_changed.clear()
-            clock = asyncio.get_running_loop().time
-            began = clock()
-            if self.controller.memory.set_nodes(await self.backend.nodes()):
-                self.live.look_again()
-            await asyncio.sleep(NODES_REST * (clock() - began))
+    async def _look_at_nodes(self) -> None:
+        if self.controller.memory.set_nodes(await self.backend.nodes()):
+            self.live.look_again()
 
     async def _review(self) -> None:
         while True:

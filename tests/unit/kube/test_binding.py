@@ -14,7 +14,7 @@ from rota.kube.objects import Status
 from rota.kube.telling import Teller
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.pods import Told, node, pod
-from tests.unit.kube.virtual_time import run
+from tests.virtual_time import run
 
 CALL = Call("create", "pods/binding")
 P, Q = TaskName("default/p"), TaskName("default/q")

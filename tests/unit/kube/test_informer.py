@@ -14,7 +14,7 @@ from rota.kube.informer import Informer
 from rota.kube.objects import Status
 from rota.kube.resources import PODS
 from rota.patience.backoff import Backoff
-from tests.unit.kube.virtual_time import run
+from tests.virtual_time import run
 
 pytestmark = pytest.mark.covers("kube-5")
 

@@ -10,7 +10,7 @@ from rota.intake.kubernetes.objects import Metadata
 from rota.kube.errors import Call, NotConnected, Unreachable, api_error
 from rota.kube.leader import Leader, LeaseTimes
 from rota.kube.objects import Lease, LeaseSpec, Status
-from tests.unit.kube.virtual_time import run
+from tests.virtual_time import run
 
 pytestmark = pytest.mark.covers("kube-6")
 

@@ -13,7 +13,7 @@ from rota.kube.errors import Call, KubeError, NotConnected
 from rota.kube.telling import PAUSES, Teller
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.pods import pod
-from tests.unit.kube.virtual_time import run
+from tests.virtual_time import run
 
 P = TaskName("default/p")
 

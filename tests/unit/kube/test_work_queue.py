@@ -6,7 +6,7 @@ import pytest
 
 from rota.kube.work_queue import Rate, WorkQueue
 from rota.patience.backoff import Backoff
-from tests.unit.kube.virtual_time import run
+from tests.virtual_time import run
 
 pytestmark = pytest.mark.covers("kube-5")
 
