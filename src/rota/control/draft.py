@@ -35,6 +35,8 @@ class Draft:
         self._chance = chance
         self._below = below
         self._jobs: dict[JobId, JobState] = {}
+        self._dependents: dict[JobId, list[JobId]] = {}
+        """Of each job, those that came in with this draft and wait for it."""
         self._arrays: dict[str, tuple[JobId, JobSpec]] = {}
         """Of arrays that came in with this draft, the first element."""
         self._attempts: dict[TaskRef, Attempt] = {}
@@ -51,6 +53,8 @@ class Draft:
                 setattr(self.batch, name, theirs)
         self.instructions += other.instructions
         self._jobs |= other._jobs
+        for awaited, dependents in other._dependents.items():
+            self._dependents.setdefault(awaited, []).extend(dependents)
         self._attempts |= other._attempts
 
     def sealed(self) -> Batch:
@@ -74,13 +78,19 @@ class Draft:
     def submit(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> JobState:
         advanced = submitted(job_id, number, spec, self.now_ms)
         self._note(advanced.state, self._submitted(job_id, number, spec, by), by)
+        self._await(advanced.state)
         self._keep(advanced.state, advanced.instructions)
         return advanced.state
 
     def adopt(self, state: JobState, by: str) -> None:
         """A job as somebody else has kept it, whatever became of it so far."""
         self.note("job.Adopted", state.id, by, {"fence": state.fence}, state.spec.template.project)
+        self._await(state)
         self._jobs[state.id] = state
+
+    def _await(self, state: JobState) -> None:
+        for dependency in state.depends_on:
+            self._dependents.setdefault(dependency.job, []).append(state.id)
 
     def _submitted(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> Submitted:
         """All elements of an array run the same, which is long: it is said of the first alone."""
@@ -139,9 +149,7 @@ class Draft:
         found = dict.fromkeys(self.memory.dependents(job_id))
         draft: Draft | None = self
         while draft is not None:
-            for state in draft._jobs.values():
-                if state.depends_on:
-                    found.setdefault(state.id)
+            found.update(dict.fromkeys(draft._dependents.get(job_id, ())))
             draft = draft._below
         states = (self.job(dependent) for dependent in found)
         return [
