@@ -73,7 +73,7 @@ def answers_of(store: Any) -> list[object]:
         store.counts(),
         [store.job(JobId(name)) for name in ("1", "20.0", "99")],
         store.jobs_of_array(20),
-        store.attempts(JobId("1")),
+        [store.job_with_attempts(JobId(name)) for name in ("1", "99")],
         store.nodes_of(JobId("1")),
         store.events(0),
         store.events(1, 2, EventFilter(subject="2")),

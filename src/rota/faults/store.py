@@ -155,9 +155,10 @@ class SimulatedStore:
         found = [one for one in self.tables.jobs.values() if one.id.startswith(f"{number}.")]
         return sorted(found, key=lambda one: key_of(one.id))
 
-    def attempts(self, job: JobId, limit: int = 1000) -> list[Attempt]:
+    def job_with_attempts(self, job: JobId, limit: int = 1000) -> tuple[JobState, list[Attempt]] | None:
         self._check()
-        return self.tables.attempts_of(job)[-limit:]
+        state = self.tables.jobs.get(job)
+        return None if state is None else (state, self.tables.attempts_of(job)[-limit:])
 
     def nodes_of(self, job: JobId) -> list[NodeName]:
         self._check()

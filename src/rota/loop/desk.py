@@ -194,8 +194,9 @@ class LiveDesk(OperatorDesk):
     ) -> tuple[Sequence[JobState], str | None]:
         return await asyncio.to_thread(self._store.jobs, job_filter, after, limit)
 
-    async def attempts(self, job_id: JobId) -> Sequence[Attempt]:
-        return await asyncio.to_thread(self._store.attempts, job_id, ATTEMPTS_SHOWN)
+    async def job_with_attempts(self, job_id: JobId) -> tuple[JobState, Sequence[Attempt]] | None:
+        """What is in memory may be of a moment before: both are asked of the store."""
+        return await asyncio.to_thread(self._store.job_with_attempts, job_id, ATTEMPTS_SHOWN)
 
     async def why(self, job_id: JobId, rank: int | None) -> WhyView:
         state = self._memory.jobs.get(job_id)

@@ -112,7 +112,8 @@ class Desk(Protocol):
     ) -> tuple[Sequence[JobState], str | None]:
         """Newest first, and the cursor of the next page."""
 
-    async def attempts(self, job_id: JobId) -> Sequence[Attempt]: ...
+    async def job_with_attempts(self, job_id: JobId) -> tuple[JobState, Sequence[Attempt]] | None:
+        """As they were at one moment."""
 
     async def why(self, job_id: JobId, rank: int | None) -> WhyView: ...
 

@@ -210,10 +210,11 @@ class Store:
         with self._read() as connection:
             return queries.jobs_of_array(connection, number)
 
-    def attempts(self, job: JobId, limit: int = 1000) -> list[Attempt]:
-        """The latest so many, in the order of their fences."""
+    def job_with_attempts(self, job: JobId, limit: int = 1000) -> tuple[JobState, list[Attempt]] | None:
+        """Both of one moment: the latest so many, in the order of their fences."""
         with self._read() as connection:
-            return queries.find_attempts(connection, job, limit)
+            state = queries.find_job(connection, job)
+            return None if state is None else (state, queries.find_attempts(connection, job, limit))
 
     def nodes_of(self, job: JobId) -> list[NodeName]:
         """Where tasks of it were sent; last the one with its latest attempt."""

@@ -124,7 +124,7 @@ def test_a_batch_that_cannot_be_kept_leaves_nothing_behind(store: Store, bad: Ba
     with pytest.raises(ValueRejected):
         store.commit(bad)
     assert store.load().jobs == []
-    assert store.attempts(JobId("99")) == []
+    assert store.nodes_of(JobId("99")) == []
     assert store.commit(Batch(jobs=[job("1")], events=[event("job.Submitted")])) == 1
     assert store.counts()[Phase.PENDING] == 1
 
@@ -135,8 +135,8 @@ def test_attempts_are_live_until_they_end(store: Store) -> None:
     ended = replace(first, started_ms=15, ended_ms=30, end=EXITED)
     store.commit(Batch(attempts=[ended]))
     assert store.load().attempts == [second]
-    assert store.attempts(JobId("1")) == [ended, second]
-    assert store.attempts(JobId("1"), limit=1) == [second]
+    assert store.job_with_attempts(JobId("1")) == (job("1"), [ended, second])
+    assert store.job_with_attempts(JobId("1"), limit=1) == (job("1"), [second])
 
 
 def test_nodes_of_a_job_are_known_by_its_latest_attempt_on_each(store: Store) -> None:

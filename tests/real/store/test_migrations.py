@@ -100,10 +100,10 @@ def test_what_was_kept_is_there_after_the_migrations(dump: Path, url: str, tmp_p
         assert [one.path for one in loaded.usage] == ["vision"]
         assert loaded.learnt == b"learnt"
         assert loaded.last_seq == 2
-        ended = store.job(JobId("1"))
+        ended, attempts = store.job_with_attempts(JobId("1")) or (None, [])
         assert ended is not None
         assert ended.spec.run.command == ("make", "all")
-        assert len(store.attempts(JobId("1"))) == 1
+        assert len(attempts) == 1
         assert len(store.estimates(JobId("1"))) == 1
         assert store.answer("ada", "k1") is not None
         assert [one.seq for one in store.events(0)] == [1, 2]

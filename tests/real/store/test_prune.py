@@ -34,7 +34,7 @@ def test_forgotten_jobs_leave_with_all_that_is_theirs(store: Store) -> None:
     )
     assert store.forget([JobId("1"), JobId("77"), JobId("x")], with_events=True) == ["1"]
     assert left(store) == ["2"]
-    assert store.attempts(JobId("1")) == []
+    assert store.nodes_of(JobId("1")) == []
     assert store.estimates(JobId("1")) == []
     assert [one.row.kind for one in store.events(0)] == ["node.Cordoned", "job.Ended"]
     assert store.counts()[Phase.FAILED] == 0

@@ -247,9 +247,10 @@ class FakeDesk:
         ]
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
-    async def attempts(self, job_id: JobId) -> list[Attempt]:
+    async def job_with_attempts(self, job_id: JobId) -> tuple[JobState, list[Attempt]] | None:
         end = TaskEnd(EndReason.EXITED, exit_code=0, used=Used(cpu_ms=5000, max_memory_bytes=2**20))
-        return [Attempt(job_id, 0, 1, NodeName("n1"), (), NOW_MS, NOW_MS, NOW_MS + 10_000, end)]
+        attempt = Attempt(job_id, 0, 1, NodeName("n1"), (), NOW_MS, NOW_MS, NOW_MS + 10_000, end)
+        return self.states[job_id], [attempt]
 
     async def why(self, job_id: JobId, rank: int | None) -> WhyView:
         explanation = Explanation(job_id, Outcome.WAITING)

@@ -21,6 +21,7 @@ from rota.server.reading import read_choices, read_job_id, read_quantity
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, PageQuery, Query, Route
 from rota.server.submission import read_jobs
+from rota.store.batch import Attempt
 from rota.store.queries import JobFilter
 
 TAG = "jobs"
@@ -101,8 +102,7 @@ def _labels(text: str | None) -> tuple[tuple[str, str], ...]:
 
 
 async def show_job(call: Call[Query, None]) -> Reply:
-    state = await seen_job(call)
-    attempts = await call.desk.attempts(state.id)
+    state, attempts = await seen_with_attempts(call)
     live = {task.fence: task for task in state.live}
     detail = JobDetail(
         job=job_document(state),
@@ -148,6 +148,14 @@ async def seen_job(call: Call[Any, Any]) -> JobState:
         raise NotFound("job", job_id)
     check_sees(call.who, state.spec.template.project, "job", job_id)
     return state
+
+
+async def seen_with_attempts(call: Call[Any, Any]) -> tuple[JobState, Sequence[Attempt]]:
+    state = await seen_job(call)
+    found = await call.desk.job_with_attempts(state.id)
+    if found is None:
+        raise NotFound("job", state.id)
+    return found
 
 
 async def _check_array_seen(call: Call[Any, Any], job_id: JobId) -> None:

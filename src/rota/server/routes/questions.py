@@ -16,7 +16,13 @@ from rota.server.problems import ProblemError, bad_input
 from rota.server.reading import read_quantity
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, Query, Route
-from rota.server.routes.jobs import SUBMISSION_EXAMPLES, SUBMISSION_SCHEMA, TAG, seen_job
+from rota.server.routes.jobs import (
+    SUBMISSION_EXAMPLES,
+    SUBMISSION_SCHEMA,
+    TAG,
+    seen_job,
+    seen_with_attempts,
+)
 from rota.server.submission import read_jobs
 from rota.views.extend.document import ExtensionDocument, extension_document
 from rota.views.extend.wording import answer_text
@@ -62,8 +68,8 @@ async def estimate_start(call: Call[Query, None]) -> Reply:
 
 async def show_efficiency(call: Call[Query, None]) -> Reply:
     """What its tasks used, against what they asked for."""
-    state = await seen_job(call)
-    return json_reply(efficiency_document(state, await call.desk.attempts(state.id), call.now_ms))
+    state, attempts = await seen_with_attempts(call)
+    return json_reply(efficiency_document(state, attempts, call.now_ms))
 
 
 async def extend_job(call: Call[ChangeQuery, ExtendForm]) -> Reply:
