@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import asynccontextmanager, suppress
 from time import monotonic
 from typing import Any
 
 from rota.intake.kubernetes.objects import KubeObject, KubeStruct
 from rota.kube.client import Client, Selection
 from rota.kube.errors import NotFound
+from rota.kube.informer import Informer
 from rota.kube.resources import NAMESPACES, PODS, Resource
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.population import create_nodes, ready_node
@@ -92,16 +93,14 @@ class Crowd:
             await asyncio.gather(*map(self.remove, some))
 
     async def watch(self) -> None:
-        selection = Selection(self.namespace)
-        watch = self._client.watch(BOUND, "0", selection, timeout_s=int(PATIENCE_S))
-        async with aclosing(watch) as batches:
-            async for changes in batches:
-                now_s = monotonic()
-                for change in changes:
-                    pod = change.object
-                    if isinstance(pod, BoundPod) and pod.spec.node_name:
-                        self.bound_s.setdefault(pod.metadata.name or "", now_s)
-                self._changed.set()
+        informer = Informer(self._client, BOUND, Selection(self.namespace))
+        informer.subscribe(self._seen)
+        await informer.run()
+
+    def _seen(self, old: BoundPod | None, new: BoundPod | None) -> None:
+        if new is not None and new.spec.node_name:
+            self.bound_s.setdefault(new.metadata.name or "", monotonic())
+            self._changed.set()
 
     async def all_bound(self, names: Iterable[str]) -> float:
         """When the last of them was."""
