@@ -79,16 +79,23 @@ bench-kube: setup ## Measure the Kubernetes scheduler beside kube-scheduler, 15 
 .PHONY: faults planted-bugs
 faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=10000 FIRST_SEED=1)
 	@$(BIN)/python -m rota.faults --seeds $(or $(SEEDS),500) --first $(or $(FIRST_SEED),1)
-planted-bugs: setup ## Plant bugs, and see which are caught by the simulation, after how many seeds
-	@$(BIN)/python -m tests.faults.planted
+planted-bugs: setup ## Plant bugs, and see which harness catches which (HARNESS=simulation or crash, ROUNDS=4 SEEDS=1000)
+	@$(BIN)/python -m tests.planting --harness $(or $(HARNESS),both) \
+		--rounds $(or $(ROUNDS),4) --seeds $(or $(SEEDS),1000)
 
 .PHONY: torture
-torture: setup ## Kill and freeze real servers, agents and databases (N=1000 FIRST_SEED=1)
+torture: setup ## Kill and freeze real servers, schedulers, agents and databases (N=1000 FIRST_SEED=1)
 	@$(BIN)/python -m tests.crash --points $(or $(N),60) --first $(or $(FIRST_SEED),1)
 
 .PHONY: differential
 differential: setup ## Compare with kube-scheduler on random clusters, pod by pod (N=300 FIRST_SEED=1)
 	@$(BIN)/python -m tests.real.kube.differential --clusters $(or $(N),60) --first-seed $(or $(FIRST_SEED),1)
+
+.PHONY: torture-kube soak-kube
+torture-kube: setup ## Kill and freeze the leading replica of the Kubernetes scheduler under load (N=50 FIRST_SEED=1)
+	@$(BIN)/python -m tests.real.kube.torture --strikes $(or $(N),50) --first-seed $(or $(FIRST_SEED),1)
+soak-kube: setup ## See whether the Kubernetes scheduler needs more memory the longer it runs (N=200000 pods)
+	@$(BIN)/python -m tests.real.kube.soak --pods $(or $(N),200000)
 
 .PHONY: wire
 wire: setup ## Make the Python modules of src/rota/wire/*.proto anew

@@ -17,7 +17,6 @@ from bench.rota_server import PATIENCE_S, MoreSettings, RotaServer, cpu_s, end_k
 
 DEFAULT_LOG = "256MiB"
 _ROTA = Path(sys.executable).with_name("rota")
-_NICE = ("nice", "-n", "19")
 
 
 class AgentsServer:
@@ -66,8 +65,7 @@ class RotaAgent:
         self._left: list[int] = []
         """What has to be ended by hand, since its keeper can't any more."""
 
-    def start(self, *, is_nice: bool = False) -> None:
-        """`is_nice`: with its keeper and all tasks it takes only what others leave of the machine."""
+    def start(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
         settings = self.folder.with_suffix(".toml")
         settings.write_text(
@@ -77,7 +75,7 @@ class RotaAgent:
         said = ("--config", str(settings), "--server", self._target, "--name", self.name)
         with self.folder.with_suffix(".log").open("ab") as log:
             self._process = subprocess.Popen(
-                [*(_NICE if is_nice else ()), str(_ROTA), "agent", *said, "--data", str(self.folder)],
+                [str(_ROTA), "agent", *said, "--data", str(self.folder)],
                 env={key: value for key, value in os.environ.items() if not key.startswith("ROTA_")},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -116,14 +114,14 @@ class RotaAgent:
 
 
 @contextmanager
-def agents(place: AgentsServer, count: int, *, cpus: int, nice: int = 0) -> Iterator[list[RotaAgent]]:
-    """All of them ready. `nice`: so many, the first of them, are."""
+def agents(place: AgentsServer, count: int, *, cpus: int) -> Iterator[list[RotaAgent]]:
+    """All of them ready."""
     folder = place.server.folder / "agents"
     shutil.rmtree(folder, ignore_errors=True)
     made = [RotaAgent(folder / f"real{number}", place, cpus) for number in range(count)]
     try:
-        for number, agent in enumerate(made):
-            agent.start(is_nice=number < nice)
+        for agent in made:
+            agent.start()
         place.has({agent.name for agent in made})
         yield made
     finally:

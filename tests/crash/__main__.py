@@ -14,7 +14,7 @@ from tests.crash.torture import Failed, Round
 def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m tests.crash",
-        description=f"Real servers, agents and databases that are killed and frozen, {POINTS} times a seed.",
+        description=f"Servers, schedulers, agents and databases, killed and frozen {POINTS} times a seed.",
     )
     parser.add_argument("--first", type=_positive, default=1, metavar="SEED", help="the first seed")
     parser.add_argument("--points", type=_positive, default=60, metavar="COUNT", help="how many times")

@@ -1,4 +1,4 @@
-"""Jobs for a round: small ones of every kind, drawn from its seed."""
+"""Jobs and actions for a round: small ones of every kind, drawn from its seed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from typing import Any, TypeAlias
 from msgspec import Struct, json
 
 from tests.crash.diary import CPUS, GIBIBYTES
+from tests.crash.task import LEFT
 
 _TASK = Path(__file__).with_name("task.py")
 ENDLESS_S = 600.0
 """Until somebody cancels it."""
-_PAUSE = "200ms"
+PAUSE_MS = 200
+"""At least, before a job is tried again."""
 _LONGEST_PAUSE_S = 2.0
+_ALWAYS = 1_000
+"""Often enough: which attempt it is, a scheduler that was started anew can't say."""
 
 
 class Form(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -34,6 +38,10 @@ class Form(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Leaves a process behind."""
     exclusive: bool = False
     port: bool = False
+    lines: int = 0
+    """So many it writes."""
+    leaves: bool = False
+    """A file."""
     tasks: int = 1
     elements: int = 0
     """Of an array; 0: it is none."""
@@ -61,29 +69,37 @@ class Form(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return tries * (once_s * cpus * self.tasks * max(1, self.elements) / CPUS + _LONGEST_PAUSE_S)
 
     def document(self, ground: Path, after: str) -> dict[str, Any]:
-        """As it is submitted. `after`: the job that it follows."""
+        """As a server takes it. `after`: the job that it follows."""
+        document = self.action(ground) | {
+            "tasks": self.tasks,
+            "on_task_failure": self.on_task_failure,
+            "retry": {"limit": self.retries, "backoff": f"{PAUSE_MS}ms"},
+        }
+        if self.elements:
+            document["array"] = self.elements
+        if self.min_available is not None:
+            document["min_available"] = self.min_available
+        if self.follows and after:
+            document["depends_on"] = [{"job": after, "after": self.follows}]
+        return document
+
+    def action(self, ground: Path) -> dict[str, Any]:
+        """As a scheduler takes it: one task, once."""
         told = {name: getattr(self, name) for name in _TOLD}
         document: dict[str, Any] = {
             "name": f"crash-{self.seconds:g}",
             "command": [sys.executable, "-I", "-S", str(_TASK), str(ground), json.encode(told).decode()],
             "resources": {"cpu": self.cpu, "memory": f"{self.memory}Gi"},
             "grace": "1s",
-            "tasks": self.tasks,
             "priority": self.priority,
             "exclusive": self.exclusive,
-            "on_task_failure": self.on_task_failure,
-            "retry": {"limit": self.retries, "backoff": _PAUSE},
         }
-        if self.elements:
-            document["array"] = self.elements
-        if self.min_available is not None:
-            document["min_available"] = self.min_available
         if self.limit_s is not None:
             document["time_limit"] = f"{self.limit_s:g}s"
         if self.port:
             document["ports"] = [9999]
-        if self.follows and after:
-            document["depends_on"] = [{"job": after, "after": self.follows}]
+        if self.leaves:
+            document["outputs"] = [LEFT]
         if self.is_resident:
             document["labels"] = _RESIDENT
             document["affinity"] = [{"to": _RESIDENT, "within": "host", "anti": True, "weight": 100}]
@@ -91,7 +107,7 @@ class Form(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 _RESIDENT = {"crash": "resident"}
-_TOLD = ("seconds", "cpu", "memory", "fails", "deaf", "brood", "exclusive", "port")
+_TOLD = ("seconds", "cpu", "memory", "fails", "deaf", "brood", "exclusive", "port", "lines", "leaves")
 
 
 def resident() -> Form:
@@ -99,7 +115,13 @@ def resident() -> Form:
 
 
 def draw(chance: Random) -> Form:
+    """For a server."""
     return chance.choices(_SHAPES, _SHARES)[0](chance)
+
+
+def draw_action(chance: Random) -> Form:
+    """For a scheduler."""
+    return chance.choices(_ACTIONS, _ACTION_SHARES)[0](chance)
 
 
 def _single(chance: Random) -> Form:
@@ -152,6 +174,29 @@ def _endless(chance: Random) -> Form:
     )
 
 
+def _action(chance: Random) -> Form:
+    return Form(
+        seconds=round(chance.random(), 2),
+        cpu=chance.randint(1, 2),
+        memory=chance.randint(1, 3),
+        fails=chance.choice((0, 0, _ALWAYS)),
+        brood=chance.random() < 0.2,
+        port=chance.random() < 0.2,
+        lines=chance.choice((0, 1, 20)),
+        leaves=chance.random() < 0.3,
+    )
+
+
+def _short(chance: Random) -> Form:
+    return Form(seconds=chance.choice((0.0, 0.02, 0.1)), lines=1)
+
+
+def _chatty(chance: Random) -> Form:
+    return Form(seconds=round(3 * chance.random(), 2), lines=chance.randint(1_000, 5_000))
+
+
 _Shape: TypeAlias = Callable[[Random], Form]
 _SHAPES: tuple[_Shape, ...] = (_single, _array, _gang, _limited, _urgent, _endless)
 _SHARES = (8, 3, 3, 2, 2, 2)
+_ACTIONS: tuple[_Shape, ...] = (_action, _short, _chatty, _limited, _urgent, _endless)
+_ACTION_SHARES = (8, 3, 2, 2, 2, 2)

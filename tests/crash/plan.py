@@ -5,14 +5,37 @@ When exactly it strikes is up to the machine: two runs of a seed do the same, an
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import Enum
+from functools import partial
 from random import Random
 from typing import TypeAlias
 
 from msgspec import Struct
 
-POINTS = 15
+from tests.crash.faults import (
+    AgentFrozen,
+    AgentKilled,
+    ConnectionsCut,
+    ControllerFrozen,
+    ControllerKilled,
+    DatabaseFrozen,
+    DatabaseKilled,
+    Fault,
+    KeeperFrozen,
+    KeeperKilled,
+    Parted,
+    SchedulerFrozen,
+    SchedulerKilled,
+    ServerFrozen,
+    ServerKilled,
+    SessionFrozen,
+    SessionKilled,
+    SessionsCut,
+)
+from tests.real.scheduler.stand import CONTROLLERS
+
+POINTS = 12
 """Of a round: so many times something goes wrong."""
 AGENTS = ("a", "b", "c")
 LOST_AFTER_S = 6.0
@@ -20,6 +43,8 @@ LOST_AFTER_S = 6.0
 _OUTLIVED_S = LOST_AFTER_S + 1.5
 LEADS_S = 15.0
 """How long a server leads that isn't heard of."""
+_RECORDS_S = 30.0
+"""How long a scheduler waits for a controller to record where an action is placed."""
 _LONG = 0.12
 """So many are outlived by nobody's patience."""
 
@@ -28,97 +53,7 @@ class Kind(Enum):
     LOG_DAMAGED = "SQLite, with the end of its log damaged whenever its server is killed"
     POSTGRES = "PostgreSQL, with two servers"
     PARTED = "SQLite, with each agent in a network of its own, by TLS"
-
-    @property
-    def is_sqlite(self) -> bool:
-        return self is not Kind.POSTGRES
-
-
-class ServerKilled(Struct, frozen=True):
-    """The one that leads."""
-
-    for_s: float
-
-
-class ServerFrozen(Struct, frozen=True):
-    for_s: float
-
-
-class AgentKilled(Struct, frozen=True):
-    for_s: float
-    agent: str
-    with_all: bool
-    """Its keeper and its tasks, too: as if its machine had lost its power."""
-
-
-class AgentFrozen(Struct, frozen=True):
-    for_s: float
-    agent: str
-
-
-class KeeperKilled(Struct, frozen=True):
-    """The agent starts another one."""
-
-    for_s: float
-    agent: str
-
-
-class KeeperFrozen(Struct, frozen=True):
-    for_s: float
-    agent: str
-
-
-class ConnectionsCut(Struct, frozen=True):
-    for_s: float
-    agents: tuple[str, ...]
-
-
-class Parted(Struct, frozen=True):
-    """From the server; nobody is told."""
-
-    for_s: float
-    agents: tuple[str, ...]
-
-
-class DatabaseKilled(Struct, frozen=True):
-    """As a whole."""
-
-    for_s: float
-
-
-class DatabaseFrozen(Struct, frozen=True):
-    for_s: float
-
-
-class SessionKilled(Struct, frozen=True):
-    """One process of the database, at which it begins anew."""
-
-    for_s: float
-
-
-class SessionFrozen(Struct, frozen=True):
-    for_s: float
-
-
-class SessionsCut(Struct, frozen=True):
-    for_s: float
-
-
-Fault: TypeAlias = (
-    ServerKilled
-    | ServerFrozen
-    | AgentKilled
-    | AgentFrozen
-    | KeeperKilled
-    | KeeperFrozen
-    | ConnectionsCut
-    | Parted
-    | DatabaseKilled
-    | DatabaseFrozen
-    | SessionKilled
-    | SessionFrozen
-    | SessionsCut
-)
+    SCHEDULER = "a scheduler that keeps nothing, with two controllers that keep all"
 
 
 class Point(Struct, frozen=True):
@@ -140,8 +75,8 @@ class Plan(Struct, frozen=True):
 
 
 def plan(seed: int, points: int = POINTS) -> Plan:
-    """Half of the rounds are on SQLite, and half of these have their log damaged."""
-    kind = (Kind.POSTGRES, Kind.LOG_DAMAGED, Kind.POSTGRES, Kind.PARTED)[seed % 4]
+    """Five in a row are of every kind. Half of those on SQLite have their log damaged."""
+    kind = _KINDS[seed % len(_KINDS)]
     chance = Random(f"{seed} faults")
     return Plan(seed, kind, tuple(_points(chance, kind, points)))
 
@@ -205,12 +140,12 @@ def _keeper_frozen(chance: Random) -> Fault:
     return KeeperFrozen(_some(chance, 2.0), chance.choice(AGENTS))
 
 
-def _connections_cut(chance: Random) -> Fault:
-    return ConnectionsCut(0.0, _some_agents(chance))
+def _connections_cut(chance: Random, among: Sequence[str] = AGENTS) -> Fault:
+    return ConnectionsCut(0.0, _some_of(chance, among))
 
 
-def _parted(chance: Random) -> Fault:
-    return Parted(_while(chance, 2.5), _some_agents(chance))
+def _parted(chance: Random, among: Sequence[str] = AGENTS) -> Fault:
+    return Parted(_while(chance, 2.5), _some_of(chance, among))
 
 
 def _database_killed(chance: Random) -> Fault:
@@ -233,11 +168,31 @@ def _sessions_cut(chance: Random) -> Fault:
     return SessionsCut(0.0)
 
 
-def _some_agents(chance: Random) -> tuple[str, ...]:
-    return tuple(agent for agent in AGENTS if chance.random() < 0.5) or AGENTS[:1]
+def _scheduler_killed(chance: Random) -> Fault:
+    return SchedulerKilled(_while(chance, 0.5))
+
+
+def _scheduler_frozen(chance: Random) -> Fault:
+    return SchedulerFrozen(_while(chance))
+
+
+def _controller_killed(chance: Random) -> Fault:
+    return ControllerKilled(_while(chance), chance.choice(CONTROLLERS))
+
+
+def _controller_frozen(chance: Random) -> Fault:
+    """Few for so long that the scheduler gives its placements to others."""
+    for_s = _RECORDS_S + 2 if chance.random() < 0.08 else _while(chance)
+    return ControllerFrozen(for_s, chance.choice(CONTROLLERS))
+
+
+def _some_of(chance: Random, among: Sequence[str]) -> tuple[str, ...]:
+    return tuple(one for one in among if chance.random() < 0.5) or (among[0],)
 
 
 _Draw: TypeAlias = Callable[[Random], Fault]
+_KINDS = (Kind.SCHEDULER, Kind.LOG_DAMAGED, Kind.POSTGRES, Kind.PARTED, Kind.POSTGRES)
+_ALL_WHO_DIAL = (*AGENTS, *CONTROLLERS)
 _OF_AGENTS: tuple[_Draw, ...] = (_agent_killed, _agent_frozen, _keeper_killed, _keeper_frozen, _parted)
 _DRAWN: dict[Kind, tuple[_Draw, ...]] = {
     Kind.LOG_DAMAGED: (*_OF_AGENTS, _connections_cut, *5 * (_server_killed,), _server_frozen),
@@ -252,5 +207,14 @@ _DRAWN: dict[Kind, tuple[_Draw, ...]] = {
         _session_killed,
         _session_frozen,
         _sessions_cut,
+    ),
+    Kind.SCHEDULER: (
+        *_OF_AGENTS,
+        partial(_connections_cut, among=_ALL_WHO_DIAL),
+        partial(_parted, among=_ALL_WHO_DIAL),
+        *4 * (_scheduler_killed,),
+        *2 * (_scheduler_frozen,),
+        *2 * (_controller_killed,),
+        *2 * (_controller_frozen,),
     ),
 }

@@ -1,4 +1,7 @@
-"""Between agents and servers: connections that can be cut, or fall silent. In a thread of its own."""
+"""Between those who dial and those who listen: connections that can be cut, or fall silent.
+
+In a thread of its own.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,14 @@ import asyncio
 import socket
 import struct
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 _PIECE_BYTES = 1 << 16
 _WITH_A_RESET = struct.pack("ii", 1, 0)
 
 
 class Relay:
-    """From an agent to a server."""
+    """From one who dials to a port."""
 
     def __init__(self, port: int) -> None:
         self._port = port
@@ -76,29 +79,29 @@ class Relay:
 
 
 class Relays:
-    """From all agents to all servers."""
+    """From all who dial to all ports that each of them knows."""
 
-    def __init__(self, agents: Sequence[str], ports: Sequence[int]) -> None:
+    def __init__(self, ways: Mapping[str, Sequence[int]]) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="relays", daemon=True)
         self._thread.start()
-        self._relays = {agent: [Relay(port) for port in ports] for agent in agents}
+        self._relays = {name: [Relay(port) for port in ports] for name, ports in ways.items()}
 
-    def listen(self, agent: str) -> list[str]:
-        """Where the agent is to dial."""
+    def listen(self, name: str) -> list[str]:
+        """Where it is to dial."""
         return [
             asyncio.run_coroutine_threadsafe(relay.listen(), self._loop).result()
-            for relay in self._relays[agent]
+            for relay in self._relays[name]
         ]
 
-    def cut(self, agent: str) -> None:
-        self._each(agent, Relay.cut)
+    def cut(self, name: str) -> None:
+        self._each(name, Relay.cut)
 
-    def part(self, agent: str) -> None:
-        self._each(agent, Relay.part)
+    def part(self, name: str) -> None:
+        self._each(name, Relay.part)
 
-    def join(self, agent: str) -> None:
-        self._each(agent, Relay.join)
+    def join(self, name: str) -> None:
+        self._each(name, Relay.join)
 
     def close(self) -> None:
         for relays in self._relays.values():
@@ -108,6 +111,6 @@ class Relays:
         self._thread.join()
         self._loop.close()
 
-    def _each(self, agent: str, call: Callable[[Relay], None]) -> None:
-        for relay in self._relays[agent]:
+    def _each(self, name: str, call: Callable[[Relay], None]) -> None:
+        for relay in self._relays[name]:
             self._loop.call_soon_threadsafe(call, relay)

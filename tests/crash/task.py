@@ -3,7 +3,7 @@
 A task takes, as files of the shared folder that it locks, itself and all that it was given room for: its
 cpus and gibibytes on its node, its port, the node as a whole. The kernel frees these locks when the last
 process of the task is gone, however it went. So what is taken already was given away twice, at that very
-moment. It tells so in the diary, and goes on.
+moment. It tells so in the diary, and goes on. What it is to write and leave can be told byte for byte.
 """
 
 import json
@@ -16,6 +16,9 @@ from fcntl import LOCK_EX, LOCK_NB, LOCK_SH, flock
 
 PASSES = 2
 """Over the locks of a node: others take and leave theirs meanwhile."""
+LEFT = "left"
+"""A file in its folder."""
+LEFT_LINES = 5_000
 
 
 def main(ground: str, form: dict[str, float]) -> int:
@@ -43,10 +46,35 @@ def main(ground: str, form: dict[str, float]) -> int:
     if form.get("brood"):
         # Neither of its session nor waited for: it ends with the task, and has its locks until then.
         subprocess.Popen(["/bin/sleep", "60"], start_new_session=True, close_fds=False)
-    time.sleep(form["seconds"])
+    _write(int(fence), int(form.get("lines", 0)), form["seconds"])
+    if form.get("leaves"):
+        with open(LEFT, "wb") as file:
+            file.write(left_by(int(fence)))
     code = 3 if int(os.environ["ROTA_ATTEMPT"]) <= form.get("fails", 0) else 0
     say(f"end-{code}")
     return code
+
+
+def text_of(fence: int, lines: int) -> bytes:
+    """What such a start writes, if nobody ends it before."""
+    return b"".join(_line(fence, number) for number in range(lines))
+
+
+def left_by(fence: int) -> bytes:
+    return _line(fence, 0) * LEFT_LINES
+
+
+def _line(fence: int, number: int) -> bytes:
+    return b"%d %d %s\n" % (fence, number, b"." * (number % 100))
+
+
+def _write(fence: int, lines: int, seconds: float) -> None:
+    """All through its life."""
+    began_s = time.monotonic()
+    for number in range(lines):
+        os.write(sys.stdout.fileno(), _line(fence, number))
+        time.sleep(max(0.0, began_s + seconds * number / lines - time.monotonic()))
+    time.sleep(max(0.0, began_s + seconds - time.monotonic()))
 
 
 def _take(path: str, how: int = LOCK_EX) -> bool:

@@ -12,7 +12,7 @@ from tests.crash.torture import Round
 from tests.real.conftest import missing
 from tests.real.postgres import Missing
 
-SEEDS = range(1, 5)
+SEEDS = range(1, 6)
 """Each kind of cluster at least once."""
 
 

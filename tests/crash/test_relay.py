@@ -42,7 +42,7 @@ def echo() -> Iterator[int]:
 
 @pytest.fixture
 def relays(echo: int) -> Iterator[Relays]:
-    made = Relays(["a", "b"], [echo])
+    made = Relays({"a": [echo], "b": [echo]})
     yield made
     made.close()
 
@@ -86,7 +86,7 @@ def test_one_that_falls_silent(relays: Relays) -> None:
 
 
 def test_nobody_is_there(relays: Relays) -> None:
-    nowhere = Relays(["a"], [1])
+    nowhere = Relays({"a": [1]})
     try:
         with dial(nowhere, "a") as connection:
             assert connection.recv(1000) == b""

@@ -15,6 +15,7 @@ from rota.backends.backend import TaskRef
 from rota.model.ids import JobId
 from tests.crash.diary import CPUS, Diary, Word
 from tests.crash.jobs import Form
+from tests.crash.task import LEFT, left_by, text_of
 
 PATIENCE_S = 30.0
 LONG_S = 60.0
@@ -87,6 +88,15 @@ def test_one_that_is_alone(ground: Ground) -> None:
     form = Form(seconds=0, cpu=CPUS, memory=2, fails=1, port=True, exclusive=True)
     assert ground.run(form, "1/0/1") == [Word.START, Word.FAILED]
     assert ground.run(form, "1/0/2", attempt=2) == [Word.START, Word.ENDED]
+
+
+def test_what_it_writes_and_leaves_is_known(ground: Ground, tmp_path: Path) -> None:
+    command = Form(seconds=0.1, lines=250, leaves=True).action(ground.folder)["command"]
+    environment = {"ROTA_TASK_REF": "k/1/0/7", "ROTA_NODE": "a", "ROTA_ATTEMPT": "1"}
+    done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, timeout=PATIENCE_S)
+    assert done.stdout == text_of(7, 250)
+    assert (tmp_path / LEFT).read_bytes() == left_by(7)
+    assert text_of(7, 250) != text_of(8, 250)
 
 
 def test_two_of_the_same_rank_at_once(ground: Ground) -> None:

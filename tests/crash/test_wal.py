@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -36,10 +37,14 @@ def begin_what_is_lost(writing: sqlite3.Connection) -> None:
         writing.execute("INSERT INTO kept VALUES (-1, randomblob(9000))")
 
 
-def killed(tmp_path: Path, name: str) -> Path:
+def killed(tmp_path: Path, name: str, is_synced: bool = True) -> Path:
     """The files, as a process that was killed at this moment would leave them."""
     for suffix in ("", "-wal", "-shm"):
-        shutil.copyfile(tmp_path / f"live.db{suffix}", tmp_path / f"{name}.db{suffix}")
+        copy = tmp_path / f"{name}.db{suffix}"
+        shutil.copyfile(tmp_path / f"live.db{suffix}", copy)
+        if is_synced:
+            with copy.open("rb") as file:
+                os.fsync(file.fileno())
     return tmp_path / f"{name}.db"
 
 
@@ -90,6 +95,19 @@ def test_a_log_that_began_anew(writing: sqlite3.Connection, tmp_path: Path) -> N
         database = killed(tmp_path, str(seed))
         Log(database).damage(Random(seed))
         assert kept(database) == list(range(ROWS + 1))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="the kernel tells only root what isn't on disk")
+def test_what_is_counted_and_not_synced_is_lost(writing: sqlite3.Connection, tmp_path: Path) -> None:
+    writing.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    for number in range(ROWS, 2 * ROWS):
+        writing.execute("INSERT INTO kept VALUES (?, randomblob(9000))", (number,))
+    rows = []
+    for seed in range(20):
+        database = killed(tmp_path, str(seed), is_synced=False)
+        Log(database).damage(Random(seed))
+        rows.append(len(kept(database)))
+    assert ROWS <= min(rows) < 2 * ROWS
 
 
 def test_the_store_syncs_what_it_keeps(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,8 @@ from rota.api.documents import AttemptDocument, EventDocument, JobDetail, JobDoc
 from rota.lifecycle.state import Cause, EndReason, Phase
 from tests.crash.diary import entry_of
 from tests.crash.jobs import ENDLESS_S, Form
-from tests.crash.witness import Broken, Witness
+from tests.crash.rules import Broken
+from tests.crash.witness import Witness
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 FORM = Form(seconds=1)
@@ -225,6 +227,24 @@ def test_attempts_that_overlap_or_are_missing(recorded: list[AttemptDocument], t
     ended = job("1", Phase.FAILED)
     with pytest.raises(Broken, match=f"I4: {told}"):
         saw(*RAN).finished([detail(ended, *recorded)], [])
+
+
+@pytest.mark.parametrize(("pause_s", "tasks", "is_early"), [(0.1, 1, True), (0.3, 1, False), (0.1, 2, False)])
+def test_one_that_is_tried_again_at_once(pause_s: float, tasks: int, is_early: bool) -> None:
+    ran = (RAN[0], line("end-3 1 0 1 a", 3), line("start 1 0 2 a", 4), line("end-0 1 0 2 a", 5))
+    witness = saw(*ran, form=Form(seconds=1.0, tasks=tasks))
+    again = attempt(2, bound=at(3 + pause_s), started=at(4), ended=at(5))
+    told = "I1: 1/0#2 is bound 100 ms after 1/0#1 failed"
+    with pytest.raises(Broken, match=told) if is_early else nullcontext():
+        witness.finished([detail(job("1"), attempt(exit_code=3), again)], [])
+
+
+def test_an_agent_that_counts_as_lost() -> None:
+    """It may be, unless nothing goes wrong."""
+    lost = replace(event(1, "a"), kind="agent.Lost")
+    Witness().told(lost)
+    with pytest.raises(Broken, match="I0: agent a counts as lost, and is there"):
+        Witness(is_calm=True).told(lost)
 
 
 def test_a_time_limit_that_came_early() -> None:

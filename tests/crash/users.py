@@ -14,9 +14,10 @@ from typing import TypeVar
 from rota.sdk import job_calls
 from rota.sdk.call import Call
 from rota.sdk.client import Client
-from rota.sdk.errors import BadInput, Conflict, RotaError
-from tests.crash.cluster import Cluster
+from rota.sdk.errors import BadInput, Conflict, NotFound, RotaError
 from tests.crash.jobs import Form, draw, resident
+from tests.crash.rules import Broken
+from tests.crash.server_cluster import ServerCluster
 from tests.crash.witness import Witness
 
 T = TypeVar("T")
@@ -29,7 +30,7 @@ _PATIENCE_S = 120.0
 
 
 class Users:
-    def __init__(self, cluster: Cluster, witness: Witness, ground: Path, seed: int) -> None:
+    def __init__(self, cluster: ServerCluster, witness: Witness, ground: Path, seed: int) -> None:
         self._cluster = cluster
         self._witness = witness
         self._ground = ground
@@ -117,11 +118,12 @@ class Users:
             self._cancel(job)
 
     def _cancel(self, job: str) -> None:
-        """Raises NotFound where one that was accepted is gone."""
         try:
             self._ask(job_calls.cancel(job))
         except Conflict:
             return
+        except NotFound:
+            raise Broken("I1", f"accepted, and not kept: {job}") from None
         self._cancelled.add(job)
 
     def _follow(self) -> None:

@@ -1,4 +1,4 @@
-"""Processes that may be hit at any moment: servers, agents with their keepers and tasks, a database."""
+"""Processes that may be hit at any moment: servers, schedulers, controllers, agents, a database."""
 
 from __future__ import annotations
 
@@ -18,10 +18,13 @@ from msgspec import json
 
 from rota.backends.process.processes import marked
 from rota.sdk.client import Client
+from tests.crash.ledger import LedgerReader
 from tests.real.agents.stand import AgentProcess
 from tests.real.postgres import Postgres
 from tests.real.process.host import is_alive
-from tests.real.server.rota_server import NO_RETRIES, RotaServer
+from tests.real.scheduler.ledger import token_of
+from tests.real.scheduler.stand import SchedulerStand
+from tests.real.server.rota_server import NO_RETRIES, RotaServer, eventually
 
 ROTA = (sys.executable, "-m", "rota")
 KEEPER = b"rota.backends.process.keeper"
@@ -72,6 +75,64 @@ class Server(RotaServer):
     def asking(self) -> Client:
         """A client that takes the first answer. Whoever asks for it closes it."""
         return Client(self.url, self.secret, ca=self.ca, retries=NO_RETRIES, stream_retries=NO_RETRIES)
+
+
+class Scheduler(SchedulerStand):
+    @property
+    def is_there(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.is_there:
+            hit([self.pid], number)
+
+    def kill(self) -> None:
+        """One that has ended by itself, too."""
+        if self.is_there:
+            super().kill()
+
+    def until_ready(self) -> None:
+        eventually(lambda: self.get("/readyz")[0] == 200, "the scheduler to be ready")
+
+
+class Controller:
+    """All that it keeps is below `folder`."""
+
+    def __init__(self, folder: Path, name: str, target: str, ground: Path, seed: int) -> None:
+        folder.mkdir()
+        self.ledger = LedgerReader(folder / "ledger.db")
+        self._enough = folder / "enough"
+        self._log = folder / "controller.log"
+        self._words = (target, name, token_of(name), str(folder), str(ground), str(seed))
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.crash.controller", *self._words],
+                cwd=Path(__file__).parents[2],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    @property
+    def is_there(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def signal(self, number: signal.Signals) -> None:
+        if self.is_there:
+            assert self._process is not None
+            self._process.send_signal(number)
+
+    def kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+    def submits_no_more(self) -> None:
+        """From now on; what would never end is cancelled."""
+        self._enough.touch()
 
 
 class Agent(AgentProcess):

@@ -5,6 +5,8 @@ frames, syncs the log, and only then counts these frames in the log's index, the
 copies none that isn't counted. A killed process leaves that file as it was. So nothing up to the last
 counted frame may be touched, and all that follows may be anything.
 https://www.sqlite.org/walformat.html
+
+Whether it was synced indeed is told by the kernel: a counted frame that isn't on disk may be lost as well.
 """
 
 from __future__ import annotations
@@ -15,6 +17,9 @@ from random import Random
 from typing import BinaryIO
 
 from msgspec import Struct
+from msgspec.structs import replace
+
+from tests.crash.unsynced import first_unsynced_page
 
 _LOG_HEADER_BYTES = 32
 _FRAME_HEADER_BYTES = 24
@@ -24,6 +29,8 @@ _SALTS = slice(16, 24)
 _FRAME_SALTS = slice(8, 16)
 _INDEX_HEADER = struct.Struct("=8xIB1xHI12x8s8x")
 """Changes, whether it is set up, bytes of a page, frames, salts. There are two copies."""
+_COPIED = struct.Struct("=I")
+"""Behind these: so many frames are in the database itself."""
 
 
 class Synced(Struct, frozen=True):
@@ -76,11 +83,22 @@ class Log:
                     return frames
                 frames += 1
 
+    def _on_disk(self, counted: Synced) -> Synced:
+        """Less than is counted, if what is counted isn't synced after all."""
+        lost = first_unsynced_page(self.path, counted.end)
+        if lost is None:
+            return counted
+        copied: int
+        (copied,) = _COPIED.unpack_from(self._index.read_bytes(), 2 * _INDEX_HEADER.size)
+        whole = max(0, lost - _LOG_HEADER_BYTES) // counted.frame_bytes
+        return replace(counted, frames=min(counted.frames, max(copied, whole)))
+
     def damage(self, chance: Random) -> str:
         """Once its process is gone. Tells what was done."""
         synced, unsynced = self.synced(), self.unsynced_frames()
         if synced is None:
             return "the log is as it was: all of it was synced"
+        synced = self._on_disk(synced)
         what = chance.choice(_DAMAGES)
         with self.path.open("r+b") as file:
             size = file.seek(0, 2)

@@ -1,12 +1,4 @@
-"""Sees what users are told, what is kept, and what tasks themselves wrote; knows what must never happen.
-
-I0  no server and no agent ends by itself
-I1  each accepted job reaches exactly one terminal state, by what really became of its tasks
-I2  at most one task of a job and rank is alive; no start is obeyed twice; what has ended stays as it was
-I3  no node is oversubscribed: cpu, memory, ports, exclusive use
-I4  attempts neither overlap nor miss: what ran is recorded, and charged for at least as long as it ran
-I5  after the faults the queue drains within two lease periods, beyond what the work itself takes
-"""
+"""Sees what users are told, what servers keep and what tasks wrote; knows what must never happen."""
 
 from __future__ import annotations
 
@@ -22,33 +14,21 @@ from rota.api.documents import AttemptDocument, EventDocument, JobDetail, JobDoc
 from rota.backends.backend import TaskRef
 from rota.lifecycle.state import TERMINAL, EndReason, Phase
 from rota.model.ids import JobId
-from tests.crash.diary import OVERSUBSCRIBED, Entry, Word
-from tests.crash.jobs import Form
+from tests.crash.diary import Entry
+from tests.crash.jobs import PAUSE_MS, Form
+from tests.crash.rules import CLOCK_MS, Broken, demand
+from tests.crash.task_witness import TaskWitness, name_of
 
-_CLOCK_MS = 60
-"""How much longer a task may say that it ran than it is charged for: times are rounded, and moved between
-clocks that seem to differ by so much when an answer is late."""
 _ENDS = {phase.value for phase in TERMINAL}
-_EXIT_CODES = {Word.ENDED: 0, Word.FAILED: 3}
-
-
-class Broken(Exception):
-    """One of the rules is."""
-
-    def __init__(self, rule: str, text: str) -> None:
-        super().__init__(f"{rule}: {text}")
-
-
-def demand(holds: bool, rule: str, text: str) -> None:
-    if not holds:
-        raise Broken(rule, text)
 
 
 class Witness:
     """Threads may share it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_calm: bool = False) -> None:
+        """`is_calm`: nothing goes wrong, so nobody may be taken for lost."""
         self.is_done = threading.Event()
+        self._is_calm = is_calm
         self._lock = threading.Lock()
         self._forms: dict[str, Form] = {}
         self._limits_s: dict[str, float] = {}
@@ -56,12 +36,11 @@ class Witness:
         self._told_over: set[str] = set()
         self._over: dict[str, JobDocument] = {}
         self._ended: dict[TaskRef, AttemptDocument] = {}
-        self._began: dict[TaskRef, Entry] = {}
-        self._finished: dict[TaskRef, Entry] = {}
+        self._tasks = TaskWitness()
 
     @property
     def counts(self) -> str:
-        return f"{len(self._forms)} jobs, {len(self._began)} starts, {len(self._told)} events"
+        return f"{len(self._forms)} jobs, {len(self._tasks.began)} starts, {len(self._told)} events"
 
     # -- what users are told
 
@@ -78,6 +57,8 @@ class Witness:
         last = len(self._told)
         demand(event.seq == last + 1, "I1", f"users are told of event {event.seq} after {last}")
         self._told[event.seq] = event
+        is_false = self._is_calm and event.kind == "agent.Lost"
+        demand(not is_false, "I0", f"agent {event.subject} counts as lost, and is there")
         if event.data.get("phase") in _ENDS:
             with self._lock:
                 again = event.subject in self._told_over
@@ -115,7 +96,7 @@ class Witness:
             demand(
                 before in (None, recorded),
                 "I2",
-                f"{_name(ref)} had ended, {before}, and is changed, {recorded}",
+                f"{name_of(ref)} had ended, {before}, and is changed, {recorded}",
             )
             if attempt.ended is not None:
                 self._ended[ref] = recorded
@@ -129,19 +110,7 @@ class Witness:
     # -- what tasks wrote
 
     def entries(self, entries: Iterable[Entry]) -> None:
-        for entry in entries:
-            name = _name(entry.ref)
-            match entry.word:
-                case Word.START:
-                    demand(entry.ref not in self._began, "I2", f"{name} is started twice")
-                    self._began[entry.ref] = entry
-                case Word.TWICE:
-                    others = [_name(ref) for ref in self._began if _same(ref, entry.ref)]
-                    raise Broken("I2", f"{name} runs on {entry.node} while one of {', '.join(others)} does")
-                case word if word in OVERSUBSCRIBED:
-                    raise Broken("I3", f"{name}: too little {word.value} is left on {entry.node}")
-                case _:
-                    self._finished[entry.ref] = entry
+        self._tasks.entries(entries)
 
     # -- at the end
 
@@ -154,9 +123,9 @@ class Witness:
             for attempt in detail.attempts:
                 recorded[TaskRef(JobId(detail.job.id), attempt.rank, attempt.fence)] = attempt
         self._check_order(recorded)
-        for ref, entry in self._began.items():
+        for ref, entry in self._tasks.began.items():
             if ref not in recorded:
-                raise Broken("I4", f"{_name(ref)} ran on {entry.node}, and no such attempt is recorded")
+                raise Broken("I4", f"{name_of(ref)} ran on {entry.node}, and no such attempt is recorded")
             self._check_usage(ref, entry, recorded[ref])
         kept = {event.seq: event for event in events}
         untrue = [seq for seq, event in self._told.items() if kept.get(seq) != event]
@@ -168,13 +137,7 @@ class Witness:
         for attempt in detail.attempts:
             ref = TaskRef(JobId(job.id), attempt.rank, attempt.fence)
             if attempt.reason is EndReason.EXITED:
-                entry = self._finished.get(ref)
-                wrote = None if entry is None else _EXIT_CODES[entry.word]
-                demand(
-                    wrote == attempt.exit_code,
-                    "I1",
-                    f"{_name(ref)} is recorded as ended with {attempt.exit_code}, and wrote {wrote}",
-                )
+                self._tasks.check_exit_code(ref, attempt.exit_code)
         if job.phase is Phase.SUCCEEDED:
             done = {
                 one.rank for one in detail.attempts if (one.reason, one.exit_code) == (EndReason.EXITED, 0)
@@ -191,51 +154,48 @@ class Witness:
         by_rank: defaultdict[tuple[str, int], list[TaskRef]] = defaultdict(list)
         for ref, attempt in recorded.items():
             times = [one for one in (attempt.bound, attempt.started, attempt.ended) if one is not None]
-            demand(times == sorted(times), "I4", f"{_name(ref)}: bound, started and ended at {times}")
-            demand(attempt.ended is not None, "I4", f"{_name(ref)} is never recorded as ended")
+            demand(times == sorted(times), "I4", f"{name_of(ref)}: bound, started and ended at {times}")
+            demand(attempt.ended is not None, "I4", f"{name_of(ref)} is never recorded as ended")
             by_rank[ref.job, ref.rank].append(ref)
         for refs in by_rank.values():
             for earlier, later in pairwise(sorted(refs, key=lambda ref: ref.fence)):
                 ended, bound = recorded[earlier].ended, recorded[later].bound
+                assert ended is not None
                 demand(
-                    ended is not None and ended <= bound,
+                    ended <= bound,
                     "I4",
-                    f"{_name(later)} is bound at {bound}, before {_name(earlier)} ended at {ended}",
+                    f"{name_of(later)} is bound at {bound}, before {name_of(earlier)} ended at {ended}",
                 )
+                if recorded[earlier].reason is EndReason.EXITED and self._is_alone(later):
+                    pause_ms = _ms(bound) - _ms(ended)
+                    text = f"{name_of(later)} is bound {pause_ms} ms after {name_of(earlier)} failed"
+                    demand(pause_ms >= PAUSE_MS, "I1", text)
+
+    def _is_alone(self, ref: TaskRef) -> bool:
+        """Else others of its job may start meanwhile."""
+        form = self._forms.get(ref.job)
+        return form is not None and form.tasks == 1
 
     def _check_usage(self, ref: TaskRef, began: Entry, attempt: AttemptDocument) -> None:
-        demand(attempt.node == began.node, "I4", f"{_name(ref)} ran on {began.node}, not {attempt.node}")
+        demand(attempt.node == began.node, "I4", f"{name_of(ref)} ran on {began.node}, not {attempt.node}")
         if attempt.reason is EndReason.LOST:
             return
         if attempt.started is None or attempt.ended is None:
-            raise Broken("I4", f"{_name(ref)} ran, and isn't charged for it: {attempt}")
+            raise Broken("I4", f"{name_of(ref)} ran, and isn't charged for it: {attempt}")
         charged_ms = _ms(attempt.ended) - _ms(attempt.started)
-        if (finished := self._finished.get(ref)) is not None:
-            ran_ms = finished.at_ms - began.at_ms
+        if (ran_ms := self._tasks.ran_ms(ref)) is not None:
             demand(
-                charged_ms >= ran_ms - _CLOCK_MS,
+                charged_ms >= ran_ms - CLOCK_MS,
                 "I4",
-                f"{_name(ref)} ran {ran_ms} ms, and is charged for {charged_ms}",
+                f"{name_of(ref)} ran {ran_ms} ms, and is charged for {charged_ms}",
             )
         limit_s = self._forms[ref.job].limit_s if ref.job in self._forms else None
         if attempt.reason is EndReason.TIME_LIMIT and limit_s is not None:
             demand(
-                charged_ms >= 1000 * limit_s - _CLOCK_MS,
+                charged_ms >= 1000 * limit_s - CLOCK_MS,
                 "I4",
-                f"{_name(ref)} had {limit_s} s, and was ended after {charged_ms} ms",
+                f"{name_of(ref)} had {limit_s} s, and was ended after {charged_ms} ms",
             )
-
-
-def _succeeded(attempt: AttemptDocument) -> bool:
-    return attempt.reason is EndReason.EXITED and attempt.exit_code == 0
-
-
-def _same(one: TaskRef, other: TaskRef) -> bool:
-    return (one.job, one.rank) == (other.job, other.rank)
-
-
-def _name(ref: TaskRef) -> str:
-    return f"{ref.job}/{ref.rank}#{ref.fence}"
 
 
 def _ended(document: JobDocument | None) -> str:

@@ -7,7 +7,8 @@ import pytest
 from rota.faults.scenario import scenario
 from rota.faults.shrink import shrunk
 from rota.faults.world import World
-from tests.faults.planted import BUGS, find
+from tests.faults.planted import find
+from tests.planting.bugs import BUGS, Bug
 
 QUICKLY_CAUGHT = (
     ("acknowledges before commit", "I1"),
@@ -20,18 +21,24 @@ QUICKLY_CAUGHT = (
 
 
 def test_there_are_enough_of_them() -> None:
-    assert len(BUGS) >= 15
+    assert sum(1 for bug in BUGS.values() if bug.simulated) >= 15
+
+
+@pytest.mark.parametrize("bug", [bug for bug in BUGS.values() if bug.simulated], ids=lambda bug: bug.name)
+def test_each_can_be_planted(bug: Bug) -> None:
+    with bug.plant_in_simulation()():
+        pass
 
 
 @pytest.mark.parametrize("bug, invariant", QUICKLY_CAUGHT)
 def test_it_is_caught(bug: str, invariant: str) -> None:
     caught = find(bug, most_seeds=30)
-    assert caught.seeds
+    assert caught.by
     assert caught.by.startswith(invariant)
 
 
 def test_what_is_left_of_a_failure_is_less_and_fails_the_same_way() -> None:
-    with BUGS["acknowledges before commit"]():
+    with BUGS["acknowledges before commit"].plant_in_simulation()():
         failed = World(scenario(1)).run()
         least = shrunk(failed, most_tries=40)
     assert failed.violation is not None

@@ -5,6 +5,7 @@ Images are kept in a cache folder, so that they are built once.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -37,6 +38,9 @@ class Docker:
             "DOCKER_BUILDKIT": "0",
         }
         _CACHE.mkdir(parents=True, exist_ok=True)
+        # Of those that want it at the same time, one after the other.
+        self._turn = open(_CACHE.parent / "docker.lock", "w")  # noqa: SIM115 – until it is removed
+        fcntl.flock(self._turn, fcntl.LOCK_EX)
         with (self._folder / "log").open("wb") as log:
             self._daemon = subprocess.Popen(
                 [
@@ -61,6 +65,7 @@ class Docker:
     def remove(self) -> None:
         self._daemon.terminate()
         self._daemon.wait(READY_WITHIN_S)
+        self._turn.close()
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def run(self, *words: str, environment: Mapping[str, str] | None = None) -> str:
@@ -87,8 +92,8 @@ class Docker:
         self.run("sh", "-c", f"tar -C {tree} -c . | docker import - {BASE}")
         shutil.rmtree(tree)
 
-    def build(self, tag: str, dockerfile: str, folder: str) -> None:
-        self.run("docker", "build", "-f", dockerfile, "--build-arg", f"BASE={BASE}", "-t", tag, folder)
+    def build(self, tag: str, dockerfile: str, folder: str, argument: str = f"BASE={BASE}") -> None:
+        self.run("docker", "build", "-f", dockerfile, "--build-arg", argument, "-t", tag, folder)
 
 
 def compose_words() -> tuple[str, ...]:

@@ -81,6 +81,30 @@ JobArguments = Annotated[
     ),
 ]
 
+PodNamespace = Annotated[
+    str | None,
+    typer.Option(
+        "--namespace", "-n", metavar="NAME", help="Of pod/NAME. [default: that of the kubeconfig's context]"
+    ),
+]
+Kubeconfig = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Which Kubernetes cluster. [default: KUBECONFIG, the pod's own account, or ~/.kube/config]",
+    ),
+]
+SchedulerName = Annotated[
+    str, typer.Option(metavar="NAME", help="Pods with this schedulerName are scheduled by Rota.")
+]
+GangLabel = Annotated[str, typer.Option(metavar="KEY", help="The label that names a pod's gang.")]
+MinAvailableAnnotation = Annotated[
+    str, typer.Option(metavar="KEY", help="The annotation that says how many of a gang start together.")
+]
+SCHEDULER_NAME = "batch-scheduler"
+GANG_LABEL = "batch.scheduling.k8s.io/gang"
+MIN_AVAILABLE_ANNOTATION = "batch.scheduling.k8s.io/min-available"
+
 
 def both_or_neither(cluster: str | None, jobs: str | None) -> tuple[str, str] | None:
     """The two files; None: a server is asked."""

@@ -115,7 +115,8 @@ def loosenings(nodes: NodeColumns, template: JobTemplate) -> Iterator[tuple[Chan
         for model in nodes.gpu_model.values:
             if model and not all(model in spec.gpu.models for spec in specs if spec.gpu.count):
                 yield Change.GPU_MODEL, model, with_specs(template, _allowing_model(model))
-    for term in {term: None for spec in specs for term in spec.job_affinity if term.is_required}:
+    required = (term for spec in specs for term in spec.job_affinity if term.is_required)
+    for term in {term: None for term in required if not term.is_for_one_at_a_time}:
         dropped = with_specs(
             template,
             lambda spec, gone=term: replace(  # type: ignore[misc]

@@ -12,6 +12,7 @@ No clock, no randomness, no I/O: the same arguments give the same plan in every 
 from __future__ import annotations
 
 import dataclasses
+import weakref
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -105,7 +106,10 @@ class Cycle:
         self._books = Books(snapshot, policy.fair_share, now_ms)
         self._has_quotas = self._books.quotas.any
         self._compiler = Compiler(snapshot, self._board, policy, now_ms, plugins, self._outside)
-        self._compiler.network_of = self._network_of
+        # Nobody it consists of holds it: it is gone with the plan, and with it copies of all columns, and not
+        # with some later collection of garbage.
+        this = weakref.proxy(self)
+        self._compiler.network_of = lambda job_id: this._network_of(job_id)
         self._evictor = Evictor(
             snapshot,
             self._board,
@@ -113,7 +117,8 @@ class Cycle:
             policy.fair_share.reclaim,
             now_ms,
             self._compiler.footprint_of_running,
-            self._promotion_of,
+            lambda template: this._promotion_of(template),
+            plugins.evicts_elsewhere,
         )
         self._ahead = Ahead(
             snapshot, self._board, now_ms, self._compiler.footprint_of_running, self._evictor.evicted

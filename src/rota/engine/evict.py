@@ -13,7 +13,7 @@ from rota.engine.books import Books
 from rota.engine.calendar.entries import positions_of
 from rota.engine.order import effective_priority
 from rota.engine.place import place
-from rota.engine.preempt import Preempted, preempt, spare_by_trial
+from rota.engine.preempt import Preempted, preempt, preempt_on_one_node, spare_by_trial
 from rota.engine.topology import Footprint
 from rota.engine.victims import Unit, Victims
 from rota.engine.work import Seat, Work
@@ -52,8 +52,10 @@ class Evictor:
         now_ms: int,
         footprint: Callable[[int], Footprint],
         promotion_of: Callable[[JobTemplate], Promotion],
+        evicts_elsewhere: bool = True,
     ) -> None:
         self._promotion_of = promotion_of
+        self._evicts_elsewhere = evicts_elsewhere
         self._snapshot = snapshot
         self._board = board
         self._books = books
@@ -113,7 +115,10 @@ class Evictor:
     def preempted(self, job: Job, priority: int, work: Work) -> Preempted | None:
         if not may_preempt(job.template, priority):
             return None
-        return preempt(work, self._board, self.victims, self._eligible(job, priority))
+        eligible = self._eligible(job, priority)
+        if work.total == 1 and not self._evicts_elsewhere:
+            return preempt_on_one_node(work, self._board, self.victims, eligible)
+        return preempt(work, self._board, self.victims, eligible)
 
     def _reclaimed_from_borrowers(self, job: Job, priority: int, work: Work) -> Preempted | None:
         """The quotas would allow it, but the nodes are short: borrowers make room for an owner."""

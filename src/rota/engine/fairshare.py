@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
 from rota.snapshot import rows
-from rota.snapshot.rows import is_port
+from rota.snapshot.rows import is_amount
 from rota.snapshot.state import Snapshot
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def fade(elapsed_ms: int, half_life_ms: int) -> float:
 def shared_rows(snapshot: Snapshot) -> Int64s:
     """Rows that count as resources of the cluster: not slots, nor what is derived, nor ports."""
     names = snapshot.nodes.index.names
-    return np.array([row for row, name in enumerate(names) if row not in _NOT_SHARED and not is_port(name)])
+    return np.array([row for row, name in enumerate(names) if row not in _NOT_SHARED and is_amount(name)])
 
 
 class Shares:

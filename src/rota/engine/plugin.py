@@ -224,6 +224,9 @@ class Plugins:
     by_name: Mapping[str, PluginMaker] = field(default_factory=dict)
     guard: Guard = unguarded
     refusal_order: RefusalOrder = RefusalOrder.LASTING_FIRST
+    evicts_elsewhere: bool = True
+    """Whether those who go for a single task may be on other nodes than it goes to, where rules about others
+    would let it start then. kube-scheduler looks at one node at a time."""
 
 
 @dataclass(frozen=True, eq=False)

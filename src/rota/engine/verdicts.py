@@ -16,10 +16,11 @@ from rota.engine.plugin import NodeFilter, RefusalOrder
 from rota.engine.signature import Signature
 from rota.engine.topology import DomainRules, even_allowed, near_allowed
 from rota.engine.work import Work
+from rota.model.resources import DISK, UNBOUND, VOLUMES
 from rota.model.task import JobAffinity
 from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
 from rota.snapshot import rows
-from rota.snapshot.rows import is_port
+from rota.snapshot.rows import is_amount, is_of_volumes, is_port
 
 Bools = NDArray[np.bool_]
 
@@ -179,15 +180,29 @@ def node_refusals(
 def _as_asked(
     signature: Signature, board: Board, filters: Sequence[NodeFilter]
 ) -> Iterator[tuple[Reason, Bools]]:
-    for reason, refused in _fixed_refusals(signature, board, filters):
-        if reason.code is not Code.BEYOND_CAPACITY:
-            yield reason, refused
+    fixed = _fixed_refusals(signature, board, filters)
+    yield from (one for one in fixed if one[0].code not in _AFTER_AMOUNTS)
     short = list(_insufficient(signature, board))
-    yield from (one for one in short if one[0].code is not Code.INSUFFICIENT)
+    yield from (one for one in short if one[0].code not in _AFTER_AMOUNTS)
     yield from _lacking_together(signature, board)
+    by_rules = list(_affinity_refusals(signature.domain_rules))
+    for code in _VOLUMES_AS_ASKED:
+        yield from (one for one in (*short, *by_rules, *fixed) if one[0].code is code)
     yield from _spread_refusals(signature.domain_rules)
-    yield from _affinity_refusals(signature.domain_rules)
+    yield from (one for one in by_rules if one[0].code is not Code.CLAIM_IN_USE)
     yield from signature.plugin_refusals()
+
+
+_VOLUMES_AS_ASKED = (
+    Code.DISK_TAKEN,
+    Code.CLAIM_IN_USE,
+    Code.VOLUME_LIMIT,
+    Code.VOLUME_AFFINITY,
+    Code.VOLUME_UNBOUND,
+    Code.VOLUME_SPACE,
+    Code.VOLUME_ZONE,
+)
+_AFTER_AMOUNTS = frozenset({Code.BEYOND_CAPACITY, Code.INSUFFICIENT, *_VOLUMES_AS_ASKED})
 
 
 def _lasting_first(
@@ -232,7 +247,7 @@ def _asked_rows(signature: Signature) -> list[tuple[int, int]]:
 
 def _beyond_capacity(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
     for row, need in _asked_rows(signature):
-        if not is_port(_resource_name(row, board)):
+        if is_amount(_resource_name(row, board)):
             yield _amount_reason(Code.BEYOND_CAPACITY, row, need, board), board.nodes.capacity[row] < need
 
 
@@ -243,15 +258,26 @@ def _insufficient(signature: Signature, board: Board) -> Iterator[tuple[Reason, 
     yield Reason(code), busy
     for row, need in _asked_rows(signature):
         short = board.free[row] < need
-        if is_port(_resource_name(row, board)):
-            yield Reason(Code.PORT_TAKEN, _resource_name(row, board).removeprefix("port:")), short
+        name = _resource_name(row, board)
+        if is_port(name):
+            yield Reason(Code.PORT_TAKEN, name.removeprefix("port:")), short
+        elif is_of_volumes(name):
+            kind, _, subject = name.partition(":")
+            yield Reason(_OF_VOLUMES[f"{kind}:"], subject), short
         else:
             yield _amount_reason(Code.INSUFFICIENT, row, need, board), short
 
 
+_OF_VOLUMES = {
+    DISK: Code.DISK_TAKEN,
+    VOLUMES: Code.VOLUME_LIMIT,
+    UNBOUND: Code.VOLUME_UNBOUND,
+}
+
+
 def _lacking_together(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
     """Nodes that lack the same amounts, under one reason: the first is its subject, the others its detail."""
-    asked = [(row, need) for row, need in _asked_rows(signature) if not is_port(_resource_name(row, board))]
+    asked = [(row, need) for row, need in _asked_rows(signature) if is_amount(_resource_name(row, board))]
     if not asked:
         return
     rows_asked, needs = (np.array(column) for column in zip(*asked, strict=True))
@@ -301,7 +327,10 @@ def _affinity_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
         yield Reason(Code.TOPOLOGY_LABEL_MISSING, near.term.topology_key), ~near.counter.has_key
         yield Reason(Code.JOB_AFFINITY, term_text(near.term)), ~near_allowed(near)
     for away in rules.away:
-        if away.term is not None:
+        if away.term is not None and away.term.is_for_one_at_a_time:
+            what = away.term.selector.requirements[0].key.removeprefix("\0")
+            yield Reason(Code.CLAIM_IN_USE, what), ~away.allowed()
+        elif away.term is not None:
             yield Reason(Code.JOB_ANTI_AFFINITY, term_text(away.term)), ~away.allowed()
         else:
             yield Reason(Code.RUNNING_ANTI_AFFINITY), ~away.allowed()

@@ -6,5 +6,6 @@
 
 `mirror` makes records of what informers tell, with `gangs`, `surroundings` and `budgets`; `cycle` asks
 `decide` about them, by the `filters` of kube-scheduler; `binding` carries plans out; `telling` and `words`
-say what users see; `run` puts it together. Called by `rota kube-scheduler`.
+say what users see; `run` puts it together. Called by `rota kube-scheduler`. `asking` and `starts` answer
+`rota why pod/NAME` and `rota eta pod/NAME`, from a mirror that is filled once.
 """

@@ -21,11 +21,12 @@ from msgspec import Struct
 
 from rota.intake.kubernetes.namespaces import namespace_of
 from rota.intake.kubernetes.objects import KubeObject, Pod
-from rota.kube.errors import Conflict, KubeError, NotFound
+from rota.kube.errors import Conflict, KubeError, NotFound, Withheld
 from rota.kube.mirror import Mirror
 from rota.kube.related import is_over
-from rota.kube.resources import CLAIMS, PODS, Resource
+from rota.kube.resources import PODS, Resource
 from rota.kube.telling import Teller
+from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.patience.backoff import Backoff
 
@@ -35,8 +36,6 @@ ATTEMPTS = 6
 PAUSES = Backoff(0.1, 5.0)
 FORGOTTEN_AFTER_S = 1.0
 """A pod that couldn't be bound keeps its room for so long: it isn't tried again at once."""
-VOLUMES_WITHIN_S = 600.0
-_SELECTED_NODE = "volume.kubernetes.io/selected-node"
 
 log = structlog.get_logger()
 
@@ -73,7 +72,7 @@ class Placing(Struct, frozen=True):
 class Outcome(Enum):
     BOUND = "bound"
     GONE = "gone"
-    """The pod, or another scheduler has bound it, or its node isn't there any more."""
+    """The pod, or another scheduler has bound it, or its node isn't there any more; or we no longer lead."""
     FAILED = "failed"
 
 
@@ -87,6 +86,7 @@ class Binder:
         self._teller = teller
         self._leads = leads
         self._wake = wake
+        self._volumes = VolumeBinder(client, mirror.surroundings.volumes, mirror.until)
         self._clearing: dict[JobId, asyncio.Task[None]] = {}
         """Who waits for others to be gone, and hasn't begun to bind."""
         self.bound = 0
@@ -195,17 +195,6 @@ class Binder:
             self._teller.event(pod, "Normal", "Preempted", "Preempting", note)
             log.info("a pod is preempted", pod=name, preemptor=preemptor, node=pod.spec.node_name)
 
-    async def _provide_volumes(self, pod: Pod, node: NodeName) -> None:
-        """Claims that wait for their first consumer are told its node, and get volumes there."""
-        known = self._mirror.surroundings
-        claims = known.unbound_claims(pod)
-        for namespace, claim in claims:
-            change = {"metadata": {"annotations": {_SELECTED_NODE: node}}}
-            await self._client.patch(CLAIMS, claim, change, namespace)
-        if claims:
-            async with asyncio.timeout(VOLUMES_WITHIN_S):
-                await self._mirror.until(lambda: not known.unbound_claims(pod))
-
     # -- binding
 
     async def _place(self, name: TaskName, node: NodeName) -> Outcome:
@@ -214,8 +203,8 @@ class Binder:
             return Outcome.GONE
         if pod.spec.volumes:
             try:
-                await self._provide_volumes(pod, node)
-            except (KubeError, TimeoutError) as error:
+                await self._volumes.provide(name, pod)
+            except (KubeError, VolumesLost, TimeoutError) as error:
                 log.warning("a pod's volumes can't be had", pod=name, why=str(error) or "not in time")
                 return Outcome.FAILED
         outcome = await self._bind(name, pod, node)
@@ -238,7 +227,7 @@ class Binder:
                     is_unsure = False
                 await self._client.bind(namespace, short_name, node, uid=_uid(pod))
                 return Outcome.BOUND
-            except NotFound:
+            except (NotFound, Withheld):
                 return Outcome.GONE
             except KubeError as error:
                 is_unsure = is_unsure or error.may_have_happened or isinstance(error, Conflict)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import random
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import nullcontext
 from enum import Enum
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
@@ -17,8 +19,9 @@ from rota import __version__
 from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.access import ClusterAccess
 from rota.kube.connection import Answer, Connections, Request
+from rota.kube.credentials import Credentials
 from rota.kube.decoding import Change, ObjectDecoder, Page, WatchFailed, status_in
-from rota.kube.errors import ApiError, BadAnswer, Call, KubeError, Unauthorised, api_error
+from rota.kube.errors import ApiError, BadAnswer, Call, KubeError, Silent, Unauthorised, api_error
 from rota.kube.lines import LineSplitter
 from rota.kube.objects import Binding, DeleteOptions, Eviction, ObjectName, ObjectReference, Preconditions
 from rota.kube.resources import PODS, Resource
@@ -82,6 +85,8 @@ class Client:
         self._timeout = aiohttp.ClientTimeout(total=timeout_s)
         self._retries = retries
         self._decoders: dict[type, ObjectDecoder[Any]] = {}
+        self._may_send: Callable[[], bool] | None = None
+        self._waits_its_turn = True
 
     async def __aenter__(self) -> Self:
         return self
@@ -91,6 +96,21 @@ class Client:
 
     async def close(self) -> None:
         await self._connections.close()
+
+    def only_while(self, may_send: Callable[[], bool]) -> Client:
+        """For calls that are sent only as long as that is so, over the same connections.
+
+        Whoever waits for a connection, or to ask again, may wait for longer than that: Withheld is raised.
+        """
+        held_back = copy.copy(self)
+        held_back._may_send = may_send
+        return held_back
+
+    def ahead_of_others(self) -> Client:
+        """For the few calls that must be in time: they have a connection at once, whoever waits for one."""
+        ahead = copy.copy(self)
+        ahead._waits_its_turn = False
+        return ahead
 
     # Reading
 
@@ -135,8 +155,9 @@ class Client:
     ) -> AsyncGenerator[list[Change[T]], None]:
         """What has changed since that version, as much at a time as has come; ends after `timeout_s`.
 
-        Bookmarks come about once a minute: after `silent_s` without anything, nobody is there any more, and
-        Unreachable is raised. Expired: what happened since that version is no longer known.
+        Bookmarks come about once a minute, though not from every server: after `silent_s` without anything
+        Silent is raised, for nobody may be there any more. Expired: what happened since that version is no
+        longer known.
         """
         call = _call("watch", resource, selection.namespace)
         query = selection.query() | {
@@ -155,7 +176,7 @@ class Client:
                 if isinstance(error, Unauthorised):
                     self._source.refused(credentials)
                 raise error
-            async for chunk in response.content.iter_any():
+            while chunk := await _next_chunk(response, call):
                 try:
                     changes = [decoder.change(line) for line in lines.feed(chunk)]
                 except WatchFailed as failed:
@@ -245,15 +266,20 @@ class Client:
 
     async def _ask_as_current(self, request: Request) -> bytes:
         credentials = await self._source.current()
-        answer = await self._connections.fetch(request, credentials, self._timeout)
+        answer = await self._fetch(request, credentials)
         if answer.status == 401:
             self._source.refused(credentials)
             fresh = await self._source.current()
             if fresh is not credentials:
-                answer = await self._connections.fetch(request, fresh, self._timeout)
+                answer = await self._fetch(request, fresh)
         if answer.status >= 300:
             raise _refusal(request.call, answer)
         return answer.body
+
+    async def _fetch(self, request: Request, credentials: Credentials) -> Answer:
+        turn = self._connections.free if self._waits_its_turn else nullcontext()
+        async with turn:
+            return await self._connections.fetch(request, credentials, self._timeout, self._may_send)
 
     def _object(self, resource: Resource[T], answer: bytes, call: Call) -> T:
         try:
@@ -266,6 +292,14 @@ class Client:
         if decoder is None:
             decoder = self._decoders[resource.type] = ObjectDecoder(resource.type)
         return decoder
+
+
+async def _next_chunk(response: aiohttp.ClientResponse, call: Call) -> bytes:
+    """Empty: that was all."""
+    try:
+        return await response.content.readany()
+    except aiohttp.SocketTimeoutError:
+        raise Silent(call, "nothing has come for a while") from None
 
 
 def _call(verb: str, resource: Resource[T], namespace: str, name: str = "") -> Call:

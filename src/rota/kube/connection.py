@@ -7,16 +7,17 @@ for each by itself. A thousand bindings in a second leave no time for more.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import NamedTuple
 
 import aiohttp
+from aiohttp.abc import AbstractStreamWriter
 from yarl import URL
 
 from rota.kube.access import ClusterAccess
 from rota.kube.credentials import Certificate, Credentials
-from rota.kube.errors import Call, NotConnected, Unreachable, Untrusted
+from rota.kube.errors import Call, NotConnected, Unreachable, Untrusted, Withheld
 
 _READ_BUFFER_BYTES = 2**18
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError)
@@ -35,6 +36,24 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+class _MayNotSend(Exception):
+    pass
+
+
+class _GuardedBody(aiohttp.BytesPayload):
+    """Asks whether it may be sent in the very step that sends it, headers included: until there is a
+    connection much time may pass, above all if the whole process stands still meanwhile."""
+
+    def __init__(self, body: bytes, may_send: Callable[[], bool]) -> None:
+        super().__init__(body)
+        self._may_send = may_send
+
+    async def write_with_length(self, writer: AbstractStreamWriter, content_length: int | None) -> None:
+        if not self._may_send():
+            raise _MayNotSend
+        await super().write_with_length(writer, content_length)
 
 
 class _Channel:
@@ -76,8 +95,8 @@ class _Channel:
 class Connections:
     def __init__(self, access: ClusterAccess, most: int, user_agent: str) -> None:
         self._access = access
-        # aiohttp's own limit would let the time run for those who wait.
-        self._free = asyncio.Semaphore(most)
+        self.free = asyncio.Semaphore(most)
+        """For who waits until a connection is free: aiohttp's own limit would let the time of a call run."""
         self._user_agent = user_agent
         self._channel: _Channel | None = None
         self._credentials: Credentials | None = None
@@ -85,20 +104,25 @@ class Connections:
         """By content type."""
 
     async def fetch(
-        self, request: Request, credentials: Credentials, timeout: aiohttp.ClientTimeout
+        self,
+        request: Request,
+        credentials: Credentials,
+        timeout: aiohttp.ClientTimeout,
+        may_send: Callable[[], bool] | None = None,
     ) -> Answer:
         """The whole answer, also where nobody looks at it: only then the connection is free for the next.
 
-        The time runs once a connection is free. Raises Unreachable.
+        `may_send` is asked right before something is sent that has a body. Raises Unreachable, Withheld.
         """
         try:
             async with (
-                self._free,
                 await self._current(credentials) as session,
-                self._sent(session, request, timeout) as sent,
+                self._sent(session, request, timeout, may_send) as sent,
             ):
                 return Answer(sent.status, sent.headers, await sent.read())
         except _FAILURES as error:
+            if isinstance(error.__cause__, _MayNotSend):
+                raise Withheld(request.call) from None
             raise _failure(request.call, error) from None
 
     @asynccontextmanager
@@ -126,12 +150,19 @@ class Connections:
             await asyncio.sleep(0)
 
     def _sent(
-        self, session: aiohttp.ClientSession, request: Request, timeout: aiohttp.ClientTimeout
+        self,
+        session: aiohttp.ClientSession,
+        request: Request,
+        timeout: aiohttp.ClientTimeout,
+        may_send: Callable[[], bool] | None = None,
     ) -> AbstractAsyncContextManager[aiohttp.ClientResponse]:
+        body: bytes | aiohttp.BytesPayload | None = request.body
+        if request.body is not None and may_send is not None:
+            body = _GuardedBody(request.body, may_send)
         return session.request(
             request.method,
             URL(self._access.server + request.path, encoded=True),
-            data=request.body,
+            data=body,
             headers=self._headers.get(request.content_type) or self._headers_for(request.content_type),
             timeout=timeout,
             server_hostname=self._access.server_name,

@@ -14,20 +14,17 @@ from typing import Any
 import structlog
 
 from rota.engine.decide import decide
-from rota.engine.plugin import Plugins, RefusalOrder
 from rota.kube.binding import Binder, Placing
-from rota.kube.filters import KUBE_FILTERS
 from rota.kube.mirror import Mirror
 from rota.kube.reasons import Misread
+from rota.kube.rules import rules_of
 from rota.kube.telling import Teller
-from rota.kube.words import held_text, waiting_texts
+from rota.kube.words import held_text, misread_text, waiting_texts
 from rota.loop.metrics import CycleResult, Metrics
-from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
-from rota.loop.time_limit import TimeLimit
+from rota.loop.plugin_host import PluginHost
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.plan import EvictionCause, Plan
 from rota.model.policy import Policy
-from rota.plugins import SCORES
 
 GATHERED_S = 0.01
 """After something has changed: what comes right behind it is decided about in the same cycle."""
@@ -122,9 +119,7 @@ class Scheduling:
         return min(one for one in (settles_s, undo_s, LONGEST_SLEEP_S) if one is not None)
 
     def decide(self) -> Plan:
-        with TimeLimit(CALL_LIMIT_S) as guard:
-            makers = self._host.makers(self.policy)
-            plugins = Plugins(KUBE_FILTERS, SCORES, makers, guard, RefusalOrder.AS_ASKED)
+        with rules_of(self.policy, self._host) as plugins:
             return decide(self._mirror.state.snapshot(), self.policy, self._clock_ms(), plugins)
 
     def _may_need_the_spared(self, plan: Plan) -> bool:
@@ -148,8 +143,10 @@ class Scheduling:
 
     def _carry_out(self, plan: Plan) -> None:
         for placing in self._placings(plan):
-            self._mirror.assume(placing.nodes)
-            self._start(self._binder.carry_out(placing))
+            if self._mirror.assume(placing.nodes):
+                self._start(self._binder.carry_out(placing))
+            else:
+                self.look_again()
 
     def _placings(self, plan: Plan) -> Iterator[Placing]:
         victims: dict[JobId, list[TaskName]] = {}
@@ -204,8 +201,7 @@ class Scheduling:
         for name, misread in found.items():
             pod = self._mirror.pod(name)
             if self._misreads.get(name) != misread and pod is not None:
-                note = f"{misread.problem}; assumed: {misread.assumed}"
-                self._teller.event(pod, "Warning", "BadGangAnnotation", "Scheduling", note)
+                self._teller.event(pod, "Warning", "BadGangAnnotation", "Scheduling", misread_text(misread))
         self._misreads = dict(found)
 
     def _tell_waiting(self, plan: Plan) -> None:

@@ -46,6 +46,10 @@ class Unreachable(KubeError):
         self.call = call
 
 
+class Silent(Unreachable):
+    """A watch says nothing any more. Most of the time, there is nothing to be said."""
+
+
 class NotConnected(Unreachable):
     """The request was never sent."""
 
@@ -56,6 +60,14 @@ class Untrusted(NotConnected):
     """Whoever answers there isn't the server that was meant, as far as certificates say."""
 
     may_pass = False
+
+
+class Withheld(KubeError):
+    """It wasn't sent: what it was sent on behalf of had ended by the time that its turn came."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__(f"{call}: not sent, since this process no longer leads")
+        self.call = call
 
 
 class BadAnswer(KubeError):

@@ -16,6 +16,7 @@ from rota.plugins.node_affinity import NodeAffinityFilter
 from rota.plugins.node_ready import NodeReadyFilter
 from rota.plugins.node_selector import NodeSelectorFilter
 from rota.plugins.pool import PoolFilter
+from rota.plugins.volumes import VolumeFilter
 from rota.snapshot.nodes import NodeColumns
 
 
@@ -103,6 +104,7 @@ KUBE_FILTERS: tuple[NodeFilter, ...] = (
     NodeAffinityFilter(),
     PoolFilter(),
     NodeReadyFilter(),
+    VolumeFilter(),
 )
 """A pod that names its node itself never waits. Pools come from a policy, and readiness matters only where
 nobody has made taints of it."""

@@ -22,7 +22,7 @@ import structlog
 from rota.intake.kubernetes.objects import KubeObject, Metadata
 from rota.kube.client import EVERYTHING, PAGE_SIZE, Selection
 from rota.kube.decoding import Change, ChangeKind, Page, Unreadable
-from rota.kube.errors import Expired, KubeError
+from rota.kube.errors import Expired, KubeError, Silent
 from rota.kube.resources import Resource
 from rota.patience.backoff import Backoff
 
@@ -130,6 +130,10 @@ class Informer(Generic[T]):
                 if self._version is None:
                     await self._list()
                 await self._watch(self._version or "")
+            except Silent:
+                # Nothing has changed; or nobody is there any more, and the next watch finds out.
+                failures = 0
+                continue
             except KubeError as error:
                 self.failure = error
                 pause_s = error.retry_after_s or 0.0

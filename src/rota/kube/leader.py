@@ -17,7 +17,7 @@ import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 import structlog
 from msgspec import Struct
@@ -38,6 +38,11 @@ class LeaseTimes(Struct, frozen=True):
     given_up_after_s: float = 10.0
     """After so long without a renewal the leader no longer leads."""
     retry_s: float = 2.0
+
+    @classmethod
+    def of_length(cls, length_s: int) -> Self:
+        """The other two in proportion, as kube-scheduler has them: 15, 10 and 2."""
+        return cls(length_s, length_s * 2 / 3, length_s * 2 / 15)
 
     def __post_init__(self) -> None:
         if not self.length_s > self.given_up_after_s > self.retry_s > 0:

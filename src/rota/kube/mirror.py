@@ -8,41 +8,34 @@ seen there, or until binding it has failed.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 from msgspec.structs import replace
 
-from rota.intake._fields import Field
-from rota.intake.document import document_of
-from rota.intake.errors import InputError
 from rota.intake.kubernetes.faults import FieldError
 from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.nodes import as_node
 from rota.intake.kubernetes.objects import Metadata, Namespace, Node, Pod
 from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
+from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.budgets import Budgets
-from rota.kube.gangs import GangReading, gang_id_of, read_gang
-from rota.kube.reasons import AwaitsVictims, GangIncomplete, Hold, Misread, Unusable
-from rota.kube.related import RelatedPods, is_over, nominated_node
-from rota.kube.surroundings import ClaimKey, Surroundings
+from rota.kube.gangs import GangReading, gang_id_of
+from rota.kube.gathering import Gathering
+from rota.kube.pod_groups import GroupKey, PodGroups
+from rota.kube.reading import problem_of, read_node, read_pod
+from rota.kube.reasons import AwaitsVictims, GangIncomplete, GangOthersFirst, Hold, Misread, Unusable
+from rota.kube.related import RelatedPods, nominated_node, waits_as_before
+from rota.kube.surroundings import Surroundings
 from rota.kube.waiters import Waiters
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.node import Node as ModelNode
 from rota.model.policy import NO_DEFAULTS, Defaults
-from rota.model.taints import Effect
 from rota.snapshot.state import ClusterState
 
 log = structlog.get_logger()
 
-GANG_SETTLES_S = 1.0
-"""A gang that doesn't say how many pods it will have is complete once none has come for so long."""
-_NEVER_MS = 2**62
-_CHANGES_KEPT = 50_000
+_CHANGES_KEPT = 10_000
 """The state remembers every kind of job that it has seen; after so many changes it is a new one."""
-_NOWHERE = Field(document_of(None))
-"""A pod is no part of a file: its name says where to look."""
 
 
 def name_of(metadata: Metadata) -> TaskName:
@@ -64,10 +57,9 @@ class Mirror:
         self.holds: dict[TaskName, Hold] = {}
         """Pods that aren't decided about, and why."""
         self.misreads: dict[TaskName, Misread] = {}
-        self.torn: dict[JobId, tuple[TaskName, ...]] = {}
-        """Gangs of which some are bound, too few, and who those are."""
         self.surroundings = Surroundings(gang_keys, self._claim_changed)
         self.budgets = Budgets(self._budgets_changed)
+        self.pod_groups = PodGroups(self._group_changed)
         self._is_sparing = True
         self._spared: set[TaskName] = set()
         """Running pods that a budget holds."""
@@ -79,13 +71,9 @@ class Mirror:
         self._pods: dict[TaskName, Pod] = {}
         """Those that run, and ours."""
         self._tasks: dict[TaskName, PodTask] = {}
-        self._members: defaultdict[JobId, set[TaskName]] = defaultdict(set)
-        self._joined_s: dict[JobId, float] = {}
-        """When the last pod joined a gang."""
-        self._settling: set[JobId] = set()
+        self._gathering = Gathering(gang_keys)
         self._assumed: dict[TaskName, NodeName] = {}
         self._changed: dict[TaskName, None] = {}
-        self._changed_gangs: dict[JobId, None] = {}
         self._related = RelatedPods()
         self._waiters = Waiters()
 
@@ -96,19 +84,19 @@ class Mirror:
             assert old is not None
             name = NodeName(old.metadata.name or "")
             if self._nodes.pop(name, None) is not None:
+                self.surroundings.volumes.node(name, None)
                 self.state.remove_node(name)
                 self._told()
             return
-        try:
-            node = _without_ends(as_node(new))
-        except FieldError as error:
-            log.warning("a node can't be used", node=new.metadata.name, why=_problem(error))
+        node = read_node(new)
+        if node is None:
             if old is not None:
                 self.node_changed(old, None)
             return
         if self._nodes.get(node.name) != node:
             self._nodes[node.name] = node
-            self.state.set_node(node)
+            self.surroundings.volumes.node(node.name, dict(node.spec.labels))
+            self.state.set_node(self.surroundings.volumes.equipped(node))
             self._told()
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
@@ -125,8 +113,9 @@ class Mirror:
         if new is None or new.spec.node_name:
             self._assumed.pop(name, None)
         self._changed.update(dict.fromkeys(self._related.change(name, old, new)))
+        self.surroundings.volumes.pod(name, old, new)
         self._waiters.look()
-        if old is not None and new is not None and _waits_as_before(old, new):
+        if old is not None and new is not None and waits_as_before(old, new):
             return
         self._changed[name] = None
         if not is_confirmed:
@@ -135,6 +124,11 @@ class Mirror:
     def namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:
         if self.surroundings.namespace(old, new) and self._related.selecting:
             self._changed.update(dict.fromkeys(self._related.selecting))
+            self._told()
+
+    def _group_changed(self, group: GroupKey) -> None:
+        if members := self._related.members_of(group):
+            self._changed.update(dict.fromkeys(members))
             self._told()
 
     def _claim_changed(self, claim: ClaimKey) -> None:
@@ -153,15 +147,27 @@ class Mirror:
 
     # -- told by the scheduler
 
-    def assume(self, placed: Mapping[TaskName, NodeName]) -> None:
+    def assume(self, placed: Mapping[TaskName, NodeName]) -> bool:
+        """False: others, who were placed with them, have the volumes that they were to get."""
+        for name, node in placed.items():
+            pod = self._pods.get(name)
+            if pod is not None and not self.surroundings.volumes.reserve(name, pod, node):
+                self._release(placed)
+                return False
         self._assumed.update(placed)
         self._changed.update(dict.fromkeys(placed))
+        return True
 
     def forget(self, names: Iterable[TaskName]) -> None:
         """They aren't bound after all."""
+        forgotten = [name for name in names if self._assumed.pop(name, None) is not None]
+        self._changed.update(dict.fromkeys(forgotten))
+        self._release(forgotten)
+
+    def _release(self, names: Iterable[TaskName]) -> None:
         for name in names:
-            if self._assumed.pop(name, None) is not None:
-                self._changed[name] = None
+            if (pod := self._pods.get(name)) is not None:
+                self.surroundings.volumes.release(name, pod)
 
     def spare(self, is_sparing: bool) -> None:
         """Whether pods that a budget holds are left alone when room is made for others."""
@@ -186,6 +192,22 @@ class Mirror:
     def task(self, name: TaskName) -> PodTask | None:
         return self._tasks.get(name)
 
+    def gang_of(self, name: TaskName) -> GangReading | None:
+        """The gang that a pod is of, as it was read last; None: of none."""
+        task = self._tasks.get(name)
+        return None if task is None or not task.gang else self._gathering.reading(gang_id_of(task))
+
+    def gang_members(self, name: TaskName) -> list[PodTask]:
+        """All pods of the gang that a pod is of, with itself; none, if it is of none."""
+        task = self._tasks.get(name)
+        members = self._gathering.members(gang_id_of(task)) if task is not None and task.gang else ()
+        return [self._tasks[member] for member in members if member in self._tasks]
+
+    @property
+    def torn(self) -> Mapping[JobId, tuple[TaskName, ...]]:
+        """Gangs of which some are bound, too few, and who those are."""
+        return self._gathering.torn
+
     def has_node(self, name: NodeName) -> bool:
         return name in self._nodes
 
@@ -199,16 +221,11 @@ class Mirror:
         changed, self._changed = self._changed, {}
         for name in changed:
             self._read_again(name, now_s)
-        for gang_id in list(self._settling):
-            if now_s >= self._joined_s.get(gang_id, 0.0) + GANG_SETTLES_S:
-                self._settling.discard(gang_id)
-                self._changed_gangs[gang_id] = None
-        gangs, self._changed_gangs = self._changed_gangs, {}
-        for gang_id in gangs:
+        for gang_id in self._gathering.due(now_s):
             self._gather(gang_id, now_s)
-        if not self._settling:
-            return None
-        return max(0.0, min(self._joined_s[one] for one in self._settling) + GANG_SETTLES_S - now_s)
+        for node in self.surroundings.volumes.newly_equipped(self._nodes.values()):
+            self.state.set_node(node)
+        return self._gathering.settles_within_s(now_s)
 
     def _renew(self) -> None:
         self._changes += len(self._changed)
@@ -230,41 +247,40 @@ class Mirror:
         gang_before = gang_id_of(before) if before is not None and before.gang else None
         gang = gang_id_of(task) if task is not None and task.gang else None
         if gang_before is not None and gang_before != gang:
-            self._leave(gang_before, name)
+            self._gathering.leave(gang_before, name)
         if task is not None:
             self._tasks[name] = task
         if gang is not None:
-            if name not in self._members[gang]:
-                self._members[gang].add(name)
-                self._joined_s[gang] = now_s
-            self._changed_gangs[gang] = None
+            self._gathering.join(gang, name, now_s)
         if gang is None and task is not None and task.state in (PodState.WAITING, PodState.RUNNING):
             self.state.set_job(task.as_job())
         else:
             self._drop(JobId(name))
 
-    def _leave(self, gang: JobId, name: TaskName) -> None:
-        self._members[gang].discard(name)
-        self._changed_gangs[gang] = None
-
     def _read(self, name: TaskName, pod: Pod) -> PodTask | None:
         try:
-            task = self._read_gang_keys(name, pod)
+            task, misread = read_pod(pod, self.surroundings.reader, self._gang_keys.annotation)
         except FieldError as error:
             if pod.spec.node_name:
-                log.warning("a running pod can't be counted", pod=name, why=_problem(error))
+                log.warning("a running pod can't be counted", pod=name, why=problem_of(error))
             else:
-                self.holds[name] = Unusable(_problem(error))
+                self.holds[name] = Unusable(problem_of(error))
             return None
-        if not self._is_ours(pod) and task.gang:
-            task = replace(task, gang="", min_available=None)
+        if misread is not None:
+            self.misreads[name] = misread
+        hold: Hold | None = None
+        if not self._is_ours(pod):
+            # A gang of another scheduler is none of ours.
+            task = replace(task, gang="", min_available=None) if task.gang else task
+        elif not task.gang:
+            task, hold = self.pod_groups.joined(pod, task)
         if task.state is PodState.RUNNING and self._is_left_alone(name, pod):
             task = replace(task, template=replace(task.template, preemptible=False))
         if task.state is not PodState.WAITING:
             return task
         if (node := self._assumed.get(name)) is not None:
             return replace(task, state=PodState.RUNNING, node=node)
-        hold = self.surroundings.claims_hold(pod) or self._awaited(pod, task)
+        hold = hold or self.surroundings.volumes.hold(pod) or self._awaited(pod, task)
         if hold is not None:
             self.holds[name] = hold
             # To its gang it is there, but it can't start.
@@ -279,19 +295,6 @@ class Mirror:
         self._spared.add(name)
         return self._is_sparing
 
-    def _read_gang_keys(self, name: TaskName, pod: Pod) -> PodTask:
-        """An annotation that can't be used is told, and the pod goes with all of its gang."""
-        try:
-            return self.surroundings.reader.read(pod, _NOWHERE)
-        except FieldError as error:
-            key = self._gang_keys.annotation
-            if error.path != ("metadata", "annotations", key):
-                raise
-            self.misreads[name] = Misread(_problem(error), "all pods of the gang start together")
-            others = {one: value for one, value in (pod.metadata.annotations or {}).items() if one != key}
-            pod = replace(pod, metadata=replace(pod.metadata, annotations=others))
-            return self.surroundings.reader.read(pod, _NOWHERE)
-
     def _awaited(self, pod: Pod, task: PodTask) -> Hold | None:
         node = nominated_node(pod)
         for name in self._related.ending_on(node):
@@ -301,75 +304,30 @@ class Mirror:
         return None
 
     def _gather(self, gang_id: JobId, now_s: float) -> None:
-        members = self._members.get(gang_id, set())
-        tasks = [self._tasks[name] for name in sorted(members) if name in self._tasks]
-        self.torn.pop(gang_id, None)
+        tasks = [self._tasks[name] for name in self._gathering.members(gang_id) if name in self._tasks]
         if not tasks:
-            self._members.pop(gang_id, None)
-            self._joined_s.pop(gang_id, None)
-            self._settling.discard(gang_id)
+            self._gathering.forget(gang_id)
             self._drop(gang_id)
             return
-        reading = read_gang(gang_id, tasks, self._gang_keys)
-        self._note(gang_id, tasks, reading)
-        is_starting = not any(task.state is PodState.RUNNING for task in tasks)
-        settled_s = self._joined_s.get(gang_id, now_s) + GANG_SETTLES_S
-        if reading.is_open_ended and is_starting and now_s < settled_s:
-            self._settling.add(gang_id)
-            self._drop(gang_id)
-            return
-        if reading.torn:
-            self.torn[gang_id] = reading.torn
-        if reading.record is None:
+        roles = self.pod_groups.roles(tasks, self._pods)
+        reading = self._gathering.read(gang_id, tasks, roles, now_s)
+        self._note(tasks, reading)
+        if reading.record is None or self._gathering.is_settling(gang_id):
             self._drop(gang_id)
         else:
             self.state.set_job(reading.record)
 
-    def _note(self, gang_id: JobId, tasks: list[PodTask], reading: GangReading) -> None:
-        held = set(reading.held)
-        incomplete = GangIncomplete(tasks[0].gang, reading.ready, reading.needed)
+    def _note(self, tasks: list[PodTask], reading: GangReading) -> None:
+        gang = tasks[0].gang
+        holds, misread = reading.holds(gang), reading.misread(gang, self._gang_keys)
         for task in tasks:
-            if task.name in held:
-                self.holds[task.name] = incomplete
-            elif isinstance(self.holds.get(task.name), GangIncomplete):
+            if task.name in holds:
+                self.holds[task.name] = holds[task.name]
+            elif isinstance(self.holds.get(task.name), GangIncomplete | GangOthersFirst):
                 del self.holds[task.name]
-            if reading.disagreement is not None and task.state is PodState.WAITING:
-                said = " and ".join(reading.disagreement.said)
-                self.misreads[task.name] = Misread(
-                    f"pods of the gang {tasks[0].gang} say different things of {self._gang_keys.annotation}:"
-                    f" {said}; give all the same",
-                    reading.disagreement.assumed,
-                )
+            if misread is not None and task.state is PodState.WAITING:
+                self.misreads[task.name] = misread
 
     def _drop(self, job_id: JobId) -> None:
         if self.state.has_job(job_id):
             self.state.remove_job(job_id)
-
-
-def _without_ends(node: ModelNode) -> ModelNode:
-    """Pods that a NoExecute taint drives out are the business of a controller of the cluster: to us such a
-    taint keeps new ones away, and never becomes due."""
-    taints = tuple(
-        replace(taint, added_ms=_NEVER_MS)
-        if taint.effect is Effect.NO_EXECUTE
-        else replace(taint, added_ms=0)
-        for taint in node.spec.taints
-    )
-    return node if taints == node.spec.taints else replace(node, spec=replace(node.spec, taints=taints))
-
-
-def _waits_as_before(old: Pod, new: Pod) -> bool:
-    """Only its status has changed, and that by whoever schedules it."""
-    return (
-        not new.spec.node_name
-        and new.spec == old.spec
-        and new.metadata.labels == old.metadata.labels
-        and new.metadata.annotations == old.metadata.annotations
-        and new.metadata.deletion_timestamp == old.metadata.deletion_timestamp
-        and is_over(new) == is_over(old)
-        and nominated_node(new) == nominated_node(old)
-    )
-
-
-def _problem(error: FieldError) -> str:
-    return str(InputError("", error.problem, error.remedy, path=error.path))

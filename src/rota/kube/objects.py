@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Raw, Struct, field
 
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct, LabelSelector
+from rota.intake.kubernetes.objects import KubeObject, KubeStruct, LabelSelector, Quantity
 
 T = TypeVar("T")
 
@@ -116,9 +116,70 @@ class Lease(KubeObject):
     spec: LeaseSpec | None = None
 
 
+class TopologyRequirement(KubeStruct):
+    key: str
+    values: list[str] | None = None
+
+
+class TopologyTerm(KubeStruct):
+    match_label_expressions: list[TopologyRequirement] | None = None
+
+
 class StorageClass(KubeObject):
     provisioner: str = ""
     volume_binding_mode: str | None = None
+    allowed_topologies: list[TopologyTerm] | None = None
+
+
+class CsiAllocatable(KubeStruct):
+    count: int | None = None
+
+
+class CsiNodeDriver(KubeStruct):
+    name: str
+    allocatable: CsiAllocatable | None = None
+
+
+class CsiNodeSpec(KubeStruct):
+    drivers: list[CsiNodeDriver] | None = None
+
+
+class CsiNode(KubeObject):
+    """What drivers have said of a node; it has the node's name."""
+
+    spec: CsiNodeSpec | None = None
+
+
+class CsiDriverSpec(KubeStruct):
+    storage_capacity: bool | None = None
+    """Whether it tells how much space there is where, and wants to be asked for no more."""
+
+
+class CsiDriver(KubeObject):
+    spec: CsiDriverSpec | None = None
+
+
+class StorageCapacity(KubeObject):
+    """How large a volume of a class can be on some of the nodes."""
+
+    storage_class_name: str = ""
+    node_topology: LabelSelector | None = None
+    capacity: Quantity | None = None
+    maximum_volume_size: Quantity | None = None
+
+
+class AttachmentSource(KubeStruct):
+    persistent_volume_name: str | None = None
+
+
+class AttachmentSpec(KubeStruct):
+    attacher: str = ""
+    node_name: str = ""
+    source: AttachmentSource | None = None
+
+
+class VolumeAttachment(KubeObject):
+    spec: AttachmentSpec | None = None
 
 
 class BudgetSpec(KubeStruct):
@@ -138,6 +199,18 @@ class DisruptionBudget(KubeObject):
     @property
     def disruptions_allowed(self) -> int:
         return self.status.disruptions_allowed if self.status else 0
+
+
+class PodGroupSpec(KubeStruct):
+    min_member: int | None = None
+    min_task_member: dict[str, int] | None = None
+    """Only Volcano's have it: so many pods of each of its tasks."""
+
+
+class PodGroup(KubeObject):
+    """Of scheduling.x-k8s.io/v1alpha1, or of scheduling.volcano.sh/v1beta1."""
+
+    spec: PodGroupSpec | None = None
 
 
 class EventSeries(KubeStruct):

@@ -15,6 +15,25 @@ class GangIncomplete(Struct, frozen=True):
     gang: str
     ready: int
     needed: int
+    role: str = ""
+    """Of which pods of it; empty: of all."""
+
+
+class GangOthersFirst(Struct, frozen=True):
+    """Those of its gang that must start together haven't started yet, and it isn't one of them."""
+
+    gang: str
+
+
+class PodGroupMissing(Struct, frozen=True):
+    """It names a PodGroup that isn't there, or not yet."""
+
+    group: str
+
+
+class PodGroupUnusable(Struct, frozen=True):
+    group: str
+    problem: str
 
 
 class ClaimMissing(Struct, frozen=True):
@@ -25,10 +44,31 @@ class ClaimsUnbound(Struct, frozen=True):
     """Of claims whose volumes are chosen without regard to the pod: somebody else has to."""
 
 
-class ClaimNeedsHand(Struct, frozen=True):
-    """Its volumes are made by hand, one for each node, and this scheduler doesn't choose among them."""
+class ClaimAwaited(Struct, frozen=True):
+    """Of a volume that lives as long as its pod: a controller of the cluster is to make the claim."""
 
     claim: str
+
+
+class ClaimLost(Struct, frozen=True):
+    """Its volume is gone, with all that was on it."""
+
+    claim: str
+    volume: str
+
+
+class ClaimEnding(Struct, frozen=True):
+    claim: str
+
+
+class ClaimOfAnother(Struct, frozen=True):
+    """It has the name of the claim that would be made for this pod, and wasn't."""
+
+    claim: str
+
+
+class VolumeMissing(Struct, frozen=True):
+    volume: str
 
 
 class AwaitsVictims(Struct, frozen=True):
@@ -43,7 +83,21 @@ class Unusable(Struct, frozen=True):
     problem: str
 
 
-Hold: TypeAlias = GangIncomplete | ClaimMissing | ClaimsUnbound | ClaimNeedsHand | AwaitsVictims | Unusable
+Hold: TypeAlias = (
+    GangIncomplete
+    | GangOthersFirst
+    | PodGroupMissing
+    | PodGroupUnusable
+    | ClaimMissing
+    | ClaimsUnbound
+    | ClaimAwaited
+    | ClaimLost
+    | ClaimEnding
+    | ClaimOfAnother
+    | VolumeMissing
+    | AwaitsVictims
+    | Unusable
+)
 
 
 class Misread(Struct, frozen=True):

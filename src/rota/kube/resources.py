@@ -15,7 +15,17 @@ from rota.intake.kubernetes.objects import (
     PersistentVolumeClaim,
     Pod,
 )
-from rota.kube.objects import DisruptionBudget, Event, Lease, StorageClass
+from rota.kube.objects import (
+    CsiDriver,
+    CsiNode,
+    DisruptionBudget,
+    Event,
+    Lease,
+    PodGroup,
+    StorageCapacity,
+    StorageClass,
+    VolumeAttachment,
+)
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -47,6 +57,13 @@ NAMESPACES = Resource("", "v1", "namespaces", Namespace, is_namespaced=False)
 VOLUMES = Resource("", "v1", "persistentvolumes", PersistentVolume, is_namespaced=False)
 CLAIMS = Resource("", "v1", "persistentvolumeclaims", PersistentVolumeClaim)
 STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", StorageClass, is_namespaced=False)
+CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", CsiNode, is_namespaced=False)
+CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", CsiDriver, is_namespaced=False)
+STORAGE_CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities", StorageCapacity)
+ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments", VolumeAttachment, is_namespaced=False)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", DisruptionBudget)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
 EVENTS = Resource("events.k8s.io", "v1", "events", Event)
+PLUGIN_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", PodGroup)
+"""Of the scheduler plugins of Kubernetes' SIG Scheduling; not every cluster has them, or the next."""
+VOLCANO_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", PodGroup)

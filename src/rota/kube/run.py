@@ -23,8 +23,11 @@ from rota.kube.cycle import UNDONE_AFTER_S, Scheduling
 from rota.kube.informer import Informer
 from rota.kube.leader import Leader, LeaseTimes, new_identity
 from rota.kube.mirror import Mirror, name_of
+from rota.kube.once import read_once
+from rota.kube.optional import OptionalInformer
 from rota.kube.probes import probes
-from rota.kube.resources import BUDGETS, CLAIMS, NAMESPACES, NODES, PODS, STORAGE_CLASSES, VOLUMES
+from rota.kube.resources import PODS
+from rota.kube.sources import sources_of
 from rota.kube.telling import Teller
 from rota.kube.unreadable import UnreadablePods
 from rota.kube.words import plan_lines
@@ -74,10 +77,17 @@ class KubeScheduler:
         self._client = client
         self.mirror = Mirror(options.scheduler_name, options.gang_keys, self._look_again, policy.defaults)
         self.teller = Teller(client, self.mirror.pod, options.scheduler_name, self.identity)
+        # A lease that is renewed behind thousands of bindings would be lost by them.
         self._leader = Leader(
-            client, client.namespace, options.scheduler_name, self.identity, options.lease_times
+            client.ahead_of_others(),
+            client.namespace,
+            options.scheduler_name,
+            self.identity,
+            options.lease_times,
         )
-        self.binder = Binder(client, self.mirror, self.teller, self._leads, self._look_again)
+        # Whatever it waits for, nothing is sent once another may lead.
+        led = client.only_while(self._leads)
+        self.binder = Binder(led, self.mirror, self.teller, self._leads, self._look_again)
         self.scheduling = Scheduling(
             self.mirror, self.binder, self.teller, policy, self.metrics, undone_after_s=options.undone_after_s
         )
@@ -105,30 +115,22 @@ class KubeScheduler:
 
     async def plan(self) -> Plan:
         """What it would do now; nothing is done."""
-        async with asyncio.TaskGroup() as tasks:
-            running = [tasks.create_task(informer.run()) for informer in self._informers]
-            await self.synced()
-            for task in running:
-                task.cancel()
-        self.mirror.settle(float("inf"))
+        await read_once(self._client, self.mirror)
         return self.scheduling.decide()
 
-    def _subscribed(self) -> list[Informer[Any]]:
-        """Nodes come before pods: what runs is counted where it runs."""
-        mirror, client = self.mirror, self._client
-        nodes, namespaces = Informer(client, NODES), Informer(client, NAMESPACES)
-        volumes, claims = Informer(client, VOLUMES), Informer(client, CLAIMS)
-        classes, budgets = Informer(client, STORAGE_CLASSES), Informer(client, BUDGETS)
-        pods = Informer(client, PODS, on_unreadable=self._unreadable.found)
-        nodes.subscribe(mirror.node_changed)
-        namespaces.subscribe(mirror.namespace_changed)
-        volumes.subscribe(mirror.surroundings.volume)
-        claims.subscribe(mirror.surroundings.claim)
-        classes.subscribe(mirror.surroundings.storage_class)
-        budgets.subscribe(mirror.budgets.budget_changed)
-        pods.subscribe(mirror.pod_changed)
-        pods.subscribe(self._forget_told)
-        return [nodes, namespaces, volumes, claims, classes, budgets, pods]
+    def _subscribed(self) -> list[Informer[Any] | OptionalInformer[Any]]:
+        informers: list[Informer[Any] | OptionalInformer[Any]] = []
+        for source in sources_of(self.mirror):
+            is_pods = source.resource is PODS
+            unreadable = self._unreadable.found if is_pods else source.on_unreadable
+            informer = Informer(self._client, source.resource, on_unreadable=unreadable)
+            informer.subscribe(source.handler)
+            if is_pods:
+                informer.subscribe(self._forget_told)
+            informers.append(
+                OptionalInformer(self._client, source.resource, informer) if source.is_optional else informer
+            )
+        return informers
 
     def _forget_told(self, old: Pod | None, new: Pod | None) -> None:
         if old is not None and (new is None or new.spec.node_name):

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from rota.intake.kubernetes.pods import PodTask
 from rota.kube.mirror import Mirror
 from rota.kube.reasons import (
     AwaitsVictims,
+    ClaimAwaited,
+    ClaimEnding,
+    ClaimLost,
     ClaimMissing,
-    ClaimNeedsHand,
+    ClaimOfAnother,
     ClaimsUnbound,
     GangIncomplete,
+    GangOthersFirst,
     Hold,
+    Misread,
+    PodGroupMissing,
+    PodGroupUnusable,
     Unusable,
+    VolumeMissing,
 )
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobTemplate
@@ -37,12 +46,25 @@ _PHRASES = {
     Code.JOB_ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
     Code.RUNNING_ANTI_AFFINITY: "node(s) didn't satisfy existing pods anti-affinity rules",
     Code.SPREAD: "node(s) didn't match pod topology spread constraints",
+    Code.DISK_TAKEN: "node(s) had no available disk",
+    Code.CLAIM_IN_USE: (
+        "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use"
+        " by another pod"
+    ),
+    Code.VOLUME_LIMIT: "node(s) exceed max volume count",
+    Code.VOLUME_AFFINITY: "node(s) didn't match PersistentVolume's node affinity",
+    Code.VOLUME_UNBOUND: "node(s) didn't find available persistent volumes to bind",
+    Code.VOLUME_SPACE: "node(s) did not have enough free storage",
+    Code.VOLUME_ZONE: "node(s) had no available volume zone",
 }
 _RESOURCES = {"storage": "ephemeral-storage"}
 _BY_EVICTING = frozenset(
     {
         Code.INSUFFICIENT,
         Code.PORT_TAKEN,
+        Code.DISK_TAKEN,
+        Code.CLAIM_IN_USE,
+        Code.VOLUME_LIMIT,
         Code.JOB_ANTI_AFFINITY,
         Code.RUNNING_ANTI_AFFINITY,
         Code.SPREAD,
@@ -112,21 +134,48 @@ def unschedulable_text(verdict: Verdict, task: PodTask, nodes: int) -> str:
 def held_text(hold: Hold, nodes: int) -> str:
     """Why a pod waits that isn't decided about yet."""
     match hold:
-        case GangIncomplete(gang, ready, needed):
-            return f"gang {gang}: {ready} of {needed} pods present; they start together"
-        case ClaimMissing(claim):
-            return f'0/{nodes} nodes are available: persistentvolumeclaim "{claim}" not found.'
-        case ClaimsUnbound():
-            return f"0/{nodes} nodes are available: pod has unbound immediate PersistentVolumeClaims."
-        case ClaimNeedsHand(claim):
-            return (
-                f'the claim "{claim}" is of a class whose volumes are made by hand, and this scheduler '
-                "doesn't choose among them; bind the claim to a volume, or leave the pod to another scheduler"
-            )
+        case GangIncomplete(gang, ready, needed, role):
+            pods = f"{role} pods" if role else "pods"
+            return f"gang {gang}: {ready} of {needed} {pods} present; they start together"
+        case GangOthersFirst(gang):
+            return f"gang {gang}: it starts once those pods have that must start together"
+        case PodGroupMissing(group):
+            return f"there is no {group} in its namespace yet; the pod waits for it"
+        case PodGroupUnusable(group, problem):
+            return f"its {group} can't be used: {problem}"
         case AwaitsVictims(node):
             return f"pods on {node} are ending to make room for it"
         case Unusable(problem):
             return f"the pod can't be used: {problem}"
+        case _:
+            return f"0/{nodes} nodes are available: {_claims_text(hold)}."
+
+
+ClaimHold: TypeAlias = (
+    ClaimMissing | ClaimsUnbound | ClaimAwaited | ClaimLost | ClaimEnding | ClaimOfAnother | VolumeMissing
+)
+
+
+def _claims_text(hold: ClaimHold) -> str:
+    match hold:
+        case ClaimMissing(claim):
+            return f'persistentvolumeclaim "{claim}" not found'
+        case ClaimsUnbound():
+            return "pod has unbound immediate PersistentVolumeClaims"
+        case ClaimAwaited(claim):
+            return f'waiting for ephemeral volume controller to create the persistentvolumeclaim "{claim}"'
+        case ClaimLost(claim, volume):
+            return f'persistentvolumeclaim "{claim}" bound to non-existent persistentvolume "{volume}"'
+        case ClaimEnding(claim):
+            return f'persistentvolumeclaim "{claim}" is being deleted'
+        case ClaimOfAnother(claim):
+            return f"PVC {claim} was not created for this pod (pod is not owner)"
+        case VolumeMissing(volume):
+            return f'persistentvolume "{volume}" not found'
+
+
+def misread_text(misread: Misread) -> str:
+    return f"{misread.problem}; assumed: {misread.assumed}"
 
 
 def _histogram(counts: Counter[str]) -> str:
@@ -139,6 +188,9 @@ def _phrases(reason: Reason, spec: TaskSpec) -> list[str]:
         case Code.BEYOND_CAPACITY | Code.INSUFFICIENT:
             others = reason.detail.split(",") if reason.detail else []
             return [_lack(resource) for resource in (reason.subject, *others)]
+        case Code.VOLUME_AFFINITY:
+            others = reason.detail.split(",")
+            return [_PHRASES[code] for code in _PHRASES if code is reason.code or code.value in others]
         case Code.TAINT | Code.PASSING_TAINT:
             return [f"node(s) had untolerated taint {{{reason.subject}}}"]
         case Code.TOPOLOGY_LABEL_MISSING if _is_spread_over(reason.subject, spec):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from rota.model.ids import Labels, NodeName
 from rota.model.resources import Resources
@@ -24,6 +24,8 @@ class NodeSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     labels: Labels = ()
     taints: tuple[Taint, ...] = ()
     price_micro_per_hour: int = 0
+    attachable: tuple[tuple[str, int], ...] = ()
+    """How much of what `TaskSpec.attached` names it has room for."""
 
 
 class Node(Struct, frozen=True, omit_defaults=True):
@@ -33,6 +35,8 @@ class Node(Struct, frozen=True, omit_defaults=True):
     cordoned: bool = False
     load_milli: int = 0
     """Measured load, 1000 = fully busy; 0 where nobody measures."""
+    images: dict[str, int] = field(default_factory=dict)
+    """Images of containers that it has, by name, with their sizes in bytes."""
 
 
 class Offer(Struct, frozen=True, omit_defaults=True):

@@ -48,6 +48,16 @@ class GpuRequest(Struct, frozen=True, cache_hash=True, omit_defaults=True):
         return self.count * self.share_milli
 
 
+DISK = "disk:"
+"""What tasks take of volumes is named by what it is: here, shares of a disk. A node uses it once to write,
+which takes all shares, or many times to read, which takes one each."""
+WHOLE_DISK = 1 << 16
+VOLUMES = "volumes:"
+"""Of a driver: how many of its volumes a node can hold; any number, if it doesn't say."""
+UNBOUND = "unbound:"
+"""Volumes of one description that nobody has claimed; none, if the node doesn't say."""
+
+
 class HostPort(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     port: int
     protocol: str = "TCP"

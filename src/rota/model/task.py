@@ -8,8 +8,12 @@ from msgspec import Struct
 
 from rota.model.ids import Labels
 from rota.model.resources import GpuRequest, HostPort, Resources
-from rota.model.selectors import NodeTerm, PreferredNodeTerm, Selector
+from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
 from rota.model.taints import Toleration
+from rota.model.verdict import Code
+
+CLUSTER_KEY = "\0cluster"
+"""Topology key under which all nodes together are one domain."""
 
 
 class JobAffinity(Struct, frozen=True, cache_hash=True):
@@ -27,6 +31,18 @@ class JobAffinity(Struct, frozen=True, cache_hash=True):
     def is_required(self) -> bool:
         return self.weight is None
 
+    @property
+    def is_for_one_at_a_time(self) -> bool:
+        """Not a wish for distance: the selected tasks use something that only one may, wherever it runs."""
+        return self.topology_key == CLUSTER_KEY
+
+
+def one_at_a_time(what: str) -> tuple[tuple[str, str], JobAffinity]:
+    """A label that nobody else gives, and a rule that no two tasks with it run at the same time."""
+    label = f"\0{what}"
+    selector = Selector((Requirement(label, Operator.EXISTS),))
+    return (label, ""), JobAffinity(CLUSTER_KEY, selector, anti=True)
+
 
 class Spread(Struct, frozen=True, cache_hash=True):
     """Selected tasks are spread over the domains so that no two differ by more than `max_skew`."""
@@ -40,6 +56,15 @@ class Spread(Struct, frozen=True, cache_hash=True):
     """Only nodes that the task's selector and required affinity admit make domains and count."""
     honor_taints: bool = False
     """Only nodes whose taints the task tolerates do."""
+
+
+class VolumeNodes(Struct, frozen=True, cache_hash=True):
+    """Where a volume can be used: on nodes where one of the terms holds."""
+
+    terms: tuple[NodeTerm, ...]
+    """Empty: nowhere."""
+    otherwise: Code = Code.VOLUME_AFFINITY
+    """What is the matter with the other nodes."""
 
 
 class CostGoal(Enum):
@@ -59,6 +84,12 @@ class TaskSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     node_selector: Labels = ()
     node_affinity: tuple[NodeTerm, ...] = ()
     """Alternatives: one must hold. Empty: no condition."""
+    volume_nodes: tuple[VolumeNodes, ...] = ()
+    """For each of its volumes that can't be used everywhere."""
+    attached: tuple[tuple[str, int], ...] = ()
+    """What it takes of volumes, by the names of `model/resources.py`."""
+    images: tuple[str, ...] = ()
+    """Of its containers: better where they are already."""
     preferred_nodes: tuple[PreferredNodeTerm, ...] = ()
     job_affinity: tuple[JobAffinity, ...] = ()
     spread: tuple[Spread, ...] = ()

@@ -43,6 +43,13 @@ class Code(Enum):
     NODE_IN_USE = "node in use"
     NODE_EXCLUSIVE = "node exclusive"
     PORT_TAKEN = "port taken"
+    DISK_TAKEN = "disk taken"
+    CLAIM_IN_USE = "claim in use"
+    VOLUME_LIMIT = "volume limit"
+    VOLUME_AFFINITY = "volume affinity"
+    VOLUME_ZONE = "volume zone"
+    VOLUME_UNBOUND = "no volume to bind"
+    VOLUME_SPACE = "no space for a volume"
     JOB_AFFINITY = "job affinity"
     JOB_ANTI_AFFINITY = "job anti-affinity"
     RUNNING_ANTI_AFFINITY = "running job's anti-affinity"
@@ -112,6 +119,13 @@ RULES: dict[Code, Rule] = {
     Code.NODE_IN_USE: _not_now("exclusive", *_ROOM),
     Code.NODE_EXCLUSIVE: _not_now("exclusive", *_ROOM),
     Code.PORT_TAKEN: _not_now("ports", *_ROOM),
+    Code.DISK_TAKEN: _not_now("volumes", *_ROOM),
+    Code.CLAIM_IN_USE: _not_now("volumes", *_ROOM),
+    Code.VOLUME_LIMIT: _not_now("volumes", *_ROOM),
+    Code.VOLUME_AFFINITY: _never("volumes", *_CLUSTER),
+    Code.VOLUME_ZONE: _never("volumes", *_CLUSTER),
+    Code.VOLUME_UNBOUND: _not_now("volumes", *_ROOM),
+    Code.VOLUME_SPACE: _not_now("volumes", *_ROOM),
     Code.JOB_AFFINITY: _not_now("job-affinity", Unblock.TASK_PLACED, *_CLUSTER),
     Code.JOB_ANTI_AFFINITY: _not_now("job-affinity", *_ROOM),
     Code.RUNNING_ANTI_AFFINITY: _not_now("job-affinity", *_ROOM),

@@ -8,6 +8,7 @@ policies may name, like those from outside.
 from rota.engine.plugin import NodeFilter, NodeScore
 from rota.plugins.backend import BackendFilter
 from rota.plugins.gpu_model import GpuModelFilter
+from rota.plugins.images import ImageScore
 from rota.plugins.node_affinity import NodeAffinityFilter, NodeAffinityScore
 from rota.plugins.node_name import NodeNameFilter
 from rota.plugins.node_ready import NodeReadyFilter
@@ -17,6 +18,7 @@ from rota.plugins.pool import PoolFilter
 from rota.plugins.price import PriceFilter
 from rota.plugins.proximity import ProximityScore
 from rota.plugins.taints import TaintFilter
+from rota.plugins.volumes import VolumeFilter
 
 FILTERS: tuple[NodeFilter, ...] = (
     NodeNameFilter(),
@@ -28,7 +30,8 @@ FILTERS: tuple[NodeFilter, ...] = (
     TaintFilter(),
     PriceFilter(),
     NodeReadyFilter(),
+    VolumeFilter(),
 )
-SCORES: tuple[NodeScore, ...] = (NodeAffinityScore(), ProximityScore())
+SCORES: tuple[NodeScore, ...] = (NodeAffinityScore(), ProximityScore(), ImageScore())
 
 __all__ = ["FILTERS", "NAMED", "SCORES"]

@@ -65,7 +65,12 @@ class Scheduler:
         self.live = LiveLoop(self.controller, policy, Teller(None), self.metrics)
         reports = Reports(self.controller)
         self.telling = Telling(
-            self.book, memory.jobs, reports, self.controller.now_ms, self._nodes_changed.set
+            self.book,
+            memory.jobs,
+            reports,
+            self.controller.now_ms,
+            self.backend.is_told_again,
+            self._nodes_changed.set,
         )
         self.dispatcher = self.telling.dispatcher = Dispatcher(
             Registry([self.backend]), memory, self.telling.keep

@@ -220,6 +220,8 @@ class Directing:
                 self._claim([(ref, task.node)])
         else:
             action.reason = ""
+            if state is not None:
+                self._telling.tell_if_it_waits_again(action, state)
 
     def _has_named_all(self, seat: Seat) -> None:
         unnamed = [action for action in seat.actions.values() if action.outbox is not seat.outbox]

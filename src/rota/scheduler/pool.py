@@ -90,9 +90,14 @@ class ActionsBackend(AgentsBackend):
         agent = None if task is None else self._agents.get(task.node)
         if task is None or agent is None or ref not in agent.tasks:
             return False
-        task.over = None
+        task.over, task.is_told_again = None, True
         if task.stream is not None:
             task.stream.break_off()
         if (waiting := self._to_be_told_again.pop(ref, None)) is not None:
             waiting.set()
         return True
+
+    def is_told_again(self, ref: TaskRef) -> bool:
+        """Its end was heard before its controller said how far it is: all that it missed comes first."""
+        task = self._tasks.get(ref)
+        return task is not None and task.is_told_again

@@ -35,13 +35,16 @@ class Telling:
         jobs: Mapping[JobId, JobState],
         reports: Reports,
         now_ms: Callable[[], int],
+        is_told_again: Callable[[TaskRef], bool],
         node_lost: Callable[[], None],
     ) -> None:
-        """`jobs`: all that are unfinished, as they stand. `node_lost`: a look at the nodes is worth while."""
+        """`jobs`: all that are unfinished, as they stand. `is_told_again`: an agent is to tell everything of
+        a task once more, its end as the last. `node_lost`: a look at the nodes is worth while."""
         self._book = book
         self._jobs = jobs
         self._reports = reports
         self._now_ms = now_ms
+        self._is_told_again = is_told_again
         self._node_lost = node_lost
 
     # -- what happened
@@ -54,8 +57,8 @@ class Telling:
             action = self._book.jobs.get(state.id)
             if state.is_over and action is not None:
                 self._tell_end(action, state, ended.pop(state.id, None))
-            elif action is not None and state.phase is Phase.PENDING and state.cause is not None:
-                self.tell_waiting(action, state.message or f"it waits again: {state.cause.value}")
+            elif action is not None:
+                self.tell_if_it_waits_again(action, state)
         for attempt in ended.values():
             # It runs again, or nobody is to be told: there is nothing that a controller had to keep.
             self.dispatcher.settle([_ref(attempt)], attempt.node)
@@ -76,7 +79,8 @@ class Telling:
     def _tell_end(self, action: Action, state: JobState, attempt: Attempt | None) -> None:
         action.end = _ended(action, state, attempt)
         action.unsettled = None if attempt is None else (_ref(attempt), attempt.node)
-        self.tell_end(action)
+        if attempt is None or not self._is_told_again(_ref(attempt)):
+            self.tell_end(action)
 
     def tell_end(self, action: Action) -> None:
         assert action.end is not None
@@ -138,7 +142,7 @@ class Telling:
             action = self._book.jobs.get(report.ref.job)
             if action is None or action.end is None or action.end.ref.fence != report.ref.fence:
                 new.append(report)
-            elif isinstance(report, TaskEnded):
+            elif isinstance(report, TaskEnded) and not self._is_told_again(report.ref):
                 self.tell_end(action)
         return await self._reports.keep(new)
 
@@ -162,12 +166,16 @@ class Telling:
                     waiting = wire.Waiting(actions=actions[at : at + _ACTIONS_A_MESSAGE], reason=reason)
                     self._book.seats[name].tell(wire.SchedulerNews(waiting=waiting))
 
-    def tell_waiting(self, action: Action, reason: str) -> None:
-        action.reason = reason
-        self._tell(action, wire.SchedulerNews(waiting=wire.Waiting(actions=[action.id], reason=reason)))
+    def tell_if_it_waits_again(self, action: Action, state: JobState) -> None:
+        if state.phase is Phase.PENDING and state.cause is not None:
+            action.reason = state.message or f"it waits again: {state.cause.value}"
+            waiting = wire.Waiting(actions=[action.id], reason=action.reason)
+            self._tell(action, wire.SchedulerNews(waiting=waiting))
 
     def _tell(self, action: Action, news: wire.SchedulerNews) -> None:
-        self._book.seat_of(action).tell(news)
+        """One who is back and hasn't named it yet is told then: it may lack what came before this."""
+        if action.outbox is not None:
+            action.outbox.tell(news)
 
 
 def ref_of(action: Action, fence: int) -> wire.ActionRef:

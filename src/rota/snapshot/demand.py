@@ -61,6 +61,7 @@ def named_amounts(resources: Resources) -> dict[str, int]:
 def extended_names(spec: TaskSpec) -> set[str]:
     """Rows that this task needs beyond the fixed ones."""
     names = {name for name, _ in spec.requests.extended} | {name for name, _ in spec.overhead.extended}
+    names |= {name for name, _ in spec.attached}
     return names.union(name for port in spec.ports for name, _ in port_amounts(port))
 
 
@@ -70,6 +71,7 @@ def demand_of(spec: TaskSpec, index: ResourceRows) -> Demand:
     amounts["shares"] = rows.NODE_SHARES if spec.exclusive else 1
     for port in spec.ports:
         amounts.update(port_amounts(port))
+    amounts.update(spec.attached)
     take = np.zeros(len(index), dtype=np.int64)
     for name, amount in amounts.items():
         take[index.row[name]] = amount

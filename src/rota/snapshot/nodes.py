@@ -14,12 +14,12 @@ from rota.model.ids import NodeName
 from rota.model.job import JobTemplate
 from rota.model.node import Node, NodeSpec, Offer
 from rota.model.resources import DEFAULT_SLOTS, WHOLE_GPU_MILLI
-from rota.model.selectors import Requirement
+from rota.model.selectors import Operator, Requirement
 from rota.model.taints import Effect, Taint
-from rota.model.task import TaskSpec
+from rota.model.task import CLUSTER_KEY, TaskSpec
 from rota.snapshot import rows
 from rota.snapshot.demand import Demand, demand_of, named_amounts
-from rota.snapshot.rows import ResourceRows, is_port, port_capacity
+from rota.snapshot.rows import ResourceRows, is_of_volumes, is_port, port_capacity, volume_capacity
 
 Bools = NDArray[np.bool_]
 Int32s = NDArray[np.int32]
@@ -30,6 +30,8 @@ T = TypeVar("T")
 
 PPM = 1_000_000
 _MOST_DERIVED = 4096
+_MANY_VALUES = 16
+"""Of a requirement: beyond that, looking through them for each node would take longer than to sort them."""
 ABSENT = -1
 """Code of a label that the node doesn't have."""
 
@@ -55,6 +57,10 @@ class LabelColumn:
 
     def matching(self, requirement: Requirement) -> Bools:
         """Which nodes meet the requirement: judged once a distinct value, then gathered."""
+        if len(requirement.values) > _MANY_VALUES and requirement.operator in (Operator.IN, Operator.NOT_IN):
+            named = set(requirement.values)
+            is_named = np.fromiter((value in named for value in (*self.values, None)), dtype=np.bool_)
+            return (is_named if requirement.operator is Operator.IN else ~is_named)[self.codes]
         by_code = np.fromiter(
             chain((requirement.admits(value) for value in self.values), [requirement.admits(None)]),
             dtype=np.bool_,
@@ -95,6 +101,8 @@ class NodeColumns:
     gpu_model: LabelColumn
     price_micro: Int64s
     startup_ms: Int64s
+    images: tuple[dict[str, int], ...] = ()
+    """Of each node; empty: no node has any."""
     derived: dict[object, Any] = field(default_factory=dict)
     """What was worked out from these columns and would be again; good for as long as they are."""
 
@@ -196,6 +204,7 @@ def build_columns(
         startup_ms=np.fromiter(
             chain((0 for _ in existing), (offer.startup_ms for _, offer in startable)), np.int64, len(every)
         ),
+        images=tuple(node.images for node in every) if any(node.images for node in every) else (),
     )
 
 
@@ -225,6 +234,11 @@ def _capacity_of(spec: NodeSpec, index: ResourceRows) -> Int64s:
     for name, row in index.row.items():
         if is_port(name):
             column[row] = port_capacity(name)
+        elif is_of_volumes(name):
+            column[row] = volume_capacity(name)
+    for name, room in spec.attachable:
+        if (row := index.row.get(name)) is not None:
+            column[row] = room
     return column
 
 
@@ -251,6 +265,7 @@ def _label_columns(nodes: Sequence[Node]) -> dict[str, LabelColumn]:
                 column = values[key] = [None] * len(nodes)
             column[position] = value
     values[NODE_KEY] = [node.name for node in nodes]
+    values[CLUSTER_KEY] = [""] * len(nodes)
     return {key: _text_column(column) for key, column in values.items()}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rota.model.resources import HostPort
+from rota.model.resources import DISK, UNBOUND, VOLUMES, WHOLE_DISK, HostPort
 
 CPU = 0
 MEMORY = 1
@@ -31,6 +31,8 @@ PORT_SHARES = 1 << 16
 """A port on every address takes all shares of it, on one address a single one, plus the only
 share of that address: so the first conflicts with all others, the second with its own kind."""
 
+_UNLIMITED = 1 << 40
+
 FIXED_NAMES = ("cpu", "memory", "slots", "shares", "storage", "gpu", "gpu-idle", "gpu-best")
 
 
@@ -48,6 +50,22 @@ def is_port(name: str) -> bool:
 
 def port_capacity(name: str) -> int:
     return 1 if "@" in name else PORT_SHARES
+
+
+def is_of_volumes(name: str) -> bool:
+    return name.startswith((DISK, VOLUMES, UNBOUND))
+
+
+def volume_capacity(name: str) -> int:
+    """Of nodes that say nothing of it."""
+    if name.startswith(DISK):
+        return WHOLE_DISK
+    return _UNLIMITED if name.startswith(VOLUMES) else 0
+
+
+def is_amount(name: str) -> bool:
+    """Something to be measured and shared out; not a port or a volume, which is there or taken."""
+    return not is_port(name) and not is_of_volumes(name)
 
 
 class ResourceRows:

@@ -3,6 +3,7 @@ where they are asked for. In a temporary folder, on ports of this machine, stopp
 
 from __future__ import annotations
 
+import base64
 import http.client
 import os
 import shutil
@@ -19,6 +20,7 @@ from typing import Self
 
 from msgspec import json
 
+from tests.real.kube.audit import AUDIT_POLICY
 from tests.real.kube.certificates import Authority, new_key_pem
 from tests.real.kube.cluster import TOKENS, Cluster
 
@@ -41,7 +43,9 @@ def programs() -> Path:
 class ControlPlane:
     """etcd and the API server run once it is made."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_audited: bool = False) -> None:
+        """`is_audited`: the API server keeps a record of who bound what, and of who led."""
+        self._is_audited = is_audited
         self._programs = programs()
         # In memory, if that can be: nothing of it is kept, and disks are slow.
         parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -89,7 +93,12 @@ class ControlPlane:
             "--service-cluster-ip-range=10.0.0.0/24",
             # Pods can be made before any controller has made their namespace's account.
             "--disable-admission-plugins=ServiceAccount",
+            *self._audit_arguments(),
         )
+
+    @property
+    def audit_log(self) -> Path:
+        return self._folder / "audit.log"
 
     def await_api_server(self) -> None:
         self._wait_until("kube-apiserver", self._is_ready)
@@ -124,6 +133,20 @@ class ControlPlane:
     def stop_scheduler(self) -> None:
         self._stop("kube-scheduler", signal.SIGTERM)
 
+    def store(self, key: str, document: object) -> None:
+        """Straight into etcd, past what the API server checks, as an older one may have let it through."""
+        pair = {
+            name: base64.b64encode(value).decode()
+            for name, value in (("key", key.encode()), ("value", json.encode(document)))
+        }
+        connection = http.client.HTTPConnection("127.0.0.1", self._etcd_port, timeout=30)
+        try:
+            connection.request("POST", "/v3/kv/put", json.encode(pair))
+            answer = connection.getresponse()
+            assert answer.status == 200, answer.read()
+        finally:
+            connection.close()
+
     def pid(self, program: str) -> int:
         """As in "kube-scheduler", to measure what it takes."""
         return self._processes[program].pid
@@ -149,6 +172,13 @@ class ControlPlane:
         }.items():
             (self._folder / name).write_bytes(content)
 
+    def _audit_arguments(self) -> list[str]:
+        if not self._is_audited:
+            return []
+        policy = self._folder / "audit.json"
+        policy.write_bytes(json.encode(AUDIT_POLICY))
+        return [f"--audit-policy-file={policy}", f"--audit-log-path={self.audit_log}"]
+
     def _start_etcd(self, peer_port: int) -> None:
         client_url, peer_url = (f"http://127.0.0.1:{port}" for port in (self._etcd_port, peer_port))
         self._start(
@@ -167,7 +197,7 @@ class ControlPlane:
     def _start(self, program: str, *arguments: str) -> None:
         with open(self._folder / f"{program}.log", "ab") as log:
             self._processes[program] = subprocess.Popen(
-                [*_dying_with_us(), str(self._programs / program), *arguments],
+                [*dying_with_us(), str(self._programs / program), *arguments],
                 cwd=self._folder,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -220,6 +250,6 @@ def _is_listening(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def _dying_with_us() -> Sequence[str]:
+def dying_with_us() -> Sequence[str]:
     """However we end, nothing is left running."""
     return ("setpriv", "--pdeathsig", "KILL") if shutil.which("setpriv") else ()

@@ -13,6 +13,7 @@ import asyncio
 import re
 import sys
 from collections import Counter
+from contextlib import suppress
 from copy import deepcopy
 from typing import Any
 
@@ -20,15 +21,45 @@ import msgspec
 
 from rota.intake.kubernetes.objects import KubeObject, KubeStruct
 from rota.kube.client import Client
-from rota.kube.resources import NODES, PODS, Resource
+from rota.kube.errors import NotFound
+from rota.kube.resources import (
+    CLAIMS,
+    CSI_DRIVERS,
+    CSI_NODES,
+    NODES,
+    PODS,
+    STORAGE_CAPACITIES,
+    STORAGE_CLASSES,
+    Resource,
+)
+from rota.kube.volumes.matching import SELECTED_NODE
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.pods import Place
-from tests.real.kube.random_cluster import REQUIRED, random_cluster
+from tests.real.kube.random_cluster import (
+    HEAVY_RUNTIME,
+    PRIORITIES,
+    REQUIRED,
+    RandomCluster,
+    RandomPod,
+    random_cluster,
+)
+from tests.real.kube.random_volumes import CLASSES, SPACE_DRIVER, SPACIOUS, ZONAL, shared_storage
+from tests.real.kube.storage import (
+    BINDS_VOLUMES,
+    PRIORITY_CLASSES,
+    RUNTIME_CLASSES,
+    create_storage,
+    numbered,
+    remove_storage,
+)
 
 PATIENCE_S = 60.0
 HEARD_S = 2.0
+LOOKED_EVERY_S = 0.01
+NOMINATED_S = 5.0
 THEIRS = "default-scheduler"
+_NO_HELP = "Preemption is not helpful"
 
 
 class SaidCondition(KubeStruct):
@@ -38,6 +69,7 @@ class SaidCondition(KubeStruct):
 
 
 class SaidStatus(KubeStruct):
+    nominated_node_name: str = ""
     conditions: list[SaidCondition] | None = None
 
 
@@ -58,71 +90,141 @@ SAID = Resource("", "v1", "pods", SaidPod)
 class Answer(msgspec.Struct, frozen=True):
     node: str = ""
     refusals: tuple[str, ...] = ()
+    has_made_room: bool = False
+    """By the end of pods of lower priority."""
 
 
 class Differential:
     def __init__(self, place: Place) -> None:
         self._place = place
         self._client = place.client
+        self._running: list[RandomPod] = []
+        self._asked = 0
+
+    async def prepare(self) -> None:
+        """What all clusters have in common."""
+        for storage_class in CLASSES:
+            await self._client.create(STORAGE_CLASSES, storage_class)
+        await self._client.create(RUNTIME_CLASSES, HEAVY_RUNTIME)
+        for name, value in PRIORITIES.items():
+            await self._client.create(PRIORITY_CLASSES, {"metadata": {"name": name}, "value": value})
+        driver = {"metadata": {"name": SPACE_DRIVER}, "spec": {"storageCapacity": True}}
+        await self._client.create(CSI_DRIVERS, driver)
+        await create_storage(self._client, shared_storage(), self._place.namespace)
 
     async def differences(self, seed: int) -> list[str]:
         cluster = random_cluster(seed)
         await asyncio.gather(*map(self._add_node, cluster.nodes))
-        for pod in cluster.running:
-            await self._client.create(PODS, pod, self._place.namespace)
+        for csi_node in cluster.limits:
+            await self._client.create(CSI_NODES, csi_node)
+        for capacity in cluster.spaces:
+            await self._client.create(STORAGE_CAPACITIES, capacity, self._place.namespace)
+        self._running = [numbered(pod, 0) for pod in cluster.running]
+        for pod in self._running:
+            await create_storage(self._client, pod.storage, self._place.namespace)
+            await self._client.create(PODS, pod.body, self._place.namespace)
         try:
             return [text for pod in cluster.pods if (text := await self._difference(seed, pod))]
         finally:
-            names = [pod["metadata"]["name"] for pod in cluster.running]
-            await asyncio.gather(*map(self._delete_pod, names))
-            await asyncio.gather(
-                *(self._client.delete(NODES, node["metadata"]["name"]) for node in cluster.nodes)
-            )
+            await self._remove(cluster)
 
-    async def _difference(self, seed: int, pod: dict[str, Any]) -> str:
+    async def _remove(self, cluster: RandomCluster) -> None:
+        for pod in self._running:
+            await self._delete_pod(pod.name)
+            await remove_storage(self._client, pod.storage, self._place.namespace)
+        for csi_node in cluster.limits:
+            await self._client.delete(CSI_NODES, csi_node["metadata"]["name"])
+        for capacity in cluster.spaces:
+            name = capacity["metadata"]["name"]
+            await self._client.delete(STORAGE_CAPACITIES, name, self._place.namespace)
+        await asyncio.gather(
+            *(self._client.delete(NODES, node["metadata"]["name"]) for node in cluster.nodes)
+        )
+
+    async def _difference(self, seed: int, pod: RandomPod) -> str:
         """Asked again, with pauses, before it counts: who is asked next may not have heard yet that the pod
         before is gone."""
         return await self._compare(seed, pod, 0.0) and await self._compare(seed, pod, HEARD_S)
 
-    async def _compare(self, seed: int, pod: dict[str, Any], pause_s: float) -> str:
-        await asyncio.sleep(pause_s)
-        ours = await self._ask(self._place.scheduler_name, pod)
-        await asyncio.sleep(pause_s)
-        theirs = await self._ask(THEIRS, pod)
-        where = f"seed {seed}, pod {pod['metadata']['name']}"
-        if bool(ours.node) != bool(theirs.node):
+    async def _compare(self, seed: int, pod: RandomPod, pause_s: float) -> str:
+        ours = await self._ask(self._place.scheduler_name, pod, pause_s)
+        theirs = await self._ask(THEIRS, pod, pause_s)
+        where = f"seed {seed}, pod {pod.name}"
+        if (bool(ours.node), ours.has_made_room) != (bool(theirs.node), theirs.has_made_room):
             return f"{where}: ours {_shown(ours)}; theirs {_shown(theirs)}"
         if not ours.node:
             if ours.refusals != theirs.refusals:
                 return f"{where}: ours {_shown(ours)}; theirs {_shown(theirs)}"
             return ""
         if ours.node != theirs.node:
-            await asyncio.sleep(pause_s)
-            pinned = await self._ask(THEIRS, _pinned(pod, ours.node))
+            pinned = await self._ask(THEIRS, _pinned(pod, ours.node), pause_s)
             if not pinned.node:
                 return f"{where}: ours goes to {ours.node}, theirs would not: {_shown(pinned)}"
         return ""
 
-    async def _ask(self, scheduler: str, pod: dict[str, Any]) -> Answer:
-        body = deepcopy(pod)
-        body["spec"]["schedulerName"] = scheduler
-        name = body["metadata"]["name"]
-        await self._client.create(PODS, body, self._place.namespace)
+    async def _ask(self, scheduler: str, pod: RandomPod, pause_s: float) -> Answer:
+        """The pause is for both schedulers to hear of what has been made, and of what is gone."""
+        self._asked += 1
+        pod = numbered(pod, self._asked)
+        pod.body["spec"]["schedulerName"] = scheduler
+        namespace = self._place.namespace
+        await create_storage(self._client, pod.storage, namespace)
+        await asyncio.sleep(pause_s)
         try:
+            await self._client.create(PODS, pod.body, namespace)
             async with asyncio.timeout(PATIENCE_S):
-                while True:
-                    said = await self._client.get(SAID, name, self._place.namespace)
-                    if said.spec.node_name:
-                        return Answer(said.spec.node_name)
-                    for one in (said.status and said.status.conditions) or ():
-                        if one.type == "PodScheduled" and one.status == "False" and one.message:
-                            return Answer(refusals=_histogram(one.message))
-                    await asyncio.sleep(0.01)
+                answer = await self._answer(pod)
+            return msgspec.structs.replace(answer, has_made_room=bool(await self._gone()))
+        except TimeoutError:
+            return Answer(refusals=("no answer",))
         finally:
-            await self._delete_pod(name)
+            await self._delete_pod(pod.name)
+            await remove_storage(self._client, pod.storage, namespace)
+            await self._put_back()
+
+    async def _answer(self, pod: RandomPod) -> Answer:
+        """Who has had room made for it is waited for a while; that it was is what counts."""
+        nominated_s = 0.0
+        while True:
+            said = await self._client.get(SAID, pod.name, self._place.namespace)
+            if said.spec.node_name:
+                return Answer(said.spec.node_name)
+            if node := await self._node_of_volumes(pod):
+                return Answer(node)
+            for one in (said.status and said.status.conditions) or ():
+                is_told = one.type == "PodScheduled" and one.status == "False" and one.message
+                if is_told and said.status and not said.status.nominated_node_name:
+                    return Answer(refusals=_histogram(one.message))
+            if said.status is not None and said.status.nominated_node_name:
+                nominated_s += LOOKED_EVERY_S
+                if nominated_s > NOMINATED_S:
+                    return Answer(said.status.nominated_node_name)
+            await asyncio.sleep(LOOKED_EVERY_S)
+
+    async def _node_of_volumes(self, pod: RandomPod) -> str:
+        """Nobody makes volumes here: where they are asked for, the pod would be bound."""
+        for claim in pod.storage.claims:
+            if claim["spec"]["storageClassName"] in (ZONAL, SPACIOUS):
+                name = claim["metadata"]["name"]
+                found = await self._client.get(CLAIMS, name, self._place.namespace)
+                if node := (found.metadata.annotations or {}).get(SELECTED_NODE):
+                    return str(node)
+        return ""
+
+    async def _gone(self) -> list[RandomPod]:
+        """Pods that had to go."""
+        there = await self._place.pods()
+        return [pod for pod in self._running if pod.name not in there]
+
+    async def _put_back(self) -> None:
+        """For the next question; not before whoever they went for is gone. Two pods with the same port on one
+        node are one to kube-scheduler."""
+        for pod in await self._gone():
+            await self._client.create(PODS, pod.body, self._place.namespace)
 
     async def _delete_pod(self, name: str) -> None:
-        await self._client.delete(PODS, name, self._place.namespace, grace_s=0)
+        with suppress(NotFound):
+            await self._client.delete(PODS, name, self._place.namespace, grace_s=0)
 
     async def _add_node(self, node: dict[str, Any]) -> None:
         await self._client.create(NODES, node)
@@ -131,9 +233,13 @@ class Differential:
 
 
 def _histogram(message: str) -> tuple[str, ...]:
-    """How many nodes, by reason, and of how many it helps to make room there."""
+    """How many nodes, by reason, and on how many of them making room wouldn't help.
+
+    Of the others kube-scheduler says either that nobody is there who could go, or what would be in the way
+    after that: ours doesn't tell these apart.
+    """
     refused, _, preemption = message.partition(" preemption: ")
-    return (*_counts(refused), *_counts(preemption))
+    return (*_counts(refused), *(one for one in _counts(preemption) if _NO_HELP in one))
 
 
 def _counts(text: str) -> tuple[str, ...]:
@@ -146,30 +252,40 @@ def _counts(text: str) -> tuple[str, ...]:
     return (head, *sorted(f"{count} {reason}" for reason, count in counts.items()))
 
 
-def _pinned(pod: dict[str, Any], node: str) -> dict[str, Any]:
+def _pinned(pod: RandomPod, node: str) -> RandomPod:
     """It may go to that node alone, if it may at all."""
-    body = deepcopy(pod)
+    body = deepcopy(pod.body)
     affinity = body["spec"].setdefault("affinity", {}).setdefault("nodeAffinity", {})
     terms = affinity.setdefault(REQUIRED, {}).setdefault("nodeSelectorTerms", [{}])
     here = {"key": "metadata.name", "operator": "In", "values": [node]}
     for term in terms:
         term["matchFields"] = [*term.get("matchFields", ()), here]
-    return body
+    return RandomPod(body, pod.storage)
 
 
 def _shown(answer: Answer) -> str:
-    return f"goes to {answer.node}" if answer.node else f"waits: {'; '.join(answer.refusals)}"
+    where = f"goes to {answer.node}" if answer.node else f"waits: {'; '.join(answer.refusals)}"
+    return f"{where} (others go)" if answer.has_made_room else where
 
 
 async def compare(control_plane: ControlPlane, namespace: str, seeds: range) -> list[str]:
-    """Kubernetes' scheduler runs already."""
+    """Kubernetes' scheduler runs already, and the controller that binds volumes."""
     async with Client(control_plane.cluster.access()) as client:
         place = Place(client, namespace)
         async with place.scheduler(control_plane.cluster):
-            found = []
+            differential = Differential(place)
+            await differential.prepare()
+            found: list[str] = []
             for seed in seeds:
-                found += await Differential(place).differences(seed)
+                for text in await differential.differences(seed):
+                    print(text, flush=True)
+                    found.append(text)
             return found
+
+
+def start_rivals(control_plane: ControlPlane) -> None:
+    control_plane.start_scheduler()
+    control_plane.start_controller_manager(*BINDS_VOLUMES)
 
 
 def main() -> int:
@@ -179,11 +295,9 @@ def main() -> int:
     given = parser.parse_args()
     with ControlPlane() as control_plane:
         namespace = new_namespace(control_plane.cluster)
-        control_plane.start_scheduler()
+        start_rivals(control_plane)
         seeds = range(given.first_seed, given.first_seed + given.clusters)
         found = asyncio.run(compare(control_plane, namespace, seeds))
-    for line in found:
-        print(line)
     print(f"{given.clusters} clusters, {10 * given.clusters} pods, {len(found)} differences")
     return 1 if found else 0
 

@@ -27,6 +27,7 @@ def pod_for(
     gang: str = "",
     least: str = "",
     labels: Mapping[str, str] | None = None,
+    annotations: Mapping[str, str] | None = None,
     **spec: Any,
 ) -> dict[str, Any]:
     """`least`: its min-available annotation, if any."""
@@ -40,7 +41,7 @@ def pod_for(
         "metadata": {
             "name": name,
             "labels": {**({keys.label: gang} if gang else {}), **(labels or {})},
-            "annotations": {keys.annotation: least} if least else {},
+            "annotations": {**({keys.annotation: least} if least else {}), **(annotations or {})},
         },
         "spec": {"schedulerName": scheduler, "containers": [container], **spec},
     }

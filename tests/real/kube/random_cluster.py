@@ -7,22 +7,58 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.real.kube.random_volumes import (
+    ALONE,
+    HOST,
+    ZONE,
+    PodStorage,
+    Storage,
+    limits,
+    mount,
+    running_storage,
+    space,
+    waiting_storage,
+)
+
 ZONES = ("north", "south", "east")
 DISKS = ("ssd", "hdd")
 APPS = ("web", "db", "cache")
+VERSIONS = ("1", "2")
 TAINTS = (
     {"key": "team", "value": "red", "effect": "NoSchedule"},
     {"key": "team", "value": "blue", "effect": "NoExecute"},
     {"key": "gpu", "effect": "NoSchedule"},
     {"key": "slow", "value": "yes", "effect": "PreferNoSchedule"},
 )
-ZONE, HOST = "topology.kubernetes.io/zone", "kubernetes.io/hostname"
+NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+
+
+class RandomPod(Struct, frozen=True):
+    body: dict[str, Any]
+    storage: Storage = Storage()
+
+    @property
+    def name(self) -> str:
+        name: str = self.body["metadata"]["name"]
+        return name
 
 
 class RandomCluster(Struct, frozen=True):
     nodes: list[dict[str, Any]]
-    running: list[dict[str, Any]]
-    pods: list[dict[str, Any]]
+    running: list[RandomPod]
+    pods: list[RandomPod]
+    limits: list[dict[str, Any]]
+    """CSINodes."""
+    spaces: list[dict[str, Any]]
+    """CSIStorageCapacities."""
+
+
+HEAVY = "heavy"
+"""The runtime class of pods that come with an overhead."""
+HEAVY_RUNTIME = {"metadata": {"name": HEAVY}, "handler": HEAVY, "overhead": {"podFixed": {"cpu": "250m"}}}
+PRIORITIES = {"high": 1000, "low": -1000}
+GRACE = {"terminationGracePeriodSeconds": 0}
+"""Nobody is there to end them."""
 
 
 def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
@@ -32,9 +68,30 @@ def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
     running = []
     for number in range(chance.randint(0, 3 * len(nodes))):
         pod = _pod(chance, f"runs{number}", is_small=True)
-        pod["spec"]["nodeName"] = chance.choice(names)
-        running.append(pod)
-    return RandomCluster(nodes, running, [_pod(chance, f"p{number}", names) for number in range(pods)])
+        pod["spec"] |= {"nodeName": chance.choice(names), **GRACE}
+        if chance.random() < 0.3:
+            pod["spec"]["priorityClassName"] = "low"
+        storage = running_storage(chance, f"runs{number}")
+        if number == 0 and chance.random() < 0.5:
+            storage = PodStorage([mount(ALONE)])
+        pod["spec"]["volumes"] = storage.mounts
+        running.append(RandomPod(pod, storage.storage))
+    waiting = []
+    for number in range(pods):
+        pod = _pod(chance, f"p{number}", names)
+        pod["spec"] |= GRACE
+        if chance.random() < 0.15:
+            pod["spec"]["priorityClassName"] = "high"
+        storage = waiting_storage(chance, names) if chance.random() < 0.5 else PodStorage()
+        pod["spec"]["volumes"] = storage.mounts
+        waiting.append(RandomPod(pod, storage.storage))
+    return RandomCluster(
+        nodes,
+        running,
+        waiting,
+        [found for name in names if (found := limits(chance, name)) is not None],
+        [found for name in names if (found := space(chance, name)) is not None],
+    )
 
 
 def _node(chance: Random, name: str) -> dict[str, Any]:
@@ -53,16 +110,19 @@ def _node(chance: Random, name: str) -> dict[str, Any]:
     }
     if chance.random() < 0.3:
         amounts["example.com/device"] = str(chance.randint(1, 3))
+    is_ready = chance.random() < 0.9
+    taints = chance.sample(TAINTS, chance.choice((0, 0, 0, 1, 1, 2)))
     return {
         "metadata": {"name": name, "labels": labels},
         "spec": {
             "unschedulable": chance.random() < 0.1,
-            "taints": chance.sample(TAINTS, chance.choice((0, 0, 0, 1, 1, 2))),
+            # What the cluster's controllers make of it.
+            "taints": taints if is_ready else [*taints, NOT_READY],
         },
         "status": {
             "capacity": amounts,
             "allocatable": amounts,
-            "conditions": [{"type": "Ready", "status": "True", "reason": "KubeletReady"}],
+            "conditions": [{"type": "Ready", "status": str(is_ready), "reason": "KubeletSays"}],
         },
     }
 
@@ -89,6 +149,17 @@ def _pod(
         spec["initContainers"] = [
             {"name": "init", "image": "x", "resources": {"requests": {"cpu": chance.choice(("50m", "3"))}}}
         ]
+    if chance.random() < 0.15:
+        sidecar = {
+            "name": "sidecar",
+            "image": "x",
+            "restartPolicy": "Always",
+            "resources": {"requests": {"cpu": chance.choice(("50m", "700m"))}},
+        }
+        at = chance.randint(0, 1)
+        spec.setdefault("initContainers", []).insert(at, sidecar)
+    if chance.random() < 0.1:
+        spec["runtimeClassName"] = HEAVY
     if chance.random() < 0.25:
         spec["nodeSelector"] = {"disk": chance.choice(DISKS)}
     if chance.random() < 0.6:
@@ -103,7 +174,8 @@ def _pod(
         spec["affinity"] = affinity
     if chance.random() < 0.3:
         spec["topologySpreadConstraints"] = [_spread(chance)]
-    return {"metadata": {"name": name, "labels": {"app": chance.choice(APPS)}}, "spec": spec}
+    labels = {"app": chance.choice(APPS), "version": chance.choice(VERSIONS)}
+    return {"metadata": {"name": name, "labels": labels}, "spec": spec}
 
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -146,6 +218,8 @@ def _pod_term(chance: Random) -> dict[str, Any]:
     }
     if chance.random() < 0.2:
         term["namespaceSelector"] = {}
+    if chance.random() < 0.2:
+        term[chance.choice(("matchLabelKeys", "mismatchLabelKeys"))] = ["version"]
     return term
 
 
@@ -158,6 +232,8 @@ def _spread(chance: Random) -> dict[str, Any]:
     }
     if constraint["whenUnsatisfiable"] == "DoNotSchedule" and chance.random() < 0.2:
         constraint["minDomains"] = chance.randint(1, 4)
+    if chance.random() < 0.2:
+        constraint["matchLabelKeys"] = ["version"]
     for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
         if chance.random() < 0.3:
             constraint[policy] = chance.choice(("Honor", "Ignore"))

@@ -1,72 +1,221 @@
-"""The manifests as they are given away, on a real API server: what they allow is enough, and not too much."""
+"""The manifest and the chart as they are given away, on a real API server: what they allow is enough, and not
+too much."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import subprocess
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct
+from rota import __version__
 from rota.kube.client import Client
 from rota.kube.credentials import Credentials
-from rota.kube.errors import AlreadyExists, Forbidden
-from rota.kube.resources import EVENTS, NAMESPACES, NODES, PODS, Resource
+from rota.kube.errors import Forbidden
+from rota.kube.resources import CLAIMS, CSI_NODES, EVENTS, NAMESPACES, NODES, PODS, VOLUMES
 from rota.kube.run import default_policy, running
+from rota.kube.volumes.matching import BIND_COMPLETED
+from tests.real.conftest import missing
 from tests.real.kube.cluster import Cluster
-from tests.real.kube.control_plane import ControlPlane
+from tests.real.kube.control_plane import ControlPlane, Missing
+from tests.real.kube.helm import CHART, Helm, Refused
+from tests.real.kube.local_volumes import add_claim, add_class, add_volume, using
+from tests.real.kube.manifests import DEPLOY, NAME, Manifest, apply, new_token, read, read_manifest
 from tests.real.kube.pods import PATIENCE_S, eventually, place_in
+from tests.real.kube.processes import Schedulers
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-8")]
 
-DEPLOY = Path(__file__).parents[3] / "deploy"
-NAME = "batch-scheduler"
-CLUSTER_WIDE = {"Namespace", "ClusterRole", "ClusterRoleBinding"}
-PLURAL = {"PodDisruptionBudget": "poddisruptionbudgets"}
+
+@pytest.fixture
+def helm(tmp_path: Path) -> Helm:
+    try:
+        return Helm(tmp_path)
+    except Missing as error:
+        missing(str(error))
 
 
-class TokenStatus(KubeStruct):
-    token: str
+def by_name(documents: list[Manifest]) -> dict[tuple[str, str, str], Manifest]:
+    return {
+        (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]): one for one in documents
+    }
 
 
-class TokenRequest(KubeObject):
-    status: TokenStatus | None = None
+def only(documents: list[Manifest], kind: str) -> Manifest:
+    (found,) = (one for one in documents if one["kind"] == kind)
+    return found
 
 
-async def apply(client: Client, file: Path, namespace: str = "") -> None:
-    for document in yaml.safe_load_all(file.read_text()):
-        kind = document["kind"]
-        group, _, version = document["apiVersion"].rpartition("/")
-        plural = PLURAL.get(kind, f"{kind.lower()}s")
-        resource = Resource(group, version, plural, KubeObject, kind not in CLUSTER_WIDE)
-        with contextlib.suppress(AlreadyExists):
-            await client.create(resource, document, document["metadata"].get("namespace", namespace))
+def pod_of(documents: list[Manifest]) -> dict[str, Any]:
+    spec: dict[str, Any] = only(documents, "Deployment")["spec"]["template"]["spec"]
+    return spec
 
 
-async def token_of_account(client: Client) -> str:
-    tokens: Resource[TokenRequest] = Resource("", "v1", f"serviceaccounts/{NAME}/token", TokenRequest)
-    made = await client.create(tokens, {"spec": {"audiences": None}}, NAME)
-    assert made.status is not None
-    return made.status.token
+def arguments_of(documents: list[Manifest]) -> list[str]:
+    arguments: list[str] = pod_of(documents)["containers"][0]["args"]
+    return arguments
 
 
-def test_the_scheduler_needs_no_more_than_its_role(cluster: Cluster, namespace: str) -> None:
-    """It leads, binds, preempts, undoes and tells with the account of the manifest alone."""
+@contextmanager
+def installed(how: str, helm: Helm, cluster: Cluster) -> Iterator[str]:
+    """The name of everything; by the chart another one, so that both can be there."""
+    if how == "manifest":
+
+        async def install() -> None:
+            async with Client(cluster.access()) as client:
+                await apply(client, read_manifest())
+
+        asyncio.run(install())
+        yield NAME
+    else:
+        name = f"chart-{uuid.uuid4().hex[:8]}"
+        helm.install(cluster, name, {"schedulerName": name, "namespace": {"name": name}})
+        yield name
+        helm.uninstall(cluster, name)
+
+
+# -- the chart
+
+
+def test_the_chart_makes_what_the_manifest_has(helm: Helm) -> None:
+    made, manifest = by_name(helm.render()), by_name(read_manifest())
+    assert made.keys() == manifest.keys()
+    for name, document in manifest.items():
+        assert made[name] == document
+
+
+def test_the_chart_is_of_this_version(helm: Helm) -> None:
+    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    assert about["version"] == about["appVersion"] == __version__
+    assert "0 chart(s) failed" in helm.lint()
+
+
+def test_what_can_be_chosen_in_the_chart(helm: Helm) -> None:
+    values = {
+        "schedulerName": "nightly",
+        "image": {"repository": "registry.example/rota", "tag": "1", "pullPolicy": "Always"},
+        "namespace": {"create": False},
+        "replicas": 1,
+        "leaseSeconds": 30,
+        "gang": {"label": "example.com/gang", "minAvailableAnnotation": "example.com/least"},
+        "policy": {"schedulers": [{"name": "nightly", "strategy": "bin-packing"}]},
+        "metrics": {"port": 9000, "scrape": False},
+        "extraArgs": ["--log-format", "json"],
+        "resources": {"requests": {"cpu": "2"}},
+        "nodeSelector": {"pool": "system"},
+        "tolerations": [{"key": "system", "operator": "Exists"}],
+    }
+    made = helm.render(values, "--namespace", "of-the-release")
+    assert {one["kind"] for one in made}.isdisjoint({"Namespace", "PodDisruptionBudget"})
+    assert {one["metadata"].get("namespace") for one in made} == {None, "of-the-release"}
+    assert {one["metadata"]["name"] for one in made} == {"nightly"}
+    assert only(made, "Role")["rules"][1]["resourceNames"] == ["nightly"]
+    assert only(made, "Deployment")["spec"]["replicas"] == 1
+    pod = pod_of(made)
+    assert (pod["nodeSelector"], pod["tolerations"]) == (values["nodeSelector"], values["tolerations"])
+    (container,) = pod["containers"]
+    assert (container["image"], container["imagePullPolicy"]) == ("registry.example/rota:1", "Always")
+    assert container["ports"] == [{"name": "metrics", "containerPort": 9000}]
+    requests, limits = (container["resources"].get(kind) for kind in ("requests", "limits"))
+    assert (requests, limits) == ({"cpu": "2", "memory": "256Mi"}, {"memory": "2Gi"})
+    policy = only(made, "ConfigMap")
+    assert {"name": "policy", "configMap": {"name": policy["metadata"]["name"]}} in pod["volumes"]
+    (mount,) = (one for one in container["volumeMounts"] if one["name"] == "policy")
+    assert f"{mount['mountPath']}/{next(iter(policy['data']))}" == "/etc/rota/policy.yaml"
+
+
+def test_replicas_are_replaced_for_another_policy(helm: Helm) -> None:
+    def annotations(strategy: str) -> Any:
+        made = helm.render({"policy": {"strategy": strategy}})
+        return only(made, "Deployment")["spec"]["template"]["metadata"]["annotations"]
+
+    assert annotations("balanced") != annotations("bin-packing")
+
+
+@pytest.mark.parametrize(
+    "values, field",
+    [
+        ({"schedulerName": "Not_A_Name"}, "/schedulerName"),
+        ({"replicas": "two"}, "/replicas"),
+        ({"leaseSeconds": 1}, "/leaseSeconds"),
+        ({"gang": {"label": "two words"}}, "/gang/label"),
+        ({"metrics": {"port": 99_999}}, "/metrics/port"),
+        ({"polcy": {}}, "'polcy'"),
+    ],
+)
+def test_a_value_that_cant_be_used_is_named(helm: Helm, values: Manifest, field: str) -> None:
+    with pytest.raises(Refused, match=field):
+        helm.render(values)
+
+
+@pytest.mark.covers("kube-1", "kube-2")
+def test_the_scheduler_takes_what_the_chart_gives_it(
+    helm: Helm, cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    """Its arguments and its policy, with the account of the chart."""
+    name = f"chart-{uuid.uuid4().hex[:8]}"
+    values: Manifest = {
+        "schedulerName": name,
+        "namespace": {"name": name},
+        "leaseSeconds": 30,
+        "gang": {"label": "example.com/gang", "minAvailableAnnotation": "example.com/least"},
+        "policy": {"queues": [{"name": "default", "strategy": "fair"}]},
+    }
+    helm.install(cluster, name, values)
+    made = helm.render(values)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(only(made, "ConfigMap")["data"]["policy.yaml"])
+    _, *arguments = [one.replace("/etc/rota/policy.yaml", str(policy)) for one in arguments_of(made)]
 
     async def main() -> None:
         async with place_in(cluster, namespace) as place:
-            await apply(place.client, DEPLOY / "batch-scheduler.yaml")
-            access = cluster.access_with(Credentials(await token_of_account(place.client)), NAME)
-            place.scheduler_name = NAME
+            token = await new_token(place.client, name, name)
+            command = Schedulers(tmp_path, cluster).command(
+                *arguments, "--dry-run", token=token, namespace=name
+            )
+            place.scheduler_name = name
+            (node,) = await place.add_nodes("a", cpu="4")
+            await place.add_pod("alone")
+            for pod, cpu in (("fits", "1"), ("too-large", "8")):
+                await place.add_pod(pod, cpu, labels={"example.com/gang": "g"})
+            ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+            assert ended.returncode == 0, ended.stderr
+            lines = ended.stdout.splitlines()
+            assert f"bind {namespace}/alone to {node}" in lines
+            # It is one gang, by the label that was chosen.
+            assert not any(line.startswith(f"bind {namespace}/fits") for line in lines)
+
+    asyncio.run(main())
+    helm.upgrade(cluster, name, values | {"policy": {}, "replicas": 3})
+    helm.uninstall(cluster, name)
+
+
+# -- the account
+
+
+@pytest.mark.parametrize("how", ["manifest", "chart"])
+def test_the_scheduler_needs_no_more_than_its_role(
+    helm: Helm, cluster: Cluster, namespace: str, how: str
+) -> None:
+    """It leads, binds, preempts, undoes and tells with the account that was made for it alone."""
+
+    async def main(name: str) -> None:
+        async with place_in(cluster, namespace) as place:
+            token = await new_token(place.client, name, name)
+            access = cluster.access_with(Credentials(token), name)
+            place.scheduler_name = name
             (node,) = await place.add_nodes("a", cpu="2")
-            for name in ("torn0", "torn1"):
-                await place.add_pod(name, cpu="3", gang="torn", least="2", terminationGracePeriodSeconds=0)
+            for pod in ("torn0", "torn1"):
+                await place.add_pod(pod, cpu="3", gang="torn", least="2", terminationGracePeriodSeconds=0)
             await place.client.bind(namespace, "torn0", node)
             options = place.options(leader_elect=True, undone_after_s=0.5)
-            async with running(access, options, default_policy(NAME)) as scheduler:
+            async with running(access, options, default_policy(name)) as scheduler:
                 await asyncio.wait_for(scheduler.synced(), PATIENCE_S)
 
                 async def is_undone() -> bool:
@@ -92,27 +241,72 @@ def test_the_scheduler_needs_no_more_than_its_role(cluster: Cluster, namespace: 
                 await eventually(is_told)
                 assert scheduler.teller.dropped_events == 0
 
-    asyncio.run(main())
+    with installed(how, helm, cluster) as name:
+        asyncio.run(main(name))
 
 
-def test_the_account_may_do_nothing_else(cluster: Cluster, namespace: str) -> None:
-    async def main() -> None:
+@pytest.mark.covers("kube-3")
+@pytest.mark.parametrize("how", ["manifest", "chart"])
+def test_its_role_lets_it_give_volumes_to_claims(
+    helm: Helm, cluster: Cluster, namespace: str, how: str
+) -> None:
+    """The test is the controller that makes volumes available, and binds them."""
+
+    async def main(name: str) -> None:
+        async with place_in(cluster, namespace) as place:
+            client = place.client
+            access = cluster.access_with(Credentials(await new_token(client, name, name)), name)
+            place.scheduler_name = name
+            (node,) = await place.add_nodes("a")
+            await add_class(place)
+            volume = await add_volume(place, "v", node)
+            await client.patch_status(VOLUMES, volume, {"status": {"phase": "Available"}})
+            await add_claim(place, "data")
+            async with running(access, place.options(leader_elect=True), default_policy(name)) as scheduler:
+                await asyncio.wait_for(scheduler.synced(), PATIENCE_S)
+                await place.add_pod("p", volumes=using("data"))
+
+                async def is_given() -> bool:
+                    found = await client.get(VOLUMES, volume)
+                    claim = found.spec.claim_ref if found.spec is not None else None
+                    return claim is not None and (claim.namespace, claim.name) == (namespace, "data")
+
+                await eventually(is_given)
+                agreed = {"annotations": {BIND_COMPLETED: "yes"}}
+                change = {"metadata": agreed, "spec": {"volumeName": volume}}
+                await client.patch(CLAIMS, "data", change, namespace)
+
+                async def is_bound() -> bool:
+                    return await place.bound() == {"p": node}
+
+                await eventually(is_bound)
+
+    with installed(how, helm, cluster) as name:
+        asyncio.run(main(name))
+
+
+@pytest.mark.parametrize("how", ["manifest", "chart"])
+def test_the_account_may_do_nothing_else(helm: Helm, cluster: Cluster, namespace: str, how: str) -> None:
+    async def main(name: str) -> None:
         async with Client(cluster.access()) as admin:
-            await apply(admin, DEPLOY / "batch-scheduler.yaml")
-            access = cluster.access_with(Credentials(await token_of_account(admin)), NAME)
+            access = cluster.access_with(Credentials(await new_token(admin, name, name)), name)
         async with Client(access) as client:
             forbidden: list[Any] = [
                 client.create(PODS, {"metadata": {"name": "p"}}, namespace),
                 client.delete(NODES, "n"),
                 client.patch(NODES, "n", {"spec": {"unschedulable": True}}),
                 client.create(NAMESPACES, {"metadata": {"name": "n"}}),
+                client.delete(VOLUMES, "v"),
+                client.patch_status(VOLUMES, "v", {"status": {"phase": "Available"}}),
+                client.patch(CSI_NODES, "n", {"spec": {"drivers": []}}),
                 client.list_all(EVENTS),
             ]
             for call in forbidden:
                 with pytest.raises(Forbidden):
                     await call
 
-    asyncio.run(main())
+    with installed(how, helm, cluster) as name:
+        asyncio.run(main(name))
 
 
 def test_the_example_is_bound_as_one(breakable: ControlPlane) -> None:
@@ -121,7 +315,8 @@ def test_the_example_is_bound_as_one(breakable: ControlPlane) -> None:
 
     async def main() -> None:
         async with place_in(cluster, "default") as place:
-            await apply(place.client, DEPLOY / "examples" / "gang-job.yaml", "default")
+            example = read((DEPLOY / "examples" / "gang-job.yaml").read_text())
+            await apply(place.client, example, "default")
             place.scheduler_name = NAME
             await place.add_nodes("a", cpu="4")
             async with place.scheduler(cluster):

@@ -9,7 +9,7 @@ import pytest
 from tests.real.conftest import missing
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane, Missing
-from tests.real.kube.differential import compare
+from tests.real.kube.differential import compare, start_rivals
 
 CLUSTERS = 60
 
@@ -23,5 +23,5 @@ def test_same_pods_same_verdicts() -> None:
         missing(str(error))
     with control_plane:
         namespace = new_namespace(control_plane.cluster)
-        control_plane.start_scheduler()
+        start_rivals(control_plane)
         assert not asyncio.run(compare(control_plane, namespace, range(1, CLUSTERS + 1)))

@@ -1,4 +1,4 @@
-"""`rota kube-scheduler` as processes: one leads, and is killed between two binds of a gang."""
+"""`rota kube-scheduler` as processes: whoever leads is killed or frozen, also between two binds of a gang."""
 
 from __future__ import annotations
 
@@ -13,47 +13,27 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from msgspec import json
 
 from rota.intake.kubernetes.objects import Pod
 from rota.kube.client import Selection
 from rota.kube.informer import Informer
 from rota.kube.resources import PODS
-from tests.real.kube.cluster import TOKENS, Cluster
-from tests.real.kube.control_plane import free_ports
+from tests.real.conftest import missing
+from tests.real.kube.cluster import Cluster
+from tests.real.kube.conftest import new_namespace
+from tests.real.kube.control_plane import ControlPlane, Missing, free_ports
 from tests.real.kube.pods import Place, eventually, place_in
+from tests.real.kube.processes import Schedulers
+from tests.real.kube.torture import one_round
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-4", "kube-6")]
 
 GANG = 200
 
 
-class Replicas:
-    def __init__(self, folder: Path, cluster: Cluster) -> None:
-        self._folder = folder
-        self._kubeconfig = folder / "kubeconfig"
-        self._kubeconfig.write_bytes(json.encode(cluster.kubeconfig({"token": TOKENS["admin"][0]})))
-        self._all: list[subprocess.Popen[bytes]] = []
-
-    def command(self, place: Place, *more: str) -> list[str]:
-        arguments = ["kube-scheduler", "--kubeconfig", str(self._kubeconfig)]
-        return [sys.executable, "-m", "rota", *arguments, "--scheduler-name", place.scheduler_name, *more]
-
-    def start(self, place: Place, port: int) -> subprocess.Popen[bytes]:
-        with open(self._folder / f"replica-{len(self._all)}.log", "wb") as log:
-            command = self.command(place, "--metrics-bind-address", f"127.0.0.1:{port}")
-            self._all.append(subprocess.Popen(command, stdout=log, stderr=log))
-        return self._all[-1]
-
-    def end(self) -> None:
-        for one in self._all:
-            one.kill()
-            one.wait()
-
-
 @pytest.fixture
-def replicas(cluster: Cluster, tmp_path: Path) -> Iterator[Replicas]:
-    made = Replicas(tmp_path, cluster)
+def schedulers(cluster: Cluster, tmp_path: Path) -> Iterator[Schedulers]:
+    made = Schedulers(tmp_path, cluster)
     yield made
     made.end()
 
@@ -69,7 +49,31 @@ async def _get(port: int, path: str) -> str:
     return await asyncio.to_thread(ask)
 
 
-def test_the_leader_is_killed_between_two_binds(cluster: Cluster, namespace: str, replicas: Replicas) -> None:
+def _options(place: Place, port: int) -> tuple[str, ...]:
+    return "--scheduler-name", place.scheduler_name, "--metrics-bind-address", f"127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def audited() -> Iterator[ControlPlane]:
+    try:
+        control_plane = ControlPlane(is_audited=True)
+    except Missing as error:
+        missing(str(error))
+    with control_plane:
+        yield control_plane
+
+
+def test_leaders_are_killed_and_frozen_under_load(audited: ControlPlane) -> None:
+    """More of this: make torture-kube"""
+    seen = asyncio.run(one_round(audited, new_namespace(audited.cluster), seed=1))
+    assert not seen.faults, str(seen)
+    assert (seen.killed, seen.frozen) == (3, 2)
+    assert seen.pods > 100
+
+
+def test_the_leader_is_killed_between_two_binds(
+    cluster: Cluster, namespace: str, schedulers: Schedulers
+) -> None:
     async def main() -> None:
         async with place_in(cluster, namespace) as place:
             nodes = await place.add_nodes("a", "b", "c", cpu=str(GANG))
@@ -87,12 +91,12 @@ def test_the_leader_is_killed_between_two_binds(cluster: Cluster, namespace: str
             watching = asyncio.create_task(informer.run())
             await informer.synced.wait()
             ports = free_ports(2)
-            first = replicas.start(place, ports[0])
+            first = schedulers.start(*_options(place, ports[0]), namespace=namespace)
             leading.append(first)
             await asyncio.to_thread(first.wait)
             bound_before = len(await place.bound())
             assert 0 < bound_before < GANG
-            second = replicas.start(place, ports[1])
+            second = schedulers.start(*_options(place, ports[1]), namespace=namespace)
 
             async def is_whole() -> bool:
                 return len(await place.bound()) == GANG
@@ -112,7 +116,7 @@ def test_the_leader_is_killed_between_two_binds(cluster: Cluster, namespace: str
 
 
 @pytest.mark.covers("kube-1")
-def test_a_dry_run_does_nothing(cluster: Cluster, namespace: str, replicas: Replicas) -> None:
+def test_a_dry_run_does_nothing(cluster: Cluster, namespace: str, schedulers: Schedulers) -> None:
     async def main() -> None:
         async with place_in(cluster, namespace) as place:
             (node,) = await place.add_nodes("a", cpu="1")
@@ -120,7 +124,10 @@ def test_a_dry_run_does_nothing(cluster: Cluster, namespace: str, replicas: Repl
             await place.add_pod("too-large", cpu="2")
             await place.add_pod("lonely", gang="g", least="2")
             ended = await asyncio.to_thread(
-                subprocess.run, replicas.command(place, "--dry-run"), capture_output=True, text=True
+                subprocess.run,
+                schedulers.command("--scheduler-name", place.scheduler_name, "--dry-run"),
+                capture_output=True,
+                text=True,
             )
             assert ended.returncode == 0, ended.stderr
             bound, too_large, lonely = ended.stdout.splitlines()

@@ -8,6 +8,7 @@ import pytest
 
 from rota.kube.errors import BadAnswer
 from rota.kube.resources import BUDGETS, CLAIMS, NODES, PODS, STORAGE_CLASSES
+from rota.kube.volumes.matching import BIND_COMPLETED
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.pods import eventually, place_in, pod_for, remains
 
@@ -223,7 +224,9 @@ def test_volumes_are_made_where_their_first_consumer_goes(cluster: Cluster, name
 
                 await eventually(is_asked_for)
                 assert not await place.bound()
-                await client.patch(CLAIMS, "data", {"spec": {"volumeName": "made"}}, namespace)
+                agreed = {"annotations": {BIND_COMPLETED: "yes"}}
+                change = {"metadata": agreed, "spec": {"volumeName": "made"}}
+                await client.patch(CLAIMS, "data", change, namespace)
 
                 async def is_bound() -> bool:
                     return await place.bound() == {"p": node}

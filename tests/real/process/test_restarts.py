@@ -3,6 +3,8 @@
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
+from ctypes import CDLL
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from tests.real.process.host import NODE, appears, end, gone, host, is_alive, ke
 
 pytestmark = pytest.mark.slow
 
+PR_SET_CHILD_SUBREAPER = 36
 UNTIL_TOLD = "echo $$ > {0}/pid; while [ ! -e {0}/go ]; do sleep 0.02; done; echo went on; exit 7"
 
 
@@ -147,6 +150,36 @@ def test_what_ended_while_there_was_no_keeper_is_lost(tmp_path: Path) -> None:
             assert "nobody knows" in end_.message
 
     asyncio.run(check())
+
+
+def test_what_ended_while_there_was_no_keeper_is_lost_also_if_nobody_has_reaped_it(
+    tmp_path: Path, reaps_late: None
+) -> None:
+    """What it wrote last has gone with it: an exit code would claim that all is there."""
+
+    async def check() -> None:
+        folder = tmp_path / "backend"
+        async with host(folder, end_keeper=False) as before:
+            await before.backend.start([shell("1", UNTIL_TOLD.format(tmp_path))])
+            pid = int(await appears(tmp_path / "pid"))
+        await kill_keeper(folder)
+        (tmp_path / "go").touch()
+        await gone([pid])
+        async with host(folder) as after:
+            await after.running()
+            os.waitpid(pid, 0)
+            assert (await after.end_of(ref("1"))).end.reason is EndReason.LOST
+
+    asyncio.run(check())
+
+
+@pytest.fixture
+def reaps_late() -> Iterator[None]:
+    """What a keeper leaves behind becomes a child of the test."""
+    kernel = CDLL(None)
+    kernel.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    yield
+    kernel.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 
 
 def test_sigterm_ends_tasks_and_then_the_keeper(tmp_path: Path) -> None:

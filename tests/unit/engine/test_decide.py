@@ -1,5 +1,6 @@
 """The cycle: whose turn it is, who decides, who is asked again, and what becomes of partners."""
 
+import gc
 from typing import Any
 
 import pytest
@@ -333,3 +334,16 @@ def test_who_never_can_start_does_not_hold_up_a_strict_queue() -> None:
     strict = policy(queues=(QueuePolicy(strict=True),))
     plan = Cluster().node("n", cpu=2).job("huge", cpu=9, submitted=-9).job("behind", cpu=1).plan(strict)
     assert plan.places("behind") == ["n"]
+
+
+def test_nothing_of_a_cycle_outlives_its_plan() -> None:
+    """Columns of a large cluster are copied for each: they must not wait for a collection of garbage."""
+    cluster = ONE.job("starts", cpu=1).job("waits", cpu=4)
+    cluster.plan()  # what is loaded once
+    gc.collect()
+    gc.disable()
+    try:
+        cluster.plan()
+        assert gc.collect() == 0
+    finally:
+        gc.enable()

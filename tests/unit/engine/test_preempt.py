@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from rota.engine.plugin import Plugins
+from rota.plugins import FILTERS, SCORES
 from tests.builders import Cluster
 from tests.unit.engine.workbench import Scene
 from tests.words import apart, lie, near, spread, tasks
@@ -339,3 +341,37 @@ def test_a_node_is_cleared_for_a_job_that_wants_it_alone() -> None:
         .running("r3", on=["b"], cpu=1)
     )
     assert evicted(cluster.job("new", spec={"exclusive": True})) == ["r3/0"]
+
+
+@pytest.mark.covers("kube-3")
+class TestOnOneNode:
+    """As kube-scheduler does: all who go for a single task are where it goes."""
+
+    HERE = Plugins(FILTERS, SCORES, evicts_elsewhere=False)
+
+    def family(self) -> Cluster:
+        """The new one must be near to others like itself, or be the first of them: on `b` it has room."""
+        like_itself = [near("zone", "app In x")]
+        return (
+            Cluster()
+            .node("a", cpu=2, zone="1")
+            .node("b", cpu=4, zone="2")
+            .running("r", on=["a"], cpu=1, labels={"app": "x"}, priority="batch")
+            .job("new", cpu=3, priority="critical", labels={"app": "x"}, affinity=like_itself)
+        )
+
+    def test_nobody_goes_elsewhere(self) -> None:
+        assert self.family().plan().evicts() == ["r"]
+        assert self.family().plan(plugins=self.HERE).evicts() == []
+
+    def test_who_is_in_the_way_there_goes(self) -> None:
+        cluster = (
+            Cluster()
+            .nodes("a b", cpu=4)
+            .running("two", on=["a", "a"], cpu=1, labels={"app": "y"}, priority="batch")
+            .running("one", on=["b"], cpu=1, labels={"app": "y"}, priority="batch")
+            .job("new", cpu=1, priority="critical", affinity=[apart("host", "app In y")])
+        )
+        planned = cluster.plan(plugins=self.HERE)
+        assert planned.evicts() == ["one"]
+        assert planned.places("new") == ["b"]

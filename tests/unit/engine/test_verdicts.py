@@ -19,7 +19,8 @@ from rota.model.policy import (
     SchedulerPolicy,
     TenantPolicy,
 )
-from rota.model.resources import HostPort
+from rota.model.resources import WHOLE_DISK, HostPort
+from rota.model.task import VolumeNodes, one_at_a_time
 from rota.model.verdict import RULES, Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.plugins import FILTERS, SCORES
 from tests.builders import Cluster, policy
@@ -50,6 +51,11 @@ def alone(cluster: Cluster, **words: Any) -> Cluster:
     return cluster.job("j", **words)
 
 
+def for_one(claim: str) -> dict[str, Any]:
+    label, rule = one_at_a_time(claim)
+    return {"labels": dict([label]), "affinity": [rule]}
+
+
 Case = tuple[Cluster, Policy]
 
 
@@ -75,6 +81,16 @@ CASES: dict[Code, Callable[[], Case]] = {
     Code.INSUFFICIENT: lambda: case(ONE.running("r", on=["n"], cpu=4), cpu=1),
     Code.NODE_IN_USE: lambda: case(ONE.running("r", on=["n"]), spec={"exclusive": True}),
     Code.NODE_EXCLUSIVE: lambda: case(ONE.running("r", on=["n"], spec={"exclusive": True}), cpu=1),
+    Code.DISK_TAKEN: lambda: case(
+        ONE.running("r", on=["n"], spec={"attached": (("disk:d", WHOLE_DISK),)}),
+        spec={"attached": (("disk:d", 1),)},
+    ),
+    Code.CLAIM_IN_USE: lambda: case(ONE.running("r", on=["n"], **for_one("c")), **for_one("c")),
+    Code.VOLUME_LIMIT: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), Code.VOLUME_LIMIT),)}),
+    Code.VOLUME_AFFINITY: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes(()),)}),
+    Code.VOLUME_ZONE: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), Code.VOLUME_ZONE),)}),
+    Code.VOLUME_UNBOUND: lambda: case(ONE, spec={"attached": (("unbound:local", 1),)}),
+    Code.VOLUME_SPACE: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), Code.VOLUME_SPACE),)}),
     Code.PORT_TAKEN: lambda: case(
         ONE.running("r", on=["n"], spec={"ports": (HostPort(80),)}), spec={"ports": (HostPort(80),)}
     ),

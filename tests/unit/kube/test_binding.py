@@ -9,7 +9,16 @@ import pytest
 
 from rota.intake.kubernetes.objects import Pod
 from rota.kube.binding import ATTEMPTS, FORGOTTEN_AFTER_S, Binder, Placing
-from rota.kube.errors import Call, Conflict, Forbidden, KubeError, NotConnected, NotFound, Unreachable
+from rota.kube.errors import (
+    Call,
+    Conflict,
+    Forbidden,
+    KubeError,
+    NotConnected,
+    NotFound,
+    Unreachable,
+    Withheld,
+)
 from rota.kube.objects import Status
 from rota.kube.telling import Teller
 from rota.model.ids import JobId, NodeName, TaskName
@@ -185,6 +194,19 @@ def test_nothing_is_bound_by_who_doesnt_lead() -> None:
     run(main())
     assert not bench.server.binds
     assert not bench.is_assumed()
+
+
+def test_what_wasnt_sent_since_another_may_lead_is_left_to_that_one() -> None:
+    """Users aren't told of it: it will be bound."""
+    bench = Bench(Withheld(CALL))
+
+    async def main() -> None:
+        await asyncio.wait_for(bench.carry_out(), FORGOTTEN_AFTER_S / 2)
+
+    run(main())
+    assert len(bench.server.binds) == 1
+    assert not bench.is_assumed()
+    assert bench.teller._events.empty()
 
 
 class TestRoom:

@@ -15,11 +15,13 @@ from rota.kube.errors import (
     HeldByBudget,
     NotConnected,
     ServerFailure,
+    Silent,
     TooManyRequests,
     Unauthorised,
     Unreachable,
+    Withheld,
 )
-from rota.kube.resources import NODES, PODS
+from rota.kube.resources import LEASES, NODES, PODS
 from rota.patience.backoff import Backoff
 from tests.unit.kube.scripted_server import FAST, Answer, ScriptedServer, ask, silent_server
 
@@ -134,6 +136,49 @@ def test_waiting_for_a_connection_is_no_silence_of_the_server() -> None:
 
     server = ask(question, *[Answer(201, after_s=0.1)] * 12)
     assert len(server.asked) == 12
+
+
+@pytest.mark.covers("kube-6")
+def test_who_no_longer_leads_sends_nothing_that_waited_for_a_connection() -> None:
+    async def question(server: ScriptedServer) -> None:
+        async with server.client(connections=1) as client:
+            held_back = client.only_while(lambda: not server.asked)
+            calls = (held_back.bind("ns", name, "node-1") for name in ("first", "second"))
+            first, second = await asyncio.gather(*calls, return_exceptions=True)
+            assert first is None
+            assert isinstance(second, Withheld)
+            assert not second.may_have_happened
+            # Others of that process aren't concerned.
+            await client.bind("ns", "third", "node-1")
+
+    server = ask(question, Answer(201, after_s=0.1), Answer(201))
+    assert [asked.path.split("/")[-2] for asked in server.asked] == ["first", "third"]
+
+
+@pytest.mark.covers("kube-6")
+def test_who_no_longer_leads_doesnt_ask_again() -> None:
+    async def question(server: ScriptedServer) -> None:
+        async with server.client() as client:
+            with pytest.raises(Withheld):
+                await client.only_while(lambda: not server.asked).bind("ns", "a", "node-1")
+
+    server = ask(question, Answer(429, {"code": 429, "reason": "TooManyRequests"}))
+    assert len(server.asked) == 1
+
+
+@pytest.mark.covers("kube-6")
+def test_a_lease_is_renewed_however_many_pods_are_being_bound() -> None:
+    async def question(server: ScriptedServer) -> None:
+        async with server.client(connections=1) as client:
+            binding = [asyncio.create_task(client.bind("ns", str(number), "node-1")) for number in range(3)]
+            while not server.asked:
+                await asyncio.sleep(0.01)
+            await client.ahead_of_others().patch(LEASES, "leader", {"spec": {}}, "ns")
+            await asyncio.gather(*binding)
+
+    lease = {"metadata": {"name": "leader"}}
+    server = ask(question, Answer(201, after_s=0.2), Answer(200, lease), Answer(201), Answer(201))
+    assert [asked.method for asked in server.asked] == ["POST", "PATCH", "POST", "POST"]
 
 
 def test_a_budget_is_not_waited_for() -> None:
@@ -252,7 +297,7 @@ def test_a_watch_that_falls_silent_is_over() -> None:
         async with silent_server(said) as server, server.client() as client:
             watch = client.watch(PODS, "5", silent_s=0.05)
             assert [change.kind for change in await anext(watch)] == [ChangeKind.ADDED]
-            with pytest.raises(Unreachable):
+            with pytest.raises(Silent):
                 await anext(watch)
 
     asyncio.run(main())

@@ -5,11 +5,12 @@ from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from rota.intake.kubernetes.objects import Metadata, Pod, PodSpec
 from rota.kube.client import EVERYTHING, Selection
 from rota.kube.decoding import Change, ChangeKind, Page, Unreadable
-from rota.kube.errors import Call, Expired, KubeError, NotConnected, TooManyRequests, api_error
+from rota.kube.errors import Call, Expired, KubeError, NotConnected, Silent, TooManyRequests, api_error
 from rota.kube.informer import Informer
 from rota.kube.objects import Status
 from rota.kube.resources import PODS
@@ -216,6 +217,20 @@ def test_watches_that_end_at_once_are_not_begun_without_a_pause() -> None:
         assert times == ["0", "0", "1", "3", "7"]
 
     follow(server, check)
+
+
+def test_a_quiet_watch_is_begun_anew_without_a_word() -> None:
+    server = Server()
+    server.lists = [[page(pod("a", 1))]]
+    server.watches = [[90.0, Silent(CALL, "quiet")], [90.0, Silent(CALL, "quiet")]]
+
+    def check(informer: Informer[Pod], told: list[Told]) -> None:
+        assert server.asked == ["list 500 at 0", "watch 10 at 0", "watch 10 at 90", "watch 10 at 180"]
+        assert informer.failure is None
+
+    with capture_logs() as said:
+        follow(server, check)
+    assert not said
 
 
 def test_what_cant_be_read_is_left_out_and_told() -> None:

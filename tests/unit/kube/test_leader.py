@@ -258,6 +258,11 @@ def test_of_many_only_one_leads_at_any_moment() -> None:
     run(main())
 
 
+def test_shorter_leases_are_renewed_more_often() -> None:
+    assert LeaseTimes.of_length(15) == LeaseTimes()
+    assert LeaseTimes.of_length(3) == LeaseTimes(3, 2.0, 0.4)
+
+
 @pytest.mark.parametrize("times", [(10, 10.0, 2.0), (15, 10.0, 10.0), (15, 10.0, 0.0)])
 def test_times_that_cant_be(times: tuple[int, float, float]) -> None:
     with pytest.raises(ValueError, match="shorter than the one before"):

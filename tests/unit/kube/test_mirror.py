@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
-from rota.intake.kubernetes.objects import PersistentVolumeClaim, Pod
-from rota.kube.mirror import GANG_SETTLES_S
-from rota.kube.objects import StorageClass
+from rota.kube.gathering import GANG_SETTLES_S
 from rota.kube.reasons import (
     AwaitsVictims,
     ClaimMissing,
-    ClaimNeedsHand,
-    ClaimsUnbound,
     GangIncomplete,
     Unusable,
 )
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.pods import Told, node, pod
+from tests.unit.kube.storage import claim, pod_with, storage_class, volume
 
 P, Q = TaskName("default/p"), TaskName("default/q")
 GANG = JobId("default/gang:g")
@@ -184,31 +180,29 @@ class TestGangs:
 
 class TestHolds:
     def test_a_claim_that_isnt_there(self, told: Told) -> None:
-        told.add(_with_claim())
+        told.mirror.surroundings.volumes.volume(None, volume("pv"))
+        told.add(pod_with("p", "data"))
         assert waiting(told) == 0
         assert told.mirror.holds == {P: ClaimMissing("data")}
-        told.mirror.surroundings.claim(None, _claim(volume="pv"))
+        told.mirror.surroundings.volumes.claim(None, claim("data", volume="pv"))
         assert waiting(told) == 1
 
-    def test_a_claim_without_a_volume(self, told: Told) -> None:
-        told.mirror.surroundings.claim(None, _claim())
-        told.add(_with_claim())
-        waiting(told)
-        assert told.mirror.holds == {P: ClaimsUnbound()}
-
-    def test_a_claim_that_waits_for_its_consumer(self, told: Told) -> None:
-        told.mirror.surroundings.storage_class(None, _class("example.com/csi"))
-        told.mirror.surroundings.claim(None, _claim())
-        told.add(one := _with_claim())
+    def test_volumes_that_others_were_given_in_the_same_cycle(self, told: Told) -> None:
+        """Who comes second isn't assumed, and is decided about anew."""
+        volumes = told.mirror.surroundings.volumes
+        told.mirror.node_changed(None, node("n", host="n"))
+        volumes.storage_class(None, storage_class("local"))
+        volumes.volume(None, volume("pv", storage_class="local", on="n"))
+        for name in "pq":
+            volumes.claim(None, claim(f"data-{name}", storage_class="local"))
+            told.add(pod_with(name, f"data-{name}"))
+        assert waiting(told) == 2
+        assert told.mirror.assume({P: NodeName("n")})
+        assert not told.mirror.assume({Q: NodeName("n")})
         assert waiting(told) == 1
-        assert told.mirror.surroundings.unbound_claims(one) == [("default", "data")]
-
-    def test_volumes_made_by_hand(self, told: Told) -> None:
-        told.mirror.surroundings.storage_class(None, _class("kubernetes.io/no-provisioner"))
-        told.mirror.surroundings.claim(None, _claim())
-        told.add(_with_claim())
-        waiting(told)
-        assert told.mirror.holds == {P: ClaimNeedsHand("data")}
+        told.mirror.forget([P])
+        assert waiting(told) == 2
+        assert told.mirror.assume({Q: NodeName("n")})
 
     def test_room_that_is_being_made_is_waited_for(self, told: Told) -> None:
         victim = pod("q", node="n", is_ending=True, priority=0)
@@ -219,22 +213,3 @@ class TestHolds:
         assert told.mirror.holds == {P: AwaitsVictims(NodeName("n"))}
         told.mirror.pod_changed(victim, None)
         assert waiting(told) == 1
-
-
-def _with_claim() -> Pod:
-    return pod("p", volumes=[{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}])
-
-
-def _claim(volume: str = "") -> PersistentVolumeClaim:
-    spec = {"volumeName": volume, "storageClassName": "fast"}
-    body = {"metadata": {"name": "data", "namespace": "default"}, "spec": spec}
-    return msgspec.convert(body, PersistentVolumeClaim)
-
-
-def _class(provisioner: str) -> StorageClass:
-    body = {
-        "metadata": {"name": "fast"},
-        "provisioner": provisioner,
-        "volumeBindingMode": "WaitForFirstConsumer",
-    }
-    return msgspec.convert(body, StorageClass)

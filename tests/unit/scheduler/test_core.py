@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
+from rota.backends.backend import TaskEnded
+from rota.lifecycle.state import EndReason, Phase, TaskEnd, TaskPhase
 from rota.scheduler import directing
 from rota.wire import controllers_pb2 as wire
 from tests.unit.scheduler.bench import (
@@ -224,6 +226,83 @@ def test_an_end_that_was_not_kept_is_told_again_from_the_beginning() -> None:
         assert again.all("ended") == [], "the agent has to bring all of it again"
         bench.end(agent, ref_of(placement))
         again.keep(await again.hear("ended"))
+        assert ("settle", [placement.fence]) in await ordered(agent)
+
+    run(check)
+
+
+@pytest.mark.covers("agent-3", "agent-5")
+def test_an_end_is_not_told_before_its_controller_has_said_how_far_it_is() -> None:
+    """It came back, and what its action wrote meanwhile is still with the agent."""
+
+    async def check(bench: Bench) -> None:
+        agent, line = bench.agent("one"), bench.line()
+        await line.submit(action("a"))
+        placement = await line.placement("a")
+        line.record(placement)
+        await ordered(agent)
+        bench.start(agent, ref_of(placement))
+        line.leave()
+        again = bench.line()
+        bench.end(agent, ref_of(placement))
+        await eventually(lambda: not bench.live_fences("ci", "a"))
+        await settles()
+        assert again.told == []
+        await again.submit(action("a", placement))
+        await settles()
+        assert again.all("ended") == [], "the agent has to bring all of it again"
+        bench.end(agent, ref_of(placement))
+        assert (await again.hear("ended")).outcome == "succeeded"
+
+    run(check)
+
+
+def test_one_who_is_back_learns_that_an_action_waits_again() -> None:
+    async def check(bench: Bench) -> None:
+        agent, line = bench.agent("one"), bench.line()
+        await line.submit(action("a"))
+        placement = await line.placement("a")
+        line.record(placement)
+        await ordered(agent)
+        bench.start(agent, ref_of(placement))
+        await line.hear("running")
+        line.leave()
+        again, other = bench.line(), bench.line("nightly")
+        await other.submit(action("b", priority="high"))
+        jobs, job = bench.scheduler.controller.memory.jobs, ref_of(placement).job
+        await eventually(lambda: jobs[job].live[0].phase is TaskPhase.STOPPING)
+        bench.report(agent, TaskEnded(ref_of(placement), bench.now_ms, TaskEnd(EndReason.STOPPED)))
+        await eventually(lambda: jobs[job].phase is Phase.PENDING)
+        assert again.told == []
+        await again.submit(action("a", placement))
+        assert "preempted" in (await again.hear("waiting")).reason
+
+    run(check)
+
+
+@pytest.mark.covers("agent-3", "agent-5")
+def test_an_end_that_its_controller_missed_is_not_told_before_all_that_came_before_it() -> None:
+    """It names the action when its end is on the way from the agent, and isn't told yet."""
+
+    async def check(bench: Bench) -> None:
+        agent, line = bench.agent("one"), bench.line()
+        await line.submit(action("a"))
+        placement = await line.placement("a")
+        line.record(placement)
+        await ordered(agent)
+        bench.start(agent, ref_of(placement))
+        await line.hear("running")
+        line.leave()
+        again = bench.line()
+        bench.end(agent, ref_of(placement))
+        assert bench.live_fences("ci", "a") == [placement.fence]
+        await again.submit(action("a", placement))
+        await eventually(lambda: not bench.live_fences("ci", "a"))
+        await settles()
+        assert again.all("ended") == []
+        bench.end(agent, ref_of(placement))
+        ended = await again.hear("ended")
+        again.keep(ended)
         assert ("settle", [placement.fence]) in await ordered(agent)
 
     run(check)

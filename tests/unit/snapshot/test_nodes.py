@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from rota.model.resources import DEFAULT_SLOTS
+from rota.model.selectors import Operator, Requirement
 from rota.snapshot import Snapshot, rows, snapshot_of
-from rota.snapshot.nodes import NodeColumns
+from rota.snapshot.nodes import NODE_KEY, NodeColumns
 from tests.builders import Cluster
 from tests.words import taint, when
 
@@ -205,3 +206,16 @@ def test_a_cluster_without_nodes_has_empty_columns() -> None:
     assert len(nodes) == 0
     assert nodes.taint_sets == ()
     assert len(nodes.label("zone").codes) == 0
+
+
+@pytest.mark.parametrize("operator", [Operator.IN, Operator.NOT_IN])
+def test_many_values_mean_what_few_mean(operator: Operator) -> None:
+    nodes = columns(Cluster().nodes("a b c", labels={"host": "h1"}).node("d"))
+    few = Requirement("host", operator, ("h1",))
+    many = Requirement("host", operator, ("h1", *(f"x{number}" for number in range(100))))
+    column = nodes.label("host")
+    assert column.matching(many).tolist() == column.matching(few).tolist()
+    names = Requirement(NODE_KEY, operator, ("a", *(f"x{number}" for number in range(100))))
+    assert nodes.label(NODE_KEY).matching(names).tolist() == [
+        (name == "a") is (operator is Operator.IN) for name in nodes.names
+    ]

@@ -4,9 +4,17 @@ from itertools import product
 
 import pytest
 
-from rota.model.resources import HostPort
+from rota.model.resources import WHOLE_DISK, HostPort
 from rota.snapshot import rows
-from rota.snapshot.rows import FIXED_NAMES, ResourceRows, is_port, port_amounts, port_capacity
+from rota.snapshot.rows import (
+    FIXED_NAMES,
+    ResourceRows,
+    is_amount,
+    is_port,
+    port_amounts,
+    port_capacity,
+    volume_capacity,
+)
 from tests.builders import Cluster
 
 EVERYWHERE = HostPort(80)
@@ -81,3 +89,14 @@ def test_the_constants_are_where_the_names_are() -> None:
 @pytest.mark.parametrize(("name", "port"), [("port:TCP/80", True), ("ports", False), ("cpu", False)])
 def test_ports_are_known_by_their_names(name: str, port: bool) -> None:
     assert is_port(name) is port
+
+
+def test_ports_and_volumes_are_no_amounts() -> None:
+    names = ["cpu", "fpga", "port:TCP/80", "disk:d", "volumes:driver", "unbound:local"]
+    assert [name for name in names if is_amount(name)] == ["cpu", "fpga"]
+
+
+def test_what_nodes_have_of_volumes_if_they_say_nothing() -> None:
+    assert volume_capacity("disk:d") == WHOLE_DISK
+    assert volume_capacity("volumes:driver") > 1_000_000
+    assert volume_capacity("unbound:local") == 0

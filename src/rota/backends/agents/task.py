@@ -43,6 +43,8 @@ class AgentTask:
         self.new_limit_ms: int | None = None
         self.started: TaskStarted | None = None
         self.over: TaskEnded | TaskReturned | None = None
+        self.is_told_again = False
+        """What was heard of its end counts no more: its agent tells all of it again."""
         self.settled = asyncio.Event()
         self.server_ahead_ms: int | None = None
         """By the agent's clock when it first said something of this task: all its times are moved alike."""
@@ -84,5 +86,5 @@ class AgentTask:
         if isinstance(report, TaskStarted):
             self.started = report
         else:
-            self.over = report
+            self.over, self.is_told_again = report, False
         return report

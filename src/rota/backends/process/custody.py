@@ -312,8 +312,12 @@ class Custody:
         if began.boot_id == self._boot_id:
             from_ms = began.since_boot_ms
             task.pidfd = processes.open_pidfd(began.pid, from_ms, from_ms + began.within_ms)
-        holders = sorted(self._trees.marked(task)) if task.pidfd is None else [began.pid]
-        out, err = (processes.reopen_pipe(holders, inode) for inode in began.pipes)
+        out, err = self._reopened(task, began)
+        if task.pidfd is not None and None in (out, err) and processes.has_ended(task.pidfd):
+            # What it wrote last went with it, unread: an exit code would claim that all is there.
+            os.close(task.pidfd)
+            task.pidfd = None
+            out, err = self._reopened(task, began, out, err)
         writer = self._writer(task.ref)
         writer.resume()
         self._runs(task, Drain(out, err, writer))
@@ -323,6 +327,16 @@ class Custody:
         self._watch.add(task.pidfd, partial(self._adopted_ended, task, task.pidfd))
         if task.told_to is not None:
             self._ask_to_end(task)
+
+    def _reopened(
+        self, task: KeptTask, began: journal.Began, *reopened: int | None
+    ) -> tuple[int | None, ...]:
+        """Its pipes, as far as they aren't yet, from whoever has them."""
+        holders = sorted(self._trees.marked(task)) if task.pidfd is None else [began.pid]
+        return tuple(
+            processes.reopen_pipe(holders, inode) if fd is None else fd
+            for fd, inode in zip(reopened or (None, None), began.pipes, strict=True)
+        )
 
     def _adopted_ended(self, task: KeptTask, pidfd: int) -> None:
         self._watch.remove(pidfd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import select
 import signal
 import struct
 import time
@@ -103,6 +104,13 @@ def open_pidfd(pid: int, from_ms: int, to_ms: int) -> int | None:
         os.close(fd)
         return None
     return fd
+
+
+def has_ended(pidfd: int) -> bool:
+    """Also if nobody has reaped it yet."""
+    asked = select.poll()
+    asked.register(pidfd, select.POLLIN)
+    return bool(asked.poll(0))
 
 
 def exit_status(pidfd: int) -> int | None:

@@ -7,32 +7,34 @@ from typing import Annotated
 import typer
 
 from rota.cli.command_list import new_app
+from rota.cli.options import (
+    GANG_LABEL,
+    MIN_AVAILABLE_ANNOTATION,
+    SCHEDULER_NAME,
+    GangLabel,
+    Kubeconfig,
+    MinAvailableAnnotation,
+    SchedulerName,
+)
 
 app = new_app()
 
 
 @app.command("kube-scheduler")
 def kube_scheduler(
-    scheduler_name: Annotated[
-        str, typer.Option(metavar="NAME", help="Pods with this schedulerName are scheduled.")
-    ] = "batch-scheduler",
-    gang_label: Annotated[
-        str, typer.Option(metavar="KEY", help="The label that names a pod's gang.")
-    ] = "batch.scheduling.k8s.io/gang",
-    min_available_annotation: Annotated[
-        str,
-        typer.Option(metavar="KEY", help="The annotation that says how many of a gang start together."),
-    ] = "batch.scheduling.k8s.io/min-available",
-    kubeconfig: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Which cluster. [default: KUBECONFIG, the pod's own account, or ~/.kube/config]",
-        ),
-    ] = None,
+    scheduler_name: SchedulerName = SCHEDULER_NAME,
+    gang_label: GangLabel = GANG_LABEL,
+    min_available_annotation: MinAvailableAnnotation = MIN_AVAILABLE_ANNOTATION,
+    kubeconfig: Kubeconfig = None,
     leader_elect: Annotated[
         bool, typer.Option(help="Of several replicas one schedules: the one that holds the lease.")
     ] = True,
+    lease_seconds: Annotated[
+        int,
+        typer.Option(
+            metavar="SECONDS", min=3, max=3600, help="After so long without the leader another replica leads."
+        ),
+    ] = 15,
     policy: Annotated[
         str | None,
         typer.Option("--policy", "-p", metavar="FILE", help="How to decide. [default: as kube-scheduler]"),
@@ -57,6 +59,7 @@ def kube_scheduler(
             min_available_annotation=min_available_annotation,
             kubeconfig=kubeconfig,
             leader_elect=leader_elect,
+            lease_seconds=lease_seconds,
             policy=policy,
             metrics_bind_address=metrics_bind_address,
             dry_run=dry_run,

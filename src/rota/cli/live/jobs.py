@@ -9,7 +9,7 @@ from typing import Protocol
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import ChangeDocument
+from rota.api.documents import ChangeDocument, EstimateDocument
 from rota.cli.job_filter import Chosen
 from rota.cli.live.connection import Server, connect
 from rota.cli.live.estimates import estimate_text
@@ -82,11 +82,16 @@ def show_job(job: str, form: Form) -> None:
 def eta(jobs: Sequence[str], form: Form) -> None:
     with connect() as server:
         estimates = [server.eta(job_named(server, job)) for job in jobs]
+    show_estimates(estimates, "job", form)
+
+
+def show_estimates(estimates: Sequence[EstimateDocument], of: str, form: Form) -> None:
+    """`of`: what they are of, as the table calls it."""
     if not form.is_table:
         write_document(estimates[0] if len(estimates) == 1 else estimates, form)
         return
     now = clock()
-    table = new_table("job", "start")
+    table = new_table(of, "start")
     for one in estimates:
         table.add_row(one.job, estimate_text(one, now) or "nobody knows when")
     show([table])

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import gc
-import re
 import sys
-from pathlib import Path
 
 import typer
+from msgspec.structs import replace
 
 from rota.cli.live.agent import address_and_port
-
-_KEY = re.compile(
-    r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?", re.ASCII
-)
-_NAME = re.compile(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", re.ASCII)
 
 
 def schedule_pods(
@@ -24,6 +18,7 @@ def schedule_pods(
     min_available_annotation: str,
     kubeconfig: str | None,
     leader_elect: bool,
+    lease_seconds: int,
     policy: str | None,
     metrics_bind_address: str,
     dry_run: bool,
@@ -32,30 +27,28 @@ def schedule_pods(
     """The exit code, once the scheduler has ended."""
     import uvloop
 
+    from rota.cli.live.scheduled_pods import scheduler_options
     from rota.intake.errors import InputError
-    from rota.intake.kubernetes.pods import GangKeys
     from rota.kube import run
     from rota.kube.errors import KubeError
+    from rota.kube.leader import LeaseTimes
     from rota.server.logs import configure_logs
 
-    if not _NAME.fullmatch(scheduler_name):
-        raise typer.BadParameter(
-            f"'{scheduler_name}' can't be a schedulerName; use lower-case letters, digits, dots and dashes",
-            param_hint="--scheduler-name",
-        )
     if log_format not in ("auto", "text", "json"):
         raise typer.BadParameter(f"'{log_format}' is none of auto, text and json", param_hint="--log-format")
     host, port = _metrics_address(metrics_bind_address)
-    options = run.KubeSchedulerOptions(
-        scheduler_name=scheduler_name,
-        gang_keys=GangKeys(
-            _key("--gang-label", gang_label), _key("--min-available-annotation", min_available_annotation)
+    options = replace(
+        scheduler_options(
+            scheduler_name=scheduler_name,
+            gang_label=gang_label,
+            min_available_annotation=min_available_annotation,
+            kubeconfig=kubeconfig,
+            policy=policy,
         ),
-        kubeconfig=kubeconfig,
         leader_elect=leader_elect,
-        policy=None if policy is None else Path(policy),
         metrics_host=host,
         metrics_port=port,
+        lease_times=LeaseTimes.of_length(lease_seconds),
     )
     is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     configure_logs("console" if is_text else "json")
@@ -80,14 +73,6 @@ def _errors_in(error: BaseException) -> list[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         return [one for inner in error.exceptions for one in _errors_in(inner)]
     return [error]
-
-
-def _key(option: str, text: str) -> str:
-    if not _KEY.fullmatch(text):
-        raise typer.BadParameter(
-            f"'{text}' is no key of Kubernetes; write it like example.com/name", param_hint=option
-        )
-    return text
 
 
 def _metrics_address(text: str) -> tuple[str, int | None]:

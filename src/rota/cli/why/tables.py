@@ -169,19 +169,19 @@ def _refusals_wide(explanation: Explanation, clock: Clock) -> RenderableType:
 def _remedies(explanation: Explanation, clock: Clock) -> Iterator[RenderableType]:
     found = explanation.remedies
     if explanation.verdict is not None and explanation.verdict.kind is Kind.NEVER:
-        yield from _remedy_table("What would make it possible", found, clock)
+        yield from remedy_table("What would make it possible", found, clock)
         return
     at_once = [remedy for remedy in found if remedy.start_ms == NOW]
     later = [remedy for remedy in found if remedy.start_ms != NOW]
-    yield from _remedy_table("What would let it start now", at_once, clock)
+    yield from remedy_table("What would let it start now", at_once, clock)
     start_ms = explanation.start_ms
     sooner = "What would give it a start"
     if start_ms is not None:
         sooner = f"What would let it start before {clock.text(start_ms)}"
-    yield from _remedy_table(sooner, later, clock)
+    yield from remedy_table(sooner, later, clock)
 
 
-def _remedy_table(title: str, remedies: Sequence[Remedy], clock: Clock) -> Iterator[RenderableType]:
+def remedy_table(title: str, remedies: Sequence[Remedy], clock: Clock) -> Iterator[RenderableType]:
     if not remedies:
         return
     columns = ["change"]

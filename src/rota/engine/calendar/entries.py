@@ -18,7 +18,7 @@ from rota.model.verdict import Code
 from rota.snapshot import rows
 from rota.snapshot.demand import named_amounts
 from rota.snapshot.nodes import NodeColumns
-from rota.snapshot.rows import is_port
+from rota.snapshot.rows import is_amount
 from rota.snapshot.state import Snapshot
 
 Int32s = NDArray[np.int32]
@@ -107,8 +107,8 @@ def account_room(nodes: NodeColumns, reservation: Reservation) -> tuple[Int64s, 
     gpu = np.zeros(nodes.gpu_capacity.shape, dtype=np.int32)
     free[:, at], gpu[at] = amounts, devices
     if reservation.share is not None:
-        # Slots and ports aren't divided: they are had as long as the node has them.
-        whole = [rows.SLOTS, *(row for row, name in enumerate(nodes.index.names) if is_port(name))]
+        # Slots, ports and volumes aren't divided: they are had as long as the node has them.
+        whole = [rows.SLOTS, *(row for row, name in enumerate(nodes.index.names) if not is_amount(name))]
         for row in whole:
             free[row, at] = nodes.capacity[row, at]
         free[rows.SHARES, at] = rows.NODE_SHARES - 1

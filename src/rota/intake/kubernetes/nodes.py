@@ -29,6 +29,7 @@ def as_node(node: objects.Node) -> Node:
             taints=taints,
         ),
         ready=_is_ready(node) or any(_says_not_ready(taint) for taint in taints),
+        images=_images(node.status or objects.NodeStatus()),
     )
 
 
@@ -47,6 +48,10 @@ def _says_not_ready(taint: Taint) -> bool:
 def _is_ready(node: objects.Node) -> bool:
     conditions = (node.status and node.status.conditions) or ()
     return all(condition.status == "True" for condition in conditions if condition.type == "Ready")
+
+
+def _images(status: objects.NodeStatus) -> dict[str, int]:
+    return {name: one.size_bytes or 0 for one in status.images or () for name in one.names or ()}
 
 
 def _capacity(status: objects.NodeStatus) -> Resources:

@@ -120,10 +120,16 @@ class NodeSpec(KubeStruct):
     unschedulable: bool | None = None
 
 
+class Image(KubeStruct):
+    names: list[str] | None = None
+    size_bytes: int | None = None
+
+
 class NodeStatus(KubeStruct):
     allocatable: ResourceList | None = None
     capacity: ResourceList | None = None
     conditions: list[Condition] | None = None
+    images: list[Image] | None = None
 
 
 class Node(KubeObject):
@@ -148,6 +154,7 @@ class ContainerPort(KubeStruct):
 
 class Container(KubeStruct):
     name: str | None = None
+    image: str | None = None
     resources: ResourceRequirements | None = None
     ports: list[ContainerPort] | None = None
     restart_policy: str | None = None
@@ -234,10 +241,35 @@ class EphemeralVolume(KubeStruct):
     pass
 
 
+class GceDisk(KubeStruct):
+    pd_name: str = ""
+    read_only: bool | None = None
+
+
+class AwsDisk(KubeStruct):
+    volume_id: str = field(default="", name="volumeID")
+
+
+class IscsiDisk(KubeStruct):
+    iqn: str = ""
+    read_only: bool | None = None
+
+
+class RbdImage(KubeStruct):
+    monitors: list[str] | None = None
+    image: str = ""
+    pool: str | None = None
+    read_only: bool | None = None
+
+
 class Volume(KubeStruct):
     name: str
     persistent_volume_claim: ClaimVolume | None = None
     ephemeral: EphemeralVolume | None = None
+    gce_persistent_disk: GceDisk | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    iscsi: IscsiDisk | None = None
+    rbd: RbdImage | None = None
 
 
 class SchedulingGate(KubeStruct):
@@ -328,19 +360,48 @@ class Namespace(KubeObject):
 class ClaimSpec(KubeStruct):
     volume_name: str | None = None
     storage_class_name: str | None = None
+    access_modes: list[str] | None = None
+    resources: ResourceRequirements | None = None
+    selector: LabelSelector | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+class VolumePhase(KubeStruct):
+    phase: str | None = None
 
 
 class PersistentVolumeClaim(KubeObject):
     spec: ClaimSpec | None = None
+    status: VolumePhase | None = None
 
 
 class VolumeNodeAffinity(KubeStruct):
     required: NodeSelector | None = None
 
 
+class ClaimReference(KubeStruct):
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+
+
+class CsiVolume(KubeStruct):
+    driver: str = ""
+    volume_handle: str = ""
+
+
 class VolumeSpec(KubeStruct):
     node_affinity: VolumeNodeAffinity | None = None
+    capacity: ResourceList | None = None
+    access_modes: list[str] | None = None
+    storage_class_name: str | None = None
+    claim_ref: ClaimReference | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+    csi: CsiVolume | None = None
 
 
 class PersistentVolume(KubeObject):
     spec: VolumeSpec | None = None
+    status: VolumePhase | None = None

@@ -23,21 +23,19 @@ from rota.intake.kubernetes.resources import (
     pod_requests,
     read_amounts,
 )
-from rota.intake.kubernetes.selectors import as_labels, both, node_term, node_terms
+from rota.intake.kubernetes.selectors import as_labels, node_term, node_terms
 from rota.intake.kubernetes.taints import as_toleration
 from rota.intake.kubernetes.times import as_ms
-from rota.intake.kubernetes.volumes import Volumes
+from rota.intake.kubernetes.volumes import VolumeReader
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement, TaskGroup
 from rota.model.quantities import CountOrPercent, QuantityError, parse_count_or_percent
 from rota.model.resources import HostPort
-from rota.model.selectors import NodeTerm, PreferredNodeTerm
-from rota.model.task import TaskSpec
+from rota.model.selectors import PreferredNodeTerm
+from rota.model.task import TaskSpec, one_at_a_time
 
 DEFAULT_SCHEDULER = "default-scheduler"
 """Every pod that names no scheduler gets this name in Kubernetes: it stands for no choice."""
-
-MAX_ALTERNATIVES = 1000
 
 
 class GangKeys(NamedTuple):
@@ -95,7 +93,7 @@ class PodReader:
         self,
         priorities: PriorityClasses,
         namespaces: Namespaces,
-        volumes: Volumes,
+        volumes: VolumeReader,
         gang_keys: GangKeys,
         notes: Notes,
     ) -> None:
@@ -108,10 +106,6 @@ class PodReader:
         self._spec_by_needs: dict[bytes, TaskSpec] = {}
         self._specs: Interned[TaskSpec] = Interned()
         self._templates: Interned[JobTemplate] = Interned()
-
-    def look_at(self, volumes: Volumes) -> None:
-        """From now on: pods that were read before stay as they were."""
-        self._volumes = volumes
 
     def read(self, pod: Pod, place: Field) -> PodTask:
         """FieldError where the pod isn't valid."""
@@ -144,7 +138,7 @@ class PodReader:
         deadline_s = spec.active_deadline_seconds
         return self._templates(
             JobTemplate(
-                groups=(TaskGroup(self._task_spec(pod, namespace, name, place)),),
+                groups=(TaskGroup(self._task_spec(pod, namespace, place)),),
                 namespace=namespace,
                 project=namespace,
                 scheduler="" if spec.scheduler_name == DEFAULT_SCHEDULER else spec.scheduler_name or "",
@@ -154,29 +148,24 @@ class PodReader:
             )
         )
 
-    def _task_spec(self, pod: Pod, namespace: str, name: str, place: Field) -> TaskSpec:
+    def _task_spec(self, pod: Pod, namespace: str, place: Field) -> TaskSpec:
         needs = _encode_needs(pod, namespace)
         spec = self._spec_by_needs.get(needs)
         if spec is None:
             spec = self._specs(self._read_spec(pod, namespace, place))
             self._spec_by_needs[needs] = spec
-        terms = self._with_volumes(spec.node_affinity, pod, namespace, name)
-        if terms is spec.node_affinity:
-            return spec
-        return self._specs(structs.replace(spec, node_affinity=terms))
+        return self._specs(self._with_volumes(spec, pod)) if pod.spec.volumes else spec
 
-    def _with_volumes(
-        self, terms: tuple[NodeTerm, ...], pod: Pod, namespace: str, name: str
-    ) -> tuple[NodeTerm, ...]:
-        for reachable in self._volumes.terms_of(pod.spec.volumes, namespace, name):
-            if len(terms) * len(reachable) > MAX_ALTERNATIVES:
-                raise FieldError(
-                    ("spec", "volumes"),
-                    f"with its volumes its node affinity has more than {MAX_ALTERNATIVES:,} alternatives",
-                    "give the pod or the volumes fewer nodeSelectorTerms",
-                )
-            terms = both(terms, reachable)
-        return terms
+    def _with_volumes(self, spec: TaskSpec, pod: Pod) -> TaskSpec:
+        needs = self._volumes.needs_of(pod)
+        alone = [one_at_a_time(f"claim {name}") for name in needs.alone]
+        return structs.replace(
+            spec,
+            volume_nodes=needs.nodes,
+            attached=needs.attached,
+            labels=tuple(sorted((*spec.labels, *(label for label, _ in alone)))),
+            job_affinity=(*spec.job_affinity, *(rule for _, rule in alone)),
+        )
 
     def _read_spec(self, pod: Pod, namespace: str, place: Field) -> TaskSpec:
         spec, labels = pod.spec, pod.metadata.labels
@@ -202,6 +191,7 @@ class PodReader:
             spread=tuple(as_spread(one, labels) for one in spec.topology_spread_constraints or ()),
             tolerations=tuple(as_toleration(one) for one in spec.tolerations or ()),
             runtime=spec.runtime_class_name or "",
+            images=_images(spec),
         )
         for unknown in sorted(affinity.unknown_namespaces):
             self._notes.add(
@@ -245,6 +235,16 @@ def _encode_needs(pod: Pod, namespace: str) -> bytes:
     status = pod.status or _NO_STATUS
     resizing = (status.container_statuses, status.init_container_statuses, is_resize_infeasible(status))
     return _encode((namespace, pod.metadata.labels, _needs_of(pod.spec), resizing))
+
+
+def _images(spec: PodSpec) -> tuple[str, ...]:
+    """Under the names that nodes have them by."""
+    containers = (*(spec.init_containers or ()), *(spec.containers or ()))
+    return tuple(sorted(_full_name(container.image) for container in containers if container.image))
+
+
+def _full_name(image: str) -> str:
+    return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
 def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:

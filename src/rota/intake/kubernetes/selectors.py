@@ -1,7 +1,6 @@
 """Label selectors and node selectors as conditions of the model."""
 
 from collections.abc import Iterable, Mapping
-from itertools import product
 
 from rota.intake.kubernetes.objects import LabelSelector, NodeSelector, NodeSelectorTerm
 from rota.model.ids import Labels
@@ -67,16 +66,6 @@ def node_term(term: NodeSelectorTerm) -> NodeTerm | None:
         _sorted(
             Requirement(one.key, Operator(one.operator), tuple(one.values)) for one in term.match_fields or ()
         ),
-    )
-
-
-def both(terms: tuple[NodeTerm, ...], others: tuple[NodeTerm, ...]) -> tuple[NodeTerm, ...]:
-    """Alternatives that hold where one of each holds."""
-    if not terms or not others:
-        return terms or others
-    return tuple(
-        NodeTerm(all_of((one.labels, other.labels)), _sorted({*one.names, *other.names}))
-        for one, other in product(terms, others)
     )
 
 

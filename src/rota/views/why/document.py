@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, Struct, UnsetType
 
-from rota.model.explanation import NOW
+from rota.model.explanation import NOW, Remedy
 from rota.views.estimates import StartEstimate, start_estimate
 from rota.views.reasons import ReasonEntry, reason_entries
 from rota.views.times import utc_text
@@ -75,17 +75,18 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
         ],
         weights=dict(explanation.weights),
         scores=[ScoreEntry(one.node, one.total, dict(one.criteria)) for one in explanation.scores],
-        remedies=[
-            RemedyEntry(
-                one.change.value,
-                remedy_text(one),
-                _start_text(one.start_ms, now_ms),
-                list(one.starts_on),
-                list(one.evicts),
-            )
-            for one in explanation.remedies
-        ],
+        remedies=[remedy_entry(one, now_ms) for one in explanation.remedies],
         estimate=_estimate(view),
+    )
+
+
+def remedy_entry(remedy: Remedy, now_ms: int) -> RemedyEntry:
+    return RemedyEntry(
+        remedy.change.value,
+        remedy_text(remedy),
+        _start_text(remedy.start_ms, now_ms),
+        list(remedy.starts_on),
+        list(remedy.evicts),
     )
 
 

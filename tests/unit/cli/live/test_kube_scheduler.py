@@ -16,6 +16,7 @@ from tests.unit.cli.calling import rota
         ("--min-available-annotation", "", "example.com/name"),
         ("--metrics-bind-address", "nowhere", "127.0.0.1:8429"),
         ("--metrics-bind-address", "127.0.0.1:99999", "127.0.0.1:8429"),
+        ("--lease-seconds", "2", "3<=x<=3600"),
         ("--log-format", "xml", "auto, text and json"),
     ],
 )

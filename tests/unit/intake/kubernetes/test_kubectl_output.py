@@ -74,7 +74,8 @@ def test_the_gang_waits_as_one(cluster: Reading) -> None:
     assert template.scheduler == "batch-scheduler"
     first, second = (group.spec for group in template.groups)
     assert first.requests.cpu_milli == 8100, "the sidecar included"
-    assert first.node_affinity[0].labels.requirements[0].values == ("gpu-1",), "where its volume is"
+    [usable] = first.volume_nodes
+    assert usable.terms[0].labels.requirements[0].values == ("gpu-1",), "where its volume is"
     assert second.requests.extended == (("nvidia.com/gpu", 2),)
 
 

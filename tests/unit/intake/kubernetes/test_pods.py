@@ -6,6 +6,7 @@ from rota.model.job import Placement
 from rota.model.resources import HostPort
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
 from rota.model.taints import Effect, Toleration
+from rota.model.task import VolumeNodes
 from tests.unit.intake.kubernetes.reading import jobs, node, pod, read, refusal, task_spec
 
 
@@ -252,43 +253,14 @@ class TestVolumes:
         spec = task_spec(
             "volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]", VOLUME, claim("data")
         )
-        assert spec.node_affinity == (on("n1"), on("n2"))
-
-    def test_and_where_its_own_affinity_allows_it(self) -> None:
-        spec = task_spec(
-            """
-            volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
-            affinity:
-              nodeAffinity:
-                requiredDuringSchedulingIgnoredDuringExecution:
-                  nodeSelectorTerms:
-                  - matchExpressions: [{key: a, operator: Exists}]
-            """,
-            VOLUME,
-            claim("data"),
-        )
-        has_a = Requirement("a", Operator.EXISTS)
-        assert spec.node_affinity == (on("n1", has_a), on("n2", has_a))
+        assert spec.volume_nodes == (VolumeNodes((on("n1"), on("n2"))),)
+        assert spec.node_affinity == (), "spreads look at what the pod says of nodes, and at nothing else"
 
     def test_an_ephemeral_volume_has_a_claim_by_the_name_of_pod_and_volume(self) -> None:
         spec = task_spec(
             "volumes: [{name: scratch, ephemeral: {volumeClaimTemplate: {}}}]", VOLUME, claim("web-scratch")
         )
-        assert spec.node_affinity == (on("n1"), on("n2"))
-
-    def test_too_many_alternatives_are_refused(self) -> None:
-        terms = ", ".join(f"{{matchExpressions: [{{key: k{i}, operator: Exists}}]}}" for i in range(600))
-        error = refusal(
-            pod(
-                spec=f"""
-                volumes: [{{name: data, persistentVolumeClaim: {{claimName: data}}}}]
-                {required_nodes(f"[{terms}]")}
-                """
-            ),
-            VOLUME,
-            claim("data"),
-        )
-        assert error.field == "spec.volumes"
+        assert spec.volume_nodes == (VolumeNodes((on("n1"), on("n2"))),)
 
     @pytest.mark.parametrize(
         "other",
@@ -297,7 +269,7 @@ class TestVolumes:
     )
     def test_other_claims_bind_to_no_node(self, other: str) -> None:
         spec = task_spec("volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]", VOLUME, other)
-        assert spec.node_affinity == ()
+        assert spec.volume_nodes == ()
 
 
 @pytest.mark.covers("kube-3")

@@ -1,0 +1,129 @@
+"""Bugs that somebody could make: each has to be caught by one harness at least.
+
+Only what there is, and where it is planted: the bugs themselves are functions of the modules beside this one,
+named as they are here. It is read by processes that are to start fast, so it imports next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from enum import Enum
+from importlib import import_module
+
+from msgspec import Struct
+
+SERVER = "rota.server.run"
+SCHEDULER = "rota.scheduler.run"
+AGENT = "rota.agent.run"
+KEEPER = "rota.backends.process.custody"
+"""The last module of a kind of process that matters here: once it is imported, all is there that a bug of
+that process changes, and nothing of it is at work."""
+PROCESSES: Mapping[str, str] = {
+    "control": SERVER,
+    "rooms": SERVER,
+    "lifecycle": SERVER,
+    "dispatch": SERVER,
+    "database": SERVER,
+    "attended": SERVER,
+    "scheduler": SCHEDULER,
+    "agent": AGENT,
+    "keeper": KEEPER,
+}
+"""By module of bugs."""
+
+Plant = Callable[[], AbstractContextManager[None]]
+"""Makes a context in which the bug is there."""
+
+
+class Needs(Enum):
+    """What a round of the crash tests must have, or the bug can't show in it."""
+
+    NOTHING = "nothing"
+    CALM = "nothing that goes wrong"
+    SERVER_KILLED = "a server that is killed"
+    LOG_DAMAGED = "a log that is damaged"
+    DATABASE_HIT = "a database that is killed, frozen or cut off"
+    LEADER_OUTLIVED = "a leader that is frozen for longer than it leads"
+    AGENT_OUTLIVED = "an agent that is frozen or parted for longer than it is waited for"
+    AGENT_PARTED = "an agent that is parted for longer than it is waited for"
+    KEEPER_KILLED = "a keeper that is killed"
+    SCHEDULER = "a scheduler that keeps nothing"
+
+
+class Bug(Struct, frozen=True):
+    name: str
+    simulated: str = ""
+    """The module that plants it into the simulation; empty: it can't be there."""
+    real: str = ""
+    """The module that plants it into real processes; empty: it can't show there."""
+    needs: Needs = Needs.NOTHING
+
+    def plant_in_simulation(self) -> Plant:
+        return self._plant(self.simulated)
+
+    def plant_in_process(self) -> Plant:
+        return self._plant(self.real)
+
+    def _plant(self, module: str) -> Plant:
+        plant: Plant = getattr(import_module(f"tests.planting.{module}"), self.name.replace(" ", "_"))
+        return plant
+
+
+def _shared(module: str, name: str, needs: Needs = Needs.NOTHING) -> Bug:
+    """In code that both harnesses run."""
+    return Bug(name, module, module, needs)
+
+
+BUGS: Mapping[str, Bug] = {
+    bug.name: bug
+    for bug in (
+        _shared("control", "acknowledges before commit", Needs.LOG_DAMAGED),
+        _shared("control", "carries out before commit", Needs.DATABASE_HIT),
+        _shared("control", "memory stays behind", Needs.DATABASE_HIT),
+        _shared("control", "feed skips what it did not publish"),
+        _shared("control", "reports are given up", Needs.DATABASE_HIT),
+        # All processes of a crash test have the same clock.
+        Bug("clocks of nodes are believed", "control"),
+        _shared("control", "attempts are not kept"),
+        _shared("control", "dependents are lost at a restart", Needs.SERVER_KILLED),
+        _shared("rooms", "stopping tasks have no room"),
+        _shared("rooms", "standby rooms are given twice"),
+        _shared("rooms", "evicted rooms go to those on standby"),
+        _shared("rooms", "evicted rooms are given early"),
+        Bug("fences are not checked", "lifecycle", "attended", Needs.AGENT_OUTLIVED),
+        _shared("lifecycle", "fences begin anew"),
+        _shared("lifecycle", "lost tasks are not queued again", Needs.AGENT_OUTLIVED),
+        _shared("lifecycle", "retries have no pause"),
+        _shared("lifecycle", "gangs start without all of them"),
+        _shared("dispatch", "reports are settled before they are kept", Needs.DATABASE_HIT),
+        _shared("dispatch", "starts are lost at a restart", Needs.SERVER_KILLED),
+        # Agents are always there for the dispatcher of a server: what they are told waits for them.
+        Bug("gone tasks are not missed", "dispatch"),
+        _shared("dispatch", "repeated starts count as never sent", Needs.SERVER_KILLED),
+        Bug("unreachable backends lose instructions", "dispatch"),
+        Bug("unreachable backends lose stops", "dispatch"),
+        Bug(
+            "leases last as long as nodes are waited for",
+            "simulated_agents",
+            "attended",
+            Needs.AGENT_OUTLIVED,
+        ),
+        Bug(
+            "leases are renewed by beats without answers",
+            "simulated_agents",
+            "agent",
+            Needs.AGENT_PARTED,
+        ),
+        Bug("agents forget their tasks at a restart", "simulated_agents", "keeper", Needs.KEEPER_KILLED),
+        Bug("agents are not waited for after a restart", real="attended", needs=Needs.SERVER_KILLED),
+        Bug("heartbeats wait for the work of tasks", real="agent", needs=Needs.CALM),
+        Bug("keepers ignore their leases", real="keeper", needs=Needs.AGENT_OUTLIVED),
+        Bug("only the first process of a task is ended", real="keeper"),
+        Bug("batches are kept in two transactions", real="database", needs=Needs.LOG_DAMAGED),
+        Bug("commits are not synced", real="database", needs=Needs.LOG_DAMAGED),
+        Bug("leaders write without their token", real="database", needs=Needs.LEADER_OUTLIVED),
+        Bug("actions start before they are recorded", real="scheduler", needs=Needs.SCHEDULER),
+        Bug("results overtake output", real="scheduler", needs=Needs.SCHEDULER),
+    )
+}

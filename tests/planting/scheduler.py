@@ -1,0 +1,34 @@
+"""Bugs of `rota scheduler`, which keeps nothing itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from unittest.mock import patch
+
+from rota.backends.agents.task import AgentTask
+from rota.lifecycle.instructions import Instruction, StartTask
+from rota.scheduler.telling import Telling
+
+
+@contextmanager
+def actions_start_before_they_are_recorded() -> Iterator[None]:
+    without_unrecorded = Telling._without_unrecorded
+
+    def hasty(self: Telling, instructions: Sequence[Instruction]) -> list[Instruction]:
+        others = without_unrecorded(self, instructions)
+        starts = (one for one in instructions if isinstance(one, StartTask) and one.job in self._book.jobs)
+        self.recorded([(self._book.jobs[one.job], one.fence) for one in starts])
+        return others
+
+    with patch.object(Telling, "_without_unrecorded", hasty):
+        yield
+
+
+@contextmanager
+def results_overtake_output() -> Iterator[None]:
+    async def at_once(self: AgentTask, output_bytes: int) -> None:
+        pass
+
+    with patch.object(AgentTask, "has_written", at_once):
+        yield
