@@ -18,7 +18,6 @@ from msgspec import json
 
 from bench.kube_stage import Crowd, Stage
 from bench.null_binder import Pairs
-from tests.real.kube.cluster import TOKENS
 from tests.real.kube.control_plane import free_ports, programs
 
 _LOOK_S = 0.01
@@ -72,7 +71,14 @@ class Rota:
         [port] = free_ports(1)
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "rota", "kube-scheduler", "--kubeconfig", _kubeconfig(stage)),
+                *(
+                    sys.executable,
+                    "-m",
+                    "rota",
+                    "kube-scheduler",
+                    "--kubeconfig",
+                    str(stage.plane.kubeconfig()),
+                ),
                 *("--no-leader-elect", "--metrics-bind-address", f"127.0.0.1:{port}"),
             ],
             stdin=subprocess.DEVNULL,
@@ -98,7 +104,7 @@ class NullBinder:
     async def begin(self, stage: Stage, crowd: Crowd) -> float:
         """As a round-robin would place them."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "bench.null_binder", _kubeconfig(stage)],
+            [sys.executable, "-m", "bench.null_binder", str(stage.plane.kubeconfig())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -123,12 +129,6 @@ def kubernetes_version() -> str:
     """ "Kubernetes v1.34.4": its last word."""
     said = subprocess.run([programs() / "kube-scheduler", "--version"], capture_output=True, text=True)
     return said.stdout.split()[-1]
-
-
-def _kubeconfig(stage: Stage) -> str:
-    path = Path(tempfile.gettempdir()) / f"rota-bench-{os.getpid()}.kubeconfig"
-    path.write_bytes(json.encode(stage.plane.cluster.kubeconfig({"token": TOKENS["admin"][0]})))
-    return str(path)
 
 
 async def _ready(url: str) -> float:

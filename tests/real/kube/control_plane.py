@@ -112,7 +112,7 @@ class ControlPlane:
     def start_controller_manager(self, *arguments: str) -> None:
         self._start(
             "kube-controller-manager",
-            f"--kubeconfig={self._kubeconfig()}",
+            f"--kubeconfig={self.kubeconfig()}",
             "--leader-elect=false",
             "--secure-port=0",
             f"--service-account-private-key-file={self._folder}/accounts.key",
@@ -124,7 +124,7 @@ class ControlPlane:
         """Of Kubernetes."""
         self._start(
             "kube-scheduler",
-            f"--kubeconfig={self._kubeconfig()}",
+            f"--kubeconfig={self.kubeconfig()}",
             "--leader-elect=false",
             "--secure-port=0",
             *arguments,
@@ -228,7 +228,7 @@ class ControlPlane:
         finally:
             connection.close()
 
-    def _kubeconfig(self) -> Path:
+    def kubeconfig(self) -> Path:
         path = self._folder / "admin.kubeconfig"
         path.write_bytes(json.encode(self.cluster.kubeconfig({"token": TOKENS["admin"][0]})))
         return path
