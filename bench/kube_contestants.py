@@ -132,15 +132,17 @@ def kubernetes_version() -> str:
 
 
 async def _ready(url: str) -> float:
+    """When it was asked for the first time to which it answered that it is."""
     deadline_s = monotonic() + _READY_WITHIN_S
     # Its certificate is its own, made a moment ago.
     tls = ssl._create_unverified_context()
     async with aiohttp.ClientSession() as session:
-        while monotonic() < deadline_s:
+        while (asked_s := monotonic()) < deadline_s:
             try:
                 async with session.get(url, ssl=tls) as answer:
                     if answer.status == 200:
-                        return monotonic()
+                        # It may have begun to decide before it answered.
+                        return asked_s
             except aiohttp.ClientError:
                 pass
             await asyncio.sleep(_LOOK_S)
