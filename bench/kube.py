@@ -27,7 +27,7 @@ from rota.kube.client import Client
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.population import plain_pod
 
-RUNS = int(os.environ.get("RUNS", "3"))
+RUNS = int(os.environ.get("RUNS", "2"))
 PEER = "kube-scheduler"
 GANG_SIZE = 50
 RATE = 100
