@@ -266,7 +266,7 @@ class Mirror:
             else:
                 self.holds[name] = Unusable(problem_of(error))
             return None
-        if misread is not None:
+        if misread is not None and self._is_ours(pod) and not pod.spec.node_name:
             self.misreads[name] = misread
         hold: Hold | None = None
         if not self._is_ours(pod):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,15 +20,22 @@ SCRIPT = ROOT / "hack" / "start-dockerd.sh"
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> Iterator[dict[str, str]]:
-    given = {**os.environ, "ROTA_DOCKER_FOLDER": str(tmp_path)}
+def folder() -> Iterator[Path]:
+    """The names of sockets in it may not be long."""
+    with tempfile.TemporaryDirectory(prefix="rota-dockerd-") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def environment(folder: Path) -> Iterator[dict[str, str]]:
+    given = {**os.environ, "ROTA_DOCKER_FOLDER": str(folder)}
     started = subprocess.run([SCRIPT], env=given, capture_output=True, text=True)
     if started.returncode != 0:
         missing(started.stderr.strip().splitlines()[-1])
     told = dict(line.removeprefix("export ").split("=", 1) for line in started.stdout.splitlines())
     yield given | told
     assert subprocess.run([SCRIPT, "--stop"], env=given).returncode == 0
-    assert not (tmp_path / "dockerd.pid").exists()
+    assert not (folder / "dockerd.pid").exists()
 
 
 def docker(environment: dict[str, str], *words: str, stdin: bytes = b"") -> str:

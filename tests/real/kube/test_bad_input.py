@@ -93,6 +93,7 @@ def test_two_values_in_one_gang(cluster: Cluster, namespace: str) -> None:
                 await eventually(told(place, "BadGangAnnotation", name, "3 and 50%; give all the same"))
                 await eventually(told(place, "BadGangAnnotation", name, "assumed: 3"))
             await eventually(told(place, "FailedScheduling", "p0", "2 of 3 pods present"))
+            await eventually(bound_are(place, "alone"))
             await remains(bound_are(place, "alone"))
 
     asyncio.run(main())

@@ -155,6 +155,12 @@ class TestGangs:
         assert "abc" in misread.problem
         assert misread.assumed == "all pods of the gang start together"
 
+    def test_what_is_wrong_with_others_pods_is_not_ours_to_tell(self, told: Told) -> None:
+        told.add(pod("p", gang="g", least="abc", node="n", scheduler="another"))
+        told.add(pod("q", gang="g", least="abc", node="n"))
+        waiting(told)
+        assert told.mirror.misreads == {}
+
     def test_two_values_count_as_the_larger(self, told: Told) -> None:
         told.add(pod("p", gang="g", least="1"), pod("q", gang="g", least="3"))
         assert waiting(told) == 0
