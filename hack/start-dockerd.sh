@@ -48,6 +48,8 @@ if ! runs; then
     done
 fi
 if ! docker info >/dev/null 2>&1; then
+    # One that fails leaves its folder mounted.
+    umount "$folder/data" 2>/dev/null || true
     tail -n 20 "$folder/log" >&2
     echo "Docker doesn't start; all it said is in $folder/log" >&2
     exit 1

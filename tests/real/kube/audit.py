@@ -113,17 +113,26 @@ class Audit:
         return [f"{name} was bound {count} times" for name, count in counts.items() if count > 1]
 
     def asked_by_others(self) -> list[str]:
-        """Bindings that were asked for after another had become the leader, and whether they were done."""
+        """Bindings that were asked for after another had become the leader, and whether they were done.
+
+        The first of whoever led before is left out: a process that is frozen in the very step that sends a
+        binding, after it has asked itself whether it leads, sends it when it goes on. That is one at most.
+        """
         calls = sorted(
             [(one.stage_timestamp, one, None) for one in self.leases]
             + [(one.request_received_timestamp, None, one) for one in self.bindings],
             key=lambda call: call[0],
         )
         found, leader = [], ""
+        late: Counter[str] = Counter()
         for at, lease, binding in calls:
             if lease is not None:
                 leader = lease.account
+                late[leader] = 0
             elif binding is not None and binding.account != leader:
+                late[binding.account] += 1
+                if late[binding.account] == 1:
+                    continue
                 code = binding.response_status.code
                 what = f"a binding of {binding.object_ref.name} ({code})"
                 found.append(f"{what} was asked for at {at} by {binding.account}, while {leader} led")

@@ -67,7 +67,9 @@ class Load:
             while len(self._waiting) >= BACKLOG or self._crowd:
                 self._fewer_wait.clear()
                 await self._fewer_wait.wait()
-            await self._add(f"job-{next(self._numbers)}", drawn_shape(self._chance))
+            # A gang that is begun gets all of its pods: otherwise it could never run.
+            adding = self._begin(self._add(f"job-{next(self._numbers)}", drawn_shape(self._chance)))
+            await asyncio.shield(adding)
 
     def add_crowd(self) -> str:
         """Answers its gang. Nothing else is made until it runs: it might never find room."""
@@ -131,10 +133,11 @@ class Load:
         namespace = self._place.namespace
         await asyncio.gather(*(self._place.client.delete(PODS, name, namespace, grace_s=0) for name in names))
 
-    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+    def _begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
         self._work.add(task)
         task.add_done_callback(self._is_done)
+        return task
 
     def _is_done(self, task: asyncio.Task[None]) -> None:
         self._work.discard(task)

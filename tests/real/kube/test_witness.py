@@ -86,6 +86,7 @@ def asked(at_s: int, account: str, what: str, code: int = 201) -> bytes:
 class TestAudit:
     def audit(self, folder: Path, *calls: bytes) -> Audit:
         file = folder / "audit.log"
+        file.unlink(missing_ok=True)
         audit = Audit(file)
         file.write_bytes(b"".join(call + b"\n" for call in calls) + b'{"user": {')
         audit.read()
@@ -99,7 +100,9 @@ class TestAudit:
         assert not audit.asked_by_others()
 
     def test_who_asks_while_another_leads(self, tmp_path: Path) -> None:
-        calls = asked(1, "a", "leases"), asked(2, "b", "leases"), asked(3, "a", "pods/p", 504)
+        frozen = asked(1, "a", "leases"), asked(2, "b", "leases"), asked(3, "a", "pods/o", 409)
+        assert not self.audit(tmp_path, *frozen).asked_by_others()
+        calls = *frozen, asked(4, "a", "pods/p", 504)
         (fault,) = self.audit(tmp_path, *calls).asked_by_others()
         assert fault.startswith("a binding of p (504) was asked for at ")
         assert fault.endswith(" by a, while b led")

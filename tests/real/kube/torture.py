@@ -42,8 +42,8 @@ NODES = 8
 CPUS_OF_NODE = 32
 LEASE_S = 6
 """Short, so that much happens; not so short that a busy API server loses it."""
-PARTIAL_S = LEASE_S + UNDONE_AFTER_S + 60.0
-"""Until another leads and has undone what it can't complete, on a machine that has much else to do."""
+PARTIAL_S = 2 * LEASE_S + UNDONE_AFTER_S
+"""Until another leads, a second one at worst, and has undone what it can't complete."""
 
 
 class Kind(Enum):
