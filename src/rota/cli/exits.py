@@ -53,8 +53,8 @@ def exit_code(carry_out: Callable[[], int | None]) -> int:
         return code or EX_OK
     except typer.TyperException as error:
         context: typer.Context | None = getattr(error, "ctx", None)
-        hint = f" See `{context.command_path} --help`." if context else ""
-        talk(f"{error.format_message()}{hint}")
+        said = error.format_message().removesuffix(".")
+        talk(f"{said}. See `{context.command_path} --help`." if context else said)
         return EX_BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return EX_INTERRUPTED

@@ -80,7 +80,7 @@ class TestErrors:
     def test_options_have_theirs_too(self) -> None:
         result = rota("plan", *MIXED_FILES, "-o", "tabel")
         assert result.err.startswith("rota: Invalid value for '--output' / '-o': 'tabel' is not one of")
-        assert result.err.endswith("See `rota plan --help`.\n")
+        assert result.err.endswith(". See `rota plan --help`.\n")
 
     def test_an_unknown_plugin_is_named(self, tmp_path: Path) -> None:
         (policy,) = write(tmp_path, policy="plugins:\n  - name: lisences")
