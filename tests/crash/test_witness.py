@@ -237,6 +237,10 @@ def test_one_that_is_tried_again_at_once(pause_s: float, tasks: int, is_early: b
     told = "I1: 1/0#2 is bound 100 ms after 1/0#1 failed"
     with pytest.raises(Broken, match=told) if is_early else nullcontext():
         witness.finished([detail(job("1"), attempt(exit_code=3), again)], [])
+    evicted = replace(event(1, "1"), kind="job.Evicted")
+    saw(*ran, form=Form(seconds=1.0, tasks=tasks)).finished(
+        [detail(job("1"), attempt(exit_code=3), again)], [evicted]
+    )
 
 
 def test_an_agent_that_counts_as_lost() -> None:

@@ -122,12 +122,12 @@ class Witness:
             self._check_end(detail)
             for attempt in detail.attempts:
                 recorded[TaskRef(JobId(detail.job.id), attempt.rank, attempt.fence)] = attempt
-        self._check_order(recorded)
+        kept = {event.seq: event for event in events}
+        self._check_order(recorded, {one.subject for one in kept.values() if one.kind == "job.Evicted"})
         for ref, entry in self._tasks.began.items():
             if ref not in recorded:
                 raise Broken("I4", f"{name_of(ref)} ran on {entry.node}, and no such attempt is recorded")
             self._check_usage(ref, entry, recorded[ref])
-        kept = {event.seq: event for event in events}
         untrue = [seq for seq, event in self._told.items() if kept.get(seq) != event]
         demand(not untrue, "I1", f"users were told of events that aren't kept: {untrue[:5]}")
 
@@ -150,7 +150,8 @@ class Witness:
                 f"job {job.id} was granted {self._limits_s[job.id]} s, and its limit is {job.time_limit_s} s",
             )
 
-    def _check_order(self, recorded: dict[TaskRef, AttemptDocument]) -> None:
+    def _check_order(self, recorded: dict[TaskRef, AttemptDocument], evicted: set[str]) -> None:
+        """A task that is evicted may end by itself at that moment: its job goes on without a pause."""
         by_rank: defaultdict[tuple[str, int], list[TaskRef]] = defaultdict(list)
         for ref, attempt in recorded.items():
             times = [one for one in (attempt.bound, attempt.started, attempt.ended) if one is not None]
@@ -166,7 +167,8 @@ class Witness:
                     "I4",
                     f"{name_of(later)} is bound at {bound}, before {name_of(earlier)} ended at {ended}",
                 )
-                if recorded[earlier].reason is EndReason.EXITED and self._is_alone(later):
+                has_failed = recorded[earlier].reason is EndReason.EXITED and later.job not in evicted
+                if has_failed and self._is_alone(later):
                     pause_ms = _ms(bound) - _ms(ended)
                     text = f"{name_of(later)} is bound {pause_ms} ms after {name_of(earlier)} failed"
                     demand(pause_ms >= PAUSE_MS, "I1", text)
