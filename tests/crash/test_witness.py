@@ -237,10 +237,16 @@ def test_one_that_is_tried_again_at_once(pause_s: float, tasks: int, is_early: b
     told = "I1: 1/0#2 is bound 100 ms after 1/0#1 failed"
     with pytest.raises(Broken, match=told) if is_early else nullcontext():
         witness.finished([detail(job("1"), attempt(exit_code=3), again)], [])
-    evicted = replace(event(1, "1"), kind="job.Evicted")
-    saw(*ran, form=Form(seconds=1.0, tasks=tasks)).finished(
-        [detail(job("1"), attempt(exit_code=3), again)], [evicted]
-    )
+
+
+@pytest.mark.parametrize(("evicted_s", "is_early"), [(2.5, False), (3.05, True)])
+def test_one_that_is_evicted_as_it_fails(evicted_s: float, is_early: bool) -> None:
+    """An eviction between the two attempts is none of the first."""
+    ran = (RAN[0], line("end-3 1 0 1 a", 3), line("start 1 0 2 a", 4), line("end-0 1 0 2 a", 5))
+    again = attempt(2, bound=at(3.1), started=at(4), ended=at(5))
+    evicted = replace(event(1), kind="job.Evicted", at=at(evicted_s))
+    with pytest.raises(Broken, match="100 ms after") if is_early else nullcontext():
+        saw(*ran, form=Form(seconds=1.0)).finished([detail(job("1"), attempt(exit_code=3), again)], [evicted])
 
 
 def test_an_agent_that_counts_as_lost() -> None:

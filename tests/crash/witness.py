@@ -123,7 +123,7 @@ class Witness:
             for attempt in detail.attempts:
                 recorded[TaskRef(JobId(detail.job.id), attempt.rank, attempt.fence)] = attempt
         kept = {event.seq: event for event in events}
-        self._check_order(recorded, {one.subject for one in kept.values() if one.kind == "job.Evicted"})
+        self._check_order(recorded, [one for one in kept.values() if one.kind == "job.Evicted"])
         for ref, entry in self._tasks.began.items():
             if ref not in recorded:
                 raise Broken("I4", f"{name_of(ref)} ran on {entry.node}, and no such attempt is recorded")
@@ -150,8 +150,8 @@ class Witness:
                 f"job {job.id} was granted {self._limits_s[job.id]} s, and its limit is {job.time_limit_s} s",
             )
 
-    def _check_order(self, recorded: dict[TaskRef, AttemptDocument], evicted: set[str]) -> None:
-        """A task that is evicted may end by itself at that moment: its job goes on without a pause."""
+    def _check_order(self, recorded: dict[TaskRef, AttemptDocument], evictions: list[EventDocument]) -> None:
+        """A task that is evicted may end by itself before it is stopped: its job goes on without a pause."""
         by_rank: defaultdict[tuple[str, int], list[TaskRef]] = defaultdict(list)
         for ref, attempt in recorded.items():
             times = [one for one in (attempt.bound, attempt.started, attempt.ended) if one is not None]
@@ -167,7 +167,11 @@ class Witness:
                     "I4",
                     f"{name_of(later)} is bound at {bound}, before {name_of(earlier)} ended at {ended}",
                 )
-                has_failed = recorded[earlier].reason is EndReason.EXITED and later.job not in evicted
+                is_evicted = any(
+                    one.subject == earlier.job and recorded[earlier].bound <= one.at <= ended
+                    for one in evictions
+                )
+                has_failed = recorded[earlier].reason is EndReason.EXITED and not is_evicted
                 if has_failed and self._is_alone(later):
                     pause_ms = _ms(bound) - _ms(ended)
                     text = f"{name_of(later)} is bound {pause_ms} ms after {name_of(earlier)} failed"
