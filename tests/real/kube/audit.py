@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections import Counter
+from collections.abc import Container
 from pathlib import Path
 from typing import TypeAlias
 
@@ -112,11 +113,11 @@ class Audit:
         counts = Counter(one.object_ref.name for one in self.bindings if one.is_done)
         return [f"{name} was bound {count} times" for name, count in counts.items() if count > 1]
 
-    def asked_by_others(self) -> list[str]:
+    def asked_by_others(self, frozen: Container[Account] = ()) -> list[str]:
         """Bindings that were asked for after another had become the leader, and whether they were done.
 
-        The first of whoever led before is left out: a process that is frozen in the very step that sends a
-        binding, after it has asked itself whether it leads, sends it when it goes on. That is one at most.
+        The first of each that was frozen is left out: it may have been in the very step that sends a binding,
+        after it had asked itself whether it leads, and sends that one when it goes on.
         """
         calls = sorted(
             [(one.stage_timestamp, one, None) for one in self.leases]
@@ -131,7 +132,7 @@ class Audit:
                 late[leader] = 0
             elif binding is not None and binding.account != leader:
                 late[binding.account] += 1
-                if late[binding.account] == 1:
+                if late[binding.account] == 1 and binding.account in frozen:
                     continue
                 code = binding.response_status.code
                 what = f"a binding of {binding.object_ref.name} ({code})"

@@ -101,6 +101,7 @@ class Round:
         self._audit = Audit(control_plane.audit_log)
         self._schedulers = Schedulers(folder, control_plane.cluster)
         self._running: dict[Account, subprocess.Popen[bytes]] = {}
+        self._frozen: set[Account] = set()
         self._witness = Witness(CPUS_OF_NODE, asyncio.get_running_loop().time)
         self._load = Load(place, seed)
         self._changed = asyncio.Event()
@@ -146,7 +147,9 @@ class Round:
             target = self._witness.bindings + strike.after
             await self._until(lambda target=target: self._witness.bindings >= target)  # type: ignore[misc]
             leader = await self._struck(strike)
-            if strike.kind is Kind.KILLED:
+            if strike.kind is Kind.FROZEN:
+                self._frozen.add(leader)
+            else:
                 self._running.pop(leader).wait()
                 await self._start()
             await self._until_another_binds(leader)
@@ -202,7 +205,7 @@ class Round:
     def _seen(self, strikes: list[Strike]) -> Seen:
         self._audit.read()
         faults = self._faults + self._witness.faults + self._audit.bound_twice()
-        faults += self._audit.asked_by_others()
+        faults += self._audit.asked_by_others(self._frozen)
         longest_s = self._witness.longest_partial_s
         if longest_s > PARTIAL_S:
             faults.append(f"a gang was bound in part for {longest_s:.1f} s")
