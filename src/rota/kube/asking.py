@@ -185,15 +185,7 @@ class LiveCluster:
     def _of_waiting(self, answer: PodAnswer) -> PodAnswer:
         record, rank = self.record_of(answer.pod)
         view = self._view(answer.pod, record.job.id, rank)
-        least = self.mirror.least_spared_priority()
-        template = record.job.template
-        may_preempt = template.may_preempt is not False
-        if (
-            view.outcome is Outcome.WAITING
-            and may_preempt
-            and least is not None
-            and least < template.priority
-        ):
+        if view.outcome is Outcome.WAITING and self.mirror.may_need_the_spared([record.job]):
             # As the scheduler does: who finds no other way breaks a budget.
             self._spare(False)
             view = self._view(answer.pod, record.job.id, rank)

@@ -123,12 +123,8 @@ class Scheduling:
             return decide(self._mirror.state.snapshot(), self.policy, self._clock_ms(), plugins)
 
     def _may_need_the_spared(self, plan: Plan) -> bool:
-        """Whether somebody waits who could have room made by the end of pods that a budget holds."""
-        least = self._mirror.least_spared_priority()
-        if least is None:
-            return False
         jobs = (self._mirror.state.record(job_id).job for entry in plan.waiting for job_id in entry.jobs)
-        return any(job.template.priority > least and job.template.may_preempt is not False for job in jobs)
+        return self._mirror.may_need_the_spared(jobs)
 
     def _decide_without_sparing(self, now_s: float) -> Plan:
         """As kube-scheduler: who finds no other way breaks a budget."""

@@ -14,8 +14,8 @@ import structlog
 from msgspec.structs import replace
 
 from rota.intake.kubernetes.faults import FieldError
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import Metadata, Namespace, Node, Pod
+from rota.intake.kubernetes.namespaces import name_of
+from rota.intake.kubernetes.objects import Namespace, Node, Pod
 from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
 from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.budgets import Budgets
@@ -28,6 +28,7 @@ from rota.kube.related import RelatedPods, nominated_node, waits_as_before
 from rota.kube.surroundings import Surroundings
 from rota.kube.waiters import Waiters
 from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.job import Job
 from rota.model.node import Node as ModelNode
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.snapshot.state import ClusterState
@@ -36,10 +37,6 @@ log = structlog.get_logger()
 
 _CHANGES_KEPT = 10_000
 """The state remembers every kind of job that it has seen; after so many changes it is a new one."""
-
-
-def name_of(metadata: Metadata) -> TaskName:
-    return TaskName(f"{namespace_of(metadata)}/{metadata.name}")
 
 
 class Mirror:
@@ -177,10 +174,13 @@ class Mirror:
 
     # -- asked
 
-    def least_spared_priority(self) -> int | None:
-        """Of the pods that a budget holds; None: there are none."""
+    def may_need_the_spared(self, jobs: Iterable[Job]) -> bool:
+        """Whether one of them could have room made by the end of pods that a budget holds."""
         tasks = (self._tasks.get(name) for name in self._spared)
-        return min((task.template.priority for task in tasks if task is not None), default=None)
+        least = min((task.template.priority for task in tasks if task is not None), default=None)
+        return least is not None and any(
+            job.template.priority > least and job.template.may_preempt is not False for job in jobs
+        )
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Returns once pods or claims are so."""

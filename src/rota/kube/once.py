@@ -7,11 +7,12 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from rota.intake.kubernetes.namespaces import name_of
 from rota.intake.kubernetes.objects import KubeObject, Pod
 from rota.kube.client import EVERYTHING, PAGE_SIZE, Selection
 from rota.kube.decoding import Page
 from rota.kube.errors import Expired, Forbidden, NotFound
-from rota.kube.mirror import Mirror, name_of
+from rota.kube.mirror import Mirror
 from rota.kube.resources import PODS, Resource
 from rota.kube.sources import Source, sources_of
 from rota.model.ids import TaskName

@@ -13,6 +13,7 @@ import structlog
 from msgspec import Struct
 
 from rota.intake.files import read_policy
+from rota.intake.kubernetes.namespaces import name_of
 from rota.intake.kubernetes.objects import Pod
 from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, GangKeys
 from rota.kube.access import ClusterAccess
@@ -22,7 +23,7 @@ from rota.kube.config import find_cluster
 from rota.kube.cycle import UNDONE_AFTER_S, Scheduling
 from rota.kube.informer import Informer
 from rota.kube.leader import Leader, LeaseTimes, new_identity
-from rota.kube.mirror import Mirror, name_of
+from rota.kube.mirror import Mirror
 from rota.kube.once import read_once
 from rota.kube.optional import OptionalInformer
 from rota.kube.probes import probes

@@ -16,10 +16,9 @@ from typing import Any, Protocol, TypeVar
 import structlog
 from msgspec import Struct
 
-from rota.intake.kubernetes.namespaces import namespace_of
+from rota.intake.kubernetes.namespaces import name_of, namespace_of
 from rota.intake.kubernetes.objects import KubeObject, Pod
 from rota.kube.errors import KubeError, NotFound
-from rota.kube.mirror import name_of
 from rota.kube.objects import ObjectReference
 from rota.kube.resources import EVENTS, PODS, Resource
 from rota.kube.work_queue import WorkQueue

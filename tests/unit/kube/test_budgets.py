@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from rota.kube.budgets import Budgets
 from rota.kube.objects import DisruptionBudget
 from rota.model.ids import JobId
+from rota.model.job import Job
 from tests.unit.kube.pods import Told, node, pod
 
 pytestmark = pytest.mark.covers("kube-3")
@@ -36,6 +38,12 @@ def test_one_that_is_used_up_holds_those_it_selects() -> None:
     assert changed == ["default"] * 2
 
 
+def waiting(told: Told, name: str, priority: int) -> Job:
+    told.add(pod(name, priority=priority))
+    told.mirror.settle(0.0)
+    return told.mirror.state.record(JobId(f"default/{name}")).job
+
+
 def test_pods_that_are_held_are_spared_unless_told_otherwise() -> None:
     told = Told()
     told.mirror.node_changed(None, node("n"))
@@ -47,7 +55,11 @@ def test_pods_that_are_held_are_spared_unless_told_otherwise() -> None:
         return told.mirror.state.record(JobId("default/p")).job.template.preemptible
 
     assert not is_preemptible()
-    assert told.mirror.least_spared_priority() == 7
+    less, more = (waiting(told, name, priority) for name, priority in (("less", 7), ("more", 8)))
+    assert told.mirror.may_need_the_spared([less, more])
+    assert not told.mirror.may_need_the_spared([less])
+    never = replace(more, template=replace(more.template, may_preempt=False))
+    assert not told.mirror.may_need_the_spared([never])
     told.mirror.spare(False)
     assert is_preemptible()
     told.mirror.spare(True)

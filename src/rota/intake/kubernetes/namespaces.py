@@ -4,13 +4,18 @@ from collections.abc import Iterable
 
 from rota.intake.kubernetes.objects import LabelSelector, Metadata, Namespace
 from rota.intake.kubernetes.selectors import as_labels, label_selector
-from rota.model.ids import Labels
+from rota.model.ids import Labels, TaskName
 
 _NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 def namespace_of(metadata: Metadata) -> str:
     return metadata.namespace or "default"
+
+
+def name_of(metadata: Metadata) -> TaskName:
+    """Of a pod, in all of a cluster."""
+    return TaskName(f"{namespace_of(metadata)}/{metadata.name}")
 
 
 class Namespaces:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.intake.kubernetes.namespaces import namespace_of
+from rota.intake.kubernetes.namespaces import name_of
 from rota.intake.kubernetes.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
 from rota.intake.kubernetes.volumes import (
     NO_VOLUMES,
@@ -31,6 +31,7 @@ from rota.intake.kubernetes.volumes import (
 )
 from rota.kube.objects import CsiDriver, CsiNode, StorageCapacity, StorageClass, VolumeAttachment
 from rota.kube.reasons import Hold
+from rota.kube.related import is_over
 from rota.kube.volumes.attaching import Attached, Attaching
 from rota.kube.volumes.choosing import Choosing, named
 from rota.kube.volumes.holding import hold_of
@@ -145,9 +146,9 @@ class VolumeBook:
             self._ask_again()
 
     def pod(self, name: TaskName, old: Pod | None, new: Pod | None) -> None:
-        node_before = old.spec.node_name if old is not None and not _is_over(old) else None
-        node = new.spec.node_name if new is not None and not _is_over(new) else None
-        is_gone = new is None or _is_over(new)
+        node_before = old.spec.node_name if old is not None and not is_over(old) else None
+        node = new.spec.node_name if new is not None and not is_over(new) else None
+        is_gone = new is None or is_over(new)
         if old is not None and old.spec.volumes and (is_gone or node != node_before):
             self.release(name, old)
         if new is not None and new.spec.volumes and node and node != node_before:
@@ -243,7 +244,7 @@ class VolumeBook:
     def needs_of(self, pod: Pod) -> VolumeNeeds:
         if not pod.spec.volumes:
             return NO_VOLUMES
-        name = TaskName(f"{namespace_of(pod.metadata)}/{pod.metadata.name}")
+        name = name_of(pod.metadata)
         claims = [key for key in claims_of(pod) if key in self._claims]
         alone = {key.name for key in claims if is_for_one_pod(self._claims[key])}
         attached = [*disks_of(pod), *self._attached(name, claims)]
@@ -329,7 +330,3 @@ def _name(old: KubeObject | None, new: KubeObject | None) -> str:
     found = new or old
     assert found is not None
     return found.metadata.name or ""
-
-
-def _is_over(pod: Pod) -> bool:
-    return pod.status is not None and pod.status.phase in ("Succeeded", "Failed")

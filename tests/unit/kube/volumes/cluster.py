@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from rota.engine.decide import decide
 from rota.engine.explain import explain
 from rota.engine.plugin import Plugins, RefusalOrder
+from rota.intake.kubernetes.namespaces import name_of
 from rota.intake.kubernetes.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from rota.kube.filters import KUBE_FILTERS
-from rota.kube.mirror import name_of
 from rota.kube.objects import StorageClass
 from rota.kube.run import default_policy
 from rota.kube.volumes.book import VolumeBook
