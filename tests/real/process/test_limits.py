@@ -10,6 +10,7 @@ from rota.lifecycle.state import EndReason
 from rota.model.resources import Resources
 from rota.model.run import Run
 from tests.backends.witness import ref
+from tests.real.conftest import missing
 from tests.real.process.host import NODE, Host, gone, host
 
 pytestmark = pytest.mark.slow
@@ -19,7 +20,7 @@ MIB = 1 << 20
 
 async def needs_cgroups(here: Host) -> None:
     if message := (await here.backend.health()).message:
-        pytest.skip(f"this host says: {message}")
+        missing(f"this host says: {message}")
 
 
 def test_a_task_that_takes_too_much_memory_is_ended_and_told_apart(tmp_path: Path) -> None:
