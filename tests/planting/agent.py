@@ -12,7 +12,7 @@ from unittest.mock import patch
 from rota.agent.attendance import Attendance
 from rota.agent.crew import Crew
 from rota.agent.performance import Performance
-from rota.backends.process.processes import since_boot_ms
+from rota.clock import since_boot_ms
 from rota.wire import agents_pb2 as wire
 
 _WORK_S = 2.0

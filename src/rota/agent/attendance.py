@@ -22,7 +22,7 @@ from rota.agent.machine import Machine
 from rota.agent.session import Session, rest_url
 from rota.backends.agents.messages import PROTOCOL, node_to, refs_to
 from rota.backends.backend import TaskRef
-from rota.backends.process.processes import now_ms, since_boot_ms
+from rota.clock import now_ms, since_boot_ms
 from rota.wire import agents_pb2 as wire
 from rota.wire.agents_pb2_grpc import AgentsStub
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from rota.backends.process.lease import Lease, read_lease, write_lease
-from rota.backends.process.processes import boot_id, since_boot_ms
+from rota.clock import boot_id, since_boot_ms
 
 
 class LeaseHolder:

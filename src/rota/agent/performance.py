@@ -20,8 +20,8 @@ from rota.backends.agents.messages import ref_to, report_to, start_from
 from rota.backends.backend import TaskEnded, TaskStart
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.folders import Folders
-from rota.backends.process.processes import now_ms
 from rota.backends.process.segments import Origin
+from rota.clock import now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import NodeName
 from rota.wire import agents_pb2 as wire

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import structlog
 
+from rota.clock import now_ms
 from rota.trust import TrustError
 from rota.trust.enrol import renew
 from rota.trust.folder import has_joined, read_identity
@@ -27,7 +27,7 @@ async def renewed(folder: Path, attended: Callable[[], str], look_s: float = _LO
     while True:
         try:
             identity = await asyncio.to_thread(read_identity, folder)
-            if identity.is_due(time.time_ns() // 1_000_000):
+            if identity.is_due(now_ms()):
                 await asyncio.to_thread(renew, folder, attended())
                 log.info("the certificate is renewed", agent=identity.name)
                 return

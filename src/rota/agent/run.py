@@ -6,7 +6,6 @@ import asyncio
 import fcntl
 import os
 import signal
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -27,6 +26,7 @@ from rota.backends.backend import BackendUnavailable
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.clock import now_ms
 from rota.model.ids import NodeName
 from rota.trust.folder import server_trust
 
@@ -140,7 +140,7 @@ async def _look_after(keeper: ProcessBackend, crew: Crew, attendance: Attendance
     while True:
         with suppress(BackendUnavailable):
             attendance.message = (await keeper.health()).message
-        before_ms = time.time_ns() // 1_000_000 - _KEEP_FILES_MS
+        before_ms = now_ms() - _KEEP_FILES_MS
         await asyncio.to_thread(keeper.files.remove_unused, crew.files(), before_ms, _FILES_AT_ONCE)
         await asyncio.sleep(_LOOK_AFTER_S)
 

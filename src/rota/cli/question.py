@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,6 +11,7 @@ from typing import TypeVar
 
 import typer
 
+from rota import clock
 from rota.cli.output import talk
 from rota.forecast.tell import TellerState
 from rota.intake.errors import InputError
@@ -64,7 +64,7 @@ def read_question(files: Files) -> Question:
     if now_ms is None:
         now_ms = latest_time_ms(records)
     if now_ms is None:
-        now_ms = time.time_ns() // 1_000_000
+        now_ms = clock.now_ms()
     moment = Moment(records, policy, now_ms, host, learnt=learnt)
     gc.freeze()
     gc.enable()

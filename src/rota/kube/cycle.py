@@ -6,13 +6,13 @@ Deciding doesn't wait for what was decided before: pods are assumed on their nod
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from time import perf_counter
 from typing import Any
 
 import structlog
 
+from rota.clock import now_ms
 from rota.engine.decide import decide
 from rota.kube.binding import Binder, Placing
 from rota.kube.mirror import Mirror
@@ -49,7 +49,7 @@ class Scheduling:
         metrics: Metrics,
         *,
         undone_after_s: float = UNDONE_AFTER_S,
-        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_ms: Callable[[], int] = now_ms,
     ) -> None:
         self.policy = policy
         self.cycles = 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
+from rota.clock import since_boot_s
 from rota.patience.breaker import Breaker, BreakerState
 
 
 class Guard:
-    def __init__(self, breaker: Breaker, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, breaker: Breaker, clock: Callable[[], float] = since_boot_s) -> None:
         self._breaker = breaker
         self._clock = clock
         self._lock = threading.Lock()

@@ -16,7 +16,7 @@ from rota.backends.agents.arrivals import Arrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskRef
-from rota.backends.process.processes import since_boot_ms
+from rota.clock import since_boot_ms
 from rota.model.ids import NodeName
 from rota.scheduler.waiting import any_of
 

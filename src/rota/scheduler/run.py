@@ -21,6 +21,7 @@ from rota.backends.agents.door import Door, DoorError
 from rota.backends.agents.service import AgentsService, RestAddress, anybody
 from rota.backends.agents.terms import Terms
 from rota.backends.roster import Roster
+from rota.clock import now_ms
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.loop.plugin_host import PluginHost
@@ -30,7 +31,6 @@ from rota.scheduler.desk import LIMITS, scheduler_app
 from rota.scheduler.service import ControllersDoor, ControllersService
 from rota.scheduler.tokens import TokensError, read_tokens
 from rota.scheduler.waiting import any_of
-from rota.server.app import wall_clock_ms
 from rota.server.logs import LogFormat, configure_logs
 from rota.server.serve import AddressError, RestServer, check_address, is_loopback
 from rota.server.tls import Certificate, CertificateError, check_certificate
@@ -82,7 +82,7 @@ async def _serve(options: SchedulerOptions) -> int:
     tokens = read_tokens(options.tokens)
     terms = Terms(options.lost_after_ms)
     scheduler = Scheduler(
-        tokens.controllers, _policy(options.policy), terms, options.abandoned_after_ms, wall_clock_ms
+        tokens.controllers, _policy(options.policy), terms, options.abandoned_after_ms, now_ms
     )
     rest = RestServer(
         scheduler_app(scheduler, tokens),

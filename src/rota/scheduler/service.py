@@ -12,11 +12,11 @@ import structlog
 from rota import __version__
 from rota.backends.agents.door import GrpcDoor
 from rota.backends.agents.terms import Terms
+from rota.clock import now_ms
 from rota.scheduler.actions import Seat
 from rota.scheduler.directing import MOST_ACTIONS, RECORD_WITHIN_MS, Directing
 from rota.scheduler.outbox import Outbox
 from rota.scheduler.tokens import Tokens
-from rota.server.app import wall_clock_ms
 from rota.wire import controllers_pb2 as wire
 from rota.wire.controllers_pb2_grpc import ControllersServicer, add_ControllersServicer_to_server
 
@@ -87,7 +87,7 @@ class ControllersService(ControllersServicer):
     def _welcome(self) -> wire.SchedulerNews:
         welcome = wire.Welcome(
             version=__version__,
-            clock_ms=wall_clock_ms(),
+            clock_ms=now_ms(),
             lost_after_ms=self._terms.lost_after_ms,
             record_within_ms=RECORD_WITHIN_MS,
             most_actions=MOST_ACTIONS,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from asyncio import Event
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -11,6 +10,7 @@ from litestar import Litestar, Request, Response
 from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
+from rota.clock import now_ms
 from rota.loop.metrics import Metrics
 from rota.server.access import Access
 from rota.server.agents import AgentCalls
@@ -26,10 +26,6 @@ from rota.server.routes import ROUTES
 from rota.server.routes.results import AGENT_ROUTES
 
 
-def wall_clock_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
 def make_app(
     desk: Desk,
     limits: Limits = DEFAULT_LIMITS,
@@ -38,7 +34,7 @@ def make_app(
     agents: AgentCalls | None = None,
     routes: Sequence[Route[Any, Any]] = ROUTES,
     closing: Event | None = None,
-    now_ms: Callable[[], int] = wall_clock_ms,
+    now_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
     """`closing`: set when the server stops, so that streams end."""
     metrics = metrics or Metrics()

@@ -27,6 +27,7 @@ from rota.backends.process.files import FileStore, Rejected
 from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import Rotation
 from rota.backends.roster import Roster
+from rota.clock import now_ms
 from rota.control.controller import Controller
 from rota.control.enrolment import Addresses, Enrolment
 from rota.control.errors import BadInput, Conflict
@@ -39,7 +40,7 @@ from rota.model.ids import NodeName
 from rota.model.policy import Policy
 from rota.model.resources import Resources
 from rota.server.agents import AgentCalls, keep_notices
-from rota.server.app import make_app, wall_clock_ms
+from rota.server.app import make_app
 from rota.server.first_token import local_token
 from rota.server.limits import Limits
 from rota.server.serve import RestServer
@@ -109,7 +110,7 @@ class Cluster:
             self._store,
             _policy(settings),
             backends,
-            clock=wall_clock_ms,
+            clock=now_ms,
             chance=random.random,
             put_file=_taking(uploads, settings.server.limits.upload_bytes) if takes_files else _no_uploads,
             retention=_retention(settings),
@@ -171,7 +172,7 @@ class Cluster:
             by_certificate(self._roster) if stated.need_certificates else anybody,
             self._leads,
         )
-        proof = grpc_credentials(server_credentials(self._authority, wall_clock_ms()))
+        proof = grpc_credentials(server_credentials(self._authority, now_ms()))
         door = Door(service, stated.address, stated.port, proof if stated.need_certificates else None)
         await door.open()
         noting = asyncio.create_task(keep_notices(agents.notices, runtime.controller))

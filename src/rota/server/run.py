@@ -19,10 +19,10 @@ import uvloop
 from msgspec import json
 
 from rota.backends.agents.door import Door, DoorError
+from rota.clock import now_ms
 from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
 from rota.loop.metrics import Metrics
-from rota.server.app import wall_clock_ms
 from rota.server.cluster import Cluster, files_folder, public_url
 from rota.server.forward import Forward
 from rota.server.front import Front
@@ -78,7 +78,7 @@ def run_server(settings: Settings) -> int:
 
 
 async def _serve(settings: Settings, folder: Path, store: Store) -> None:
-    authority = Authority.read(store.authority(lambda: Authority.create(wall_clock_ms()).written()))
+    authority = Authority.read(store.authority(lambda: Authority.create(now_ms()).written()))
     certificate = _certificate(settings, folder, authority)
     check_address(settings.server.address, certificate)
     limits = _limits(settings)
@@ -89,7 +89,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         return None if leader is None else await leader.who_leads()
 
     forward = Forward(who_leads, closing)
-    stage = Stage(Front(forward, limits, Metrics(), wall_clock_ms))
+    stage = Stage(Front(forward, limits, Metrics(), now_ms))
     rest = RestServer(
         stage,
         settings.server.address,
@@ -208,7 +208,7 @@ def _certificate(settings: Settings, folder: Path, authority: Authority) -> Cert
         hosts = [settings.server.address, "localhost", socket.gethostname()]
         if settings.server.public_url:
             hosts.append(urlsplit(settings.server.public_url).hostname or "localhost")
-        return self_signed(folder, hosts, authority, wall_clock_ms())
+        return self_signed(folder, hosts, authority, now_ms())
     return None
 
 

@@ -68,6 +68,13 @@ def results(samples: list[Sample], pods: int) -> list[Result]:
     return [*rows, Result(case, "MiB of the most", False, max(others), second, "tenth 2", goal)]
 
 
+def progress(samples: list[Sample], pods: int) -> None:
+    """A line as each twentieth is over: this takes long."""
+    *_, before, now = [Sample(0, 0.0, 0.0), *samples]
+    if before.over * 20 // pods != now.over * 20 // pods:
+        print(f"{now.over:,} pods: {now.rss_mib:.1f} MiB", file=sys.stderr, flush=True)
+
+
 async def soak(control_plane: ControlPlane, namespace: str, pods: int, seed: int) -> list[Sample]:
     async with place_in(control_plane.cluster, namespace) as place:
         await apply(place.client, read_manifest())
@@ -78,6 +85,7 @@ async def soak(control_plane: ControlPlane, namespace: str, pods: int, seed: int
             while not churning.done():
                 await asyncio.wait([churning], timeout=1.0)
                 samples.append(Sample(min(churn.over, pods), monotonic(), rss_mib(pid)))
+                progress(samples, pods)
             await churning
         return samples
 

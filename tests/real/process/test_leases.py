@@ -15,7 +15,7 @@ from rota.agent.lease import LeaseHolder
 from rota.backends.backend import TaskStart
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.folders import Folders
-from rota.backends.process.processes import since_boot_ms
+from rota.clock import since_boot_ms
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run
 from tests.backends.witness import Witness, collecting, ref

@@ -13,8 +13,8 @@ import grpc
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from rota.clock import now_ms
 from rota.scheduler.client import Action, SchedulerRefused
-from rota.server.app import wall_clock_ms
 from rota.trust import SERVER_NAME, Authority
 from rota.trust.folder import AgentIdentity, write_identity
 from rota.trust.keys import key_pem, new_key
@@ -103,7 +103,7 @@ def test_options_that_will_not_do(tmp_path: Path, flags: tuple[str, ...], said: 
 
 
 def test_with_certificates(tmp_path: Path) -> None:
-    authority = Authority.create(wall_clock_ms())
+    authority = Authority.create(now_ms())
     (tmp_path / "ca.pem").write_bytes(authority.pem)
     rest = _certified(tmp_path / "rest", authority, "127.0.0.1", "localhost")
     agents = _certified(tmp_path / "agents", authority, SERVER_NAME)
@@ -132,7 +132,7 @@ def test_with_certificates(tmp_path: Path) -> None:
 def _certified(path: Path, authority: Authority, *hosts: str) -> tuple[str, str]:
     """Files of a certificate and its key."""
     key = new_key()
-    made = authority.certify_server(key.public_key(), hosts, wall_clock_ms(), 10**9)
+    made = authority.certify_server(key.public_key(), hosts, now_ms(), 10**9)
     certificate, secret = path.with_suffix(".crt"), path.with_suffix(".key")
     certificate.write_bytes(made.public_bytes(Encoding.PEM))
     secret.write_bytes(key_pem(key))
@@ -141,7 +141,7 @@ def _certified(path: Path, authority: Authority, *hosts: str) -> tuple[str, str]
 
 def _join(folder: Path, authority: Authority, stand: SchedulerStand) -> None:
     key = new_key()
-    certificate = authority.certify_agent("one", key.public_key(), wall_clock_ms())
+    certificate = authority.certify_agent("one", key.public_key(), now_ms())
     folder.mkdir(parents=True)
     identity = AgentIdentity(
         name="one",

@@ -15,7 +15,8 @@ import pytest
 from litestar.types import ASGIApp, Receive, Scope, Send
 
 from rota.api.documents import Role
-from rota.server.app import make_app, wall_clock_ms
+from rota.clock import now_ms
+from rota.server.app import make_app
 from rota.server.forward import FORWARDED, Forward
 from rota.server.replica import fingerprint_of
 from rota.server.serve import RestServer
@@ -186,9 +187,9 @@ def test_a_leader_that_goes_away_leaves_changes_in_doubt(method: str, status: in
 
 def test_a_leader_is_known_by_the_certificate_in_its_lease(tmp_path: Path) -> None:
     async def test() -> None:
-        authority = Authority.create(wall_clock_ms())
-        shown = self_signed(tmp_path / "a", ["127.0.0.1"], authority, wall_clock_ms())
-        other = self_signed(tmp_path / "b", ["127.0.0.1"], authority, wall_clock_ms())
+        authority = Authority.create(now_ms())
+        shown = self_signed(tmp_path / "a", ["127.0.0.1"], authority, now_ms())
+        other = self_signed(tmp_path / "b", ["127.0.0.1"], authority, now_ms())
         async with serving(make_app(FakeDesk()), shown) as leader:
             async with following(lease(leader, fingerprint_of(shown))) as follower:
                 assert (await follower.ask("GET", "/v1/me"))[0] == 200

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from rota.api.documents import Role
-from rota.server.app import make_app, wall_clock_ms
+from rota.clock import now_ms
+from rota.server.app import make_app
 from rota.server.limits import DEFAULT_LIMITS, Limits
 from rota.server.serve import AddressError, RestServer
 from rota.server.tls import self_signed
@@ -22,7 +23,7 @@ from tests.unit.server.fake_desk import NOW_MS, FakeDesk, secret_of
 AUTHORIZED = f"authorization: bearer {secret_of(Role.VIEWER)}\r\n"
 
 HOSTS = ["localhost", "127.0.0.1"]
-AUTHORITY = Authority.create(wall_clock_ms())
+AUTHORITY = Authority.create(now_ms())
 
 
 class Client:
@@ -57,7 +58,7 @@ def served(talk: Talk, limits: Limits = DEFAULT_LIMITS, folder: Path | None = No
 
     async def run() -> None:
         desk, closing = FakeDesk(), asyncio.Event()
-        certificate = None if folder is None else self_signed(folder, HOSTS, AUTHORITY, wall_clock_ms())
+        certificate = None if folder is None else self_signed(folder, HOSTS, AUTHORITY, now_ms())
         app = make_app(desk, limits, closing=closing, now_ms=lambda: NOW_MS)
         server = RestServer(app, "127.0.0.1", 0, limits=limits, certificate=certificate, closing=closing)
         await server.start()

@@ -19,7 +19,7 @@ from rota.backends.backend import (
     TaskReport,
     TaskStart,
 )
-from rota.backends.process.processes import now_ms, since_boot_ms
+from rota.clock import now_ms, since_boot_ms
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 

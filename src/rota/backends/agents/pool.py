@@ -21,8 +21,8 @@ from rota.backends.agents.notices import Notices
 from rota.backends.agents.task import AgentTask
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport
-from rota.backends.process.processes import now_ms, since_boot_ms
 from rota.backends.roster import AgentSeen
+from rota.clock import now_ms, since_boot_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import NodeName
 from rota.wire import agents_pb2 as wire

@@ -18,7 +18,7 @@ from rota.backends.agents.messages import ref_from, report_from, start_to
 from rota.backends.agents.pool import NameTaken, NotTheirs
 from rota.backends.agents.task import AgentTask, TaskStream
 from rota.backends.backend import TaskEnded
-from rota.backends.process.processes import now_ms
+from rota.clock import now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.wire import agents_pb2 as wire
 from rota.wire.agents_pb2_grpc import AgentsServicer

@@ -24,7 +24,6 @@ from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import Drain, LogWriter, Rotation
 from rota.backends.process.outlets import Outlets
 from rota.backends.process.outputs import collect
-from rota.backends.process.processes import since_boot_ms
 from rota.backends.process.recovery import Finished, Remembered
 from rota.backends.process.rooms import Rooms
 from rota.backends.process.segments import Origin
@@ -33,6 +32,7 @@ from rota.backends.process.staging import stage
 from rota.backends.process.task import KeptTask, Stage
 from rota.backends.process.trees import Trees
 from rota.backends.process.watch import Watch
+from rota.clock import boot_id, since_boot_ms
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
 STARTS_AT_ONCE = 16
@@ -61,7 +61,7 @@ class Custody:
         """Those of them that are children of this keeper, until they are reaped."""
         self._asides: dict[int, tuple[Aside, Callable[[], None]]] = {}
         self._base = base_environment(os.environ)
-        self._boot_id = processes.boot_id()
+        self._boot_id = boot_id()
 
     @property
     def wrong(self) -> str:

@@ -29,9 +29,10 @@ from rota.backends.process.journal import Journal
 from rota.backends.process.lease import LeaseWatch
 from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
-from rota.backends.process.processes import adopt_orphans, since_boot_ms
+from rota.backends.process.processes import adopt_orphans
 from rota.backends.process.recovery import remember
 from rota.backends.process.watch import Watch
+from rota.clock import since_boot_ms
 from rota.lifecycle.state import EndReason
 
 ALREADY_KEPT = 3

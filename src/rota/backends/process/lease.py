@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from rota.backends.process.processes import boot_id, since_boot_ms
+from rota.clock import boot_id, since_boot_ms
 
 LOOK_AT_LEAST_EACH_MS = 1_000
 """A machine that was asleep for long wakes up with its timers where they were."""

@@ -14,8 +14,8 @@ from rota.backends.process import journal
 from rota.backends.process.journal import Journal
 from rota.backends.process.lanes import Arrival, Lanes
 from rota.backends.process.outbox import Outbox
-from rota.backends.process.processes import now_ms
 from rota.backends.process.task import KeptTask, Stage
+from rota.clock import now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from msgspec import Struct
 
 from rota.backends.backend import Stream
-from rota.backends.process.processes import now_ms
 from rota.backends.process.segments import (
     HEAD,
     LARGEST_READ_BYTES,
@@ -23,6 +22,7 @@ from rota.backends.process.segments import (
     segment_name,
     segments_in,
 )
+from rota.clock import now_ms
 
 
 class Rotation(Struct, frozen=True):

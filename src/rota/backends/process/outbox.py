@@ -7,7 +7,7 @@ already, in the room that one has left, nothing depends on the report of it for 
 from __future__ import annotations
 
 from rota.backends.backend import TaskReport
-from rota.backends.process.processes import since_boot_ms
+from rota.clock import since_boot_ms
 
 HOLD_MS = 50
 """Well below the time that tasks on standby last: the server is to hand on more of them before that."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from rota.backends.process.log_writer import Drain
-from rota.backends.process.processes import since_boot_ms
 from rota.backends.process.watch import Watch
+from rota.clock import since_boot_ms
 
 _RETRY_MS = 1_000
 

@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import struct
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from ctypes import CDLL
@@ -27,19 +26,6 @@ _PR_SET_PDEATHSIG = 1
 _PIDFD_GET_INFO = 0xC040FF0B
 _PIDFD_INFO_EXIT = 1 << 3
 _PIDFD_INFO = struct.Struct("<QQ11Ii")
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
-
-
-def since_boot_ms() -> int:
-    """Goes on while the machine sleeps, is the same for all processes, and nobody can set it."""
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME) // 1_000_000
-
-
-def boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def adopt_orphans() -> None:

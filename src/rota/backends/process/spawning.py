@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from rota.backends.backend import TaskStart
 from rota.backends.process.cgroups import Group
-from rota.backends.process.processes import MARK, now_ms, since_boot_ms
+from rota.backends.process.processes import MARK
 from rota.backends.process.rooms import Room
+from rota.clock import now_ms, since_boot_ms
 
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})

@@ -12,8 +12,8 @@ from rota.backends.process import journal
 from rota.backends.process.aside import Aside
 from rota.backends.process.cgroups import Group
 from rota.backends.process.log_writer import Drain
-from rota.backends.process.processes import now_ms, since_boot_ms
 from rota.backends.process.rooms import Room
+from rota.clock import now_ms, since_boot_ms
 from rota.lifecycle.state import EndReason, Used
 from rota.model.ids import NodeName
 from rota.model.run import Run

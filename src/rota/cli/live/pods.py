@@ -13,9 +13,9 @@ from rota.cli.exits import EX_BAD_INPUT, EX_NOT_ALLOWED, EX_NOT_FOUND, EX_UNREAC
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.live.jobs import show_estimates
 from rota.cli.live.scheduled_pods import scheduler_options
-from rota.cli.live.showing import now_ms
 from rota.cli.output import Form, show, talk, write_document
 from rota.cli.pods import ClusterOptions
+from rota.clock import now_ms
 from rota.kube.answers import NoSuchPod, PodAnswer
 from rota.kube.asking import LiveCluster, asking
 from rota.kube.errors import BadAnswer, Forbidden, KubeError, NoCredentials, Unauthorised, Unreachable

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -10,6 +9,7 @@ from msgspec import Struct
 from rich.console import RenderableType
 
 from rota.cli.output import Form, ListForm, show, write, write_document
+from rota.clock import now_ms
 from rota.views.times import Clock
 
 T = TypeVar("T", bound=Struct)
@@ -17,10 +17,6 @@ T = TypeVar("T", bound=Struct)
 
 def clock() -> Clock:
     return Clock(now_ms())
-
-
-def now_ms() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def show_list(

@@ -9,7 +9,7 @@ import pytest
 from rota.agent.lease import LeaseHolder
 from rota.backends.process import lease as module
 from rota.backends.process.lease import NEVER, Lease, LeaseWatch, read_lease, write_lease
-from rota.backends.process.processes import boot_id
+from rota.clock import boot_id
 
 HERE = boot_id()
 
