@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 SHELL := /bin/bash
+# Whatever the environment says: without bytecode, every process that a test starts would compile all of Rota anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 BIN := .venv/bin
 CODE := $(wildcard src tests scripts bench examples)

@@ -21,7 +21,8 @@ _PATIENCE_S = 30.0
 _TABLES = """
 CREATE TABLE IF NOT EXISTS actions (
     number INTEGER PRIMARY KEY, id TEXT UNIQUE, form BLOB, job BLOB, submitted_ms INTEGER, placement BLOB,
-    fence INTEGER, output_bytes INTEGER DEFAULT 0, is_cancelled INTEGER DEFAULT 0, is_over INTEGER DEFAULT 0
+    fence INTEGER, last_fence INTEGER DEFAULT 0, output_bytes INTEGER DEFAULT 0,
+    is_cancelled INTEGER DEFAULT 0, is_over INTEGER DEFAULT 0
 );
 CREATE TABLE IF NOT EXISTS told (number INTEGER PRIMARY KEY, at_ms INTEGER, action TEXT, word BLOB);
 """
@@ -126,16 +127,17 @@ class DiskLedger:
 
     def unfinished(self) -> Iterator[Action]:
         rows = self._database.execute(
-            "SELECT id, job, submitted_ms, placement, output_bytes FROM actions"
+            "SELECT id, job, submitted_ms, placement, output_bytes, last_fence FROM actions"
             " WHERE NOT is_over ORDER BY number"
         )
-        for id, job, submitted_ms, placement, output_bytes in rows.fetchall():
+        for id, job, submitted_ms, placement, output_bytes, last_fence in rows.fetchall():
             yield Action(
                 id,
                 json.decode(job),
                 submitted_ms=submitted_ms,
                 placement=None if placement is None else msgpack.decode(placement, type=Placement),
                 output_bytes=output_bytes,
+                last_fence=last_fence,
             )
 
     # -- what it is told
@@ -145,8 +147,9 @@ class DiskLedger:
             for one in placements:
                 self._tell(one.action, Placed(one.fence, one.node))
                 self._database.execute(
-                    "UPDATE actions SET placement = ?, fence = ?, output_bytes = 0 WHERE id = ?",
-                    (msgpack.encode(one), one.fence, one.action),
+                    "UPDATE actions SET placement = ?, fence = ?, last_fence = ?, output_bytes = 0"
+                    " WHERE id = ?",
+                    (msgpack.encode(one), one.fence, one.fence, one.action),
                 )
 
     async def waiting(self, actions: Sequence[str], reason: str) -> None:

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import pytest
 
+from rota.clock import SystemClock
 from rota.faults import event_loop
 from rota.faults.event_loop import Endless, Life, VirtualLoop, context_of
 
@@ -92,7 +93,7 @@ def test_a_killed_process_does_nothing_more_not_even_clean_up() -> None:
             done.append("cleaned up")
 
     async def test(loop: VirtualLoop) -> list[str]:
-        life = Life("server")
+        life = Life("server", SystemClock())
         loop.create_task(server(), context=context_of(life))
         await asyncio.sleep(1)
         life.is_over = True
@@ -104,7 +105,7 @@ def test_a_killed_process_does_nothing_more_not_even_clean_up() -> None:
 
 def test_it_can_die_between_any_two_steps() -> None:
     async def test(loop: VirtualLoop) -> int:
-        life = Life("server")
+        life = Life("server", SystemClock())
         steps = 0
 
         async def server() -> None:

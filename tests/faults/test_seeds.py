@@ -11,8 +11,7 @@ import sys
 
 import pytest
 
-from rota.faults.scenario import scenario
-from rota.faults.world import World
+from rota.faults.seeds import has_scheduler, run, scenario_of
 
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
 SEEDS = int(os.environ.get("SEEDS", "500"))
@@ -25,21 +24,32 @@ AT_ONCE = 25
 @pytest.mark.parametrize("first", range(FIRST_SEED, FIRST_SEED + SEEDS, AT_ONCE))
 def test_nothing_is_lost_and_nothing_runs_twice(first: int) -> None:
     for seed in range(first, min(first + AT_ONCE, FIRST_SEED + SEEDS)):
-        result = World(scenario(seed)).run()
+        result = run(scenario_of(seed))
         again = f"again, and shorter: make faults FIRST_SEED={seed} SEEDS=1"
         assert result.violation is None, f"seed {seed} breaks {result.violation}; {again}"
 
 
-def test_the_same_seed_is_the_same_run() -> None:
-    first, second = (World(scenario(17)).run() for _ in range(2))
+SERVER, SCHEDULER = 17, 20
+"""A seed of each kind."""
+
+
+def test_there_are_seeds_of_both_kinds() -> None:
+    assert not has_scheduler(SERVER)
+    assert has_scheduler(SCHEDULER)
+
+
+@pytest.mark.parametrize("seed", [SERVER, SCHEDULER], ids=["server", "scheduler"])
+def test_the_same_seed_is_the_same_run(seed: int) -> None:
+    first, second = (run(scenario_of(seed)) for _ in range(2))
     assert first.trace == second.trace
     assert first.digest == second.digest
     assert len(first.trace) > 50
-    assert World(scenario(18)).run().digest != first.digest
+    assert run(scenario_of(seed + 1)).digest != first.digest
 
 
-def test_it_is_the_same_in_another_process_with_other_hashes() -> None:
-    asked = "from rota.faults.__main__ import _run; print(_run(17).digest)"
+@pytest.mark.parametrize("seed", [SERVER, SCHEDULER], ids=["server", "scheduler"])
+def test_it_is_the_same_in_another_process_with_other_hashes(seed: int) -> None:
+    asked = f"from rota.faults.__main__ import _run; print(_run({seed}).digest)"
     digests = {
         subprocess.run(
             [sys.executable, "-c", asked],
@@ -51,4 +61,4 @@ def test_it_is_the_same_in_another_process_with_other_hashes() -> None:
         for hashes in ("1", "2")
     }
     assert len(digests) == 1
-    assert World(scenario(17)).run().digest in next(iter(digests))
+    assert run(scenario_of(seed)).digest in next(iter(digests))

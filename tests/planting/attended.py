@@ -9,10 +9,11 @@ from unittest.mock import patch
 
 from rota.backends.agents.agent import Session
 from rota.backends.agents.backend import AgentsBackend
+from rota.backends.agents.clock import Clock
 from rota.backends.agents.pool import AgentPool
 from rota.backends.agents.task import AgentTask
 from rota.backends.agents.terms import Terms
-from rota.backends.backend import TaskRef
+from rota.backends.backend import TaskRef, TaskReport
 from tests.planting import lifecycle
 
 
@@ -29,6 +30,23 @@ def fences_are_not_checked() -> Iterator[None]:
 
     wanted = AgentPool.wanted
     with lifecycle.fences_are_not_checked(), patch.object(AgentPool, "wanted", whatever_it_has):
+        yield
+
+
+@contextmanager
+def clocks_of_nodes_are_believed() -> Iterator[None]:
+    """Neither measured, nor held to what is known to have happened before."""
+
+    def as_told(self: AgentTask, report: TaskReport) -> TaskReport | None:
+        taken = takes(self, report)
+        return None if taken is None else report
+
+    takes = AgentTask.takes
+    with (
+        patch.object(AgentTask, "takes", as_told),
+        patch.object(Clock, "server_ahead_ms", property(lambda self: 0)),
+        patch("rota.control.reports._believed_ms", lambda report, state, now_ms: min(report.at_ms, now_ms)),
+    ):
         yield
 
 

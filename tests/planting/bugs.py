@@ -37,7 +37,8 @@ Plant = Callable[[], AbstractContextManager[None]]
 
 
 class Needs(Enum):
-    """What a round of the crash tests must have, or the bug can't show in it."""
+    """What a round of the crash tests must have, or the bug can't show in it. Of the seeds of the
+    simulation, those with a scheduler are chosen."""
 
     NOTHING = "nothing"
     CALM = "nothing that goes wrong"
@@ -84,14 +85,14 @@ BUGS: Mapping[str, Bug] = {
         _shared("control", "feed skips what it did not publish"),
         _shared("control", "reports are given up", Needs.DATABASE_HIT),
         # All processes of a crash test have the same clock.
-        Bug("clocks of nodes are believed", "control"),
+        Bug("clocks of nodes are believed", "attended"),
         _shared("control", "attempts are not kept"),
         _shared("control", "dependents are lost at a restart", Needs.SERVER_KILLED),
         _shared("rooms", "stopping tasks have no room"),
         _shared("rooms", "standby rooms are given twice"),
         _shared("rooms", "evicted rooms go to those on standby"),
         _shared("rooms", "evicted rooms are given early"),
-        Bug("fences are not checked", "lifecycle", "attended", Needs.AGENT_OUTLIVED),
+        _shared("attended", "fences are not checked", Needs.AGENT_OUTLIVED),
         _shared("lifecycle", "fences begin anew"),
         _shared("lifecycle", "lost tasks are not queued again", Needs.AGENT_OUTLIVED),
         _shared("lifecycle", "retries have no pause"),
@@ -103,27 +104,20 @@ BUGS: Mapping[str, Bug] = {
         _shared("dispatch", "repeated starts count as never sent", Needs.SERVER_KILLED),
         Bug("unreachable backends lose instructions", "dispatch"),
         Bug("unreachable backends lose stops", "dispatch"),
-        Bug(
-            "leases last as long as nodes are waited for",
-            "simulated_agents",
-            "attended",
-            Needs.AGENT_OUTLIVED,
-        ),
-        Bug(
-            "leases are renewed by beats without answers",
-            "simulated_agents",
-            "agent",
-            Needs.AGENT_PARTED,
-        ),
-        Bug("agents forget their tasks at a restart", "simulated_agents", "keeper", Needs.KEEPER_KILLED),
-        Bug("agents are not waited for after a restart", real="attended", needs=Needs.SERVER_KILLED),
+        _shared("attended", "leases last as long as nodes are waited for", Needs.AGENT_OUTLIVED),
+        _shared("attended", "agents are not waited for after a restart", Needs.SERVER_KILLED),
+        _shared("agent", "leases are renewed by beats without answers", Needs.AGENT_PARTED),
+        # Simulated work takes no time of the loop's.
         Bug("heartbeats wait for the work of tasks", real="agent", needs=Needs.CALM),
-        Bug("keepers ignore their leases", real="keeper", needs=Needs.AGENT_OUTLIVED),
-        Bug("only the first process of a task is ended", real="keeper"),
-        Bug("batches are kept in two transactions", real="database", needs=Needs.LOG_DAMAGED),
-        Bug("commits are not synced", real="database", needs=Needs.LOG_DAMAGED),
+        _shared("keeper", "agents forget their tasks at a restart", Needs.KEEPER_KILLED),
+        _shared("keeper", "keepers ignore their leases", Needs.AGENT_OUTLIVED),
+        _shared("keeper", "only the first process of a task is ended"),
+        _shared("database", "batches are kept in two transactions", Needs.LOG_DAMAGED),
+        _shared("database", "commits are not synced", Needs.LOG_DAMAGED),
         Bug("leaders write without their token", real="database", needs=Needs.LEADER_OUTLIVED),
-        Bug("actions start before they are recorded", real="scheduler", needs=Needs.SCHEDULER),
-        Bug("results overtake output", real="scheduler", needs=Needs.SCHEDULER),
+        _shared("scheduler", "actions start before they are recorded", Needs.SCHEDULER),
+        _shared("scheduler", "results overtake output", Needs.SCHEDULER),
+        # An agent that is lost right when a controller comes back: the crash tests hardly meet that.
+        Bug("ends are told without what is lost", "scheduler", needs=Needs.SCHEDULER),
     )
 }

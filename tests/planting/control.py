@@ -83,12 +83,6 @@ def reports_are_given_up() -> Iterator[None]:
 
 
 @contextmanager
-def clocks_of_nodes_are_believed() -> Iterator[None]:
-    with patch("rota.control.reports._believed_ms", lambda report, state, now_ms: min(report.at_ms, now_ms)):
-        yield
-
-
-@contextmanager
 def attempts_are_not_kept() -> Iterator[None]:
     sealed = Draft.sealed
 

@@ -15,39 +15,36 @@ from rota.agent.rest import Rest
 from rota.agent.session import Session
 from rota.backends.agents.messages import ref_from
 from rota.backends.backend import BackendUnavailable, TaskRef
-from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.folders import Folders
+from rota.backends.process.left_behind import LeftBehind
+from rota.backends.process.line import KeeperLine
 from rota.model.ids import JobId, NodeName
 from rota.wire import agents_pb2 as wire
 
 if TYPE_CHECKING:
-    from rota.agent.attendance import Attendance
     from rota.wire.agents_pb2_grpc import AgentsAsyncStub
 
 log = structlog.get_logger()
 
 _AGAIN_S = 1.0
-_ANSWERS_WITHIN_S = 30.0
 
 Order: TypeAlias = wire.AgentOrders | Sequence[TaskRef]
 """Of the server; or, at first, what it was told that is here."""
 
 
 class Crew:
-    """Its first methods are called by the attendance, in its thread; all else is in the loop's."""
-
     def __init__(
         self,
-        keeper: ProcessBackend,
+        keeper: KeeperLine,
         folders: Folders,
         node: NodeName,
         stub_of: Callable[[str], AgentsAsyncStub],
         rest: Rest,
     ) -> None:
         """`stub_of`: for calls of the server that was dialled there."""
-        self._loop = asyncio.get_running_loop()
         self._keeper = keeper
         self._folders = folders
+        self._left = LeftBehind(folders)
         self._node = node
         self._stub_of = stub_of
         self._rest = rest
@@ -56,26 +53,33 @@ class Crew:
         self._orders: asyncio.Queue[tuple[Session, Order]] = asyncio.Queue()
         self._performing: dict[TaskRef, asyncio.Task[None]] = {}
         self._lanes: dict[str, Turn] = {}
-        self.attendance: Attendance | None = None
+        self.tell_forgotten: Callable[[Sequence[TaskRef]], None] = lambda _: None
+        """What is settled, once it is: for the server, which says it until it hears that."""
         self.is_draining = False
         self.changed = asyncio.Event()
         """Something may have ended."""
 
     # -- for the attendance
 
-    def has(self) -> Sequence[TaskRef]:
-        return asyncio.run_coroutine_threadsafe(self._has(), self._loop).result(_ANSWERS_WITHIN_S)
+    async def has(self) -> Sequence[TaskRef]:
+        """All that isn't settled. What was about to be handed to the keeper isn't any more, before it is
+        asked."""
+        await self._stop_performing()
+        return await self._keeper.running()
 
     def begins(self, session: Session, kept: Sequence[TaskRef]) -> None:
-        self._loop.call_soon_threadsafe(self._orders.put_nowait, (session, kept))
+        self._orders.put_nowait((session, kept))
 
     def ordered(self, session: Session, order: wire.AgentOrders) -> None:
-        self._loop.call_soon_threadsafe(self._orders.put_nowait, (session, order))
+        self._orders.put_nowait((session, order))
 
     def ends(self, session: Session) -> None:
-        self._loop.call_soon_threadsafe(self._end, session)
+        if self._session is session:
+            self._session = None
+            for task in self._performing.values():
+                task.cancel()
 
-    # -- in the loop
+    # -- for the agent
 
     @property
     def is_idle(self) -> bool:
@@ -99,22 +103,11 @@ class Crew:
     async def close(self) -> None:
         await self._stop_performing()
 
-    async def _has(self) -> Sequence[TaskRef]:
-        """What was about to be handed to the keeper isn't any more, before it is asked."""
-        await self._stop_performing()
-        return await self._keeper.running()
-
     async def _stop_performing(self) -> None:
         performing = list(self._performing.values())
         for task in performing:
             task.cancel()
         await asyncio.gather(*performing, return_exceptions=True)
-
-    def _end(self, session: Session) -> None:
-        if self._session is session:
-            self._session = None
-            for task in self._performing.values():
-                task.cancel()
 
     async def _follow_keeper(self) -> None:
         async for reports in self._keeper.reports():
@@ -204,15 +197,14 @@ class Crew:
             if (performing := self._performing.get(ref)) is not None:
                 performing.cancel()
         await self._forget(refs)
-        if self.attendance is not None:
-            self.attendance.forgotten(refs)
+        self.tell_forgotten(refs)
 
     async def _forget(self, refs: Sequence[TaskRef]) -> None:
         """All that its tasks wrote and left is at the server, or of no use."""
         for ref in refs:
             self._kept.pop(ref, None)
         jobs = {ref.job for ref in refs} - {ref.job for ref in self._kept}
-        await self._keeper.forget(sorted(jobs))
+        await self._left.forget(sorted(jobs))
         self.changed.set()
 
     async def sweep(self) -> None:
@@ -221,4 +213,4 @@ class Crew:
         found = {
             JobId(path.name) for path in (*self._folders.logs.iterdir(), *self._folders.outputs.iterdir())
         }
-        await self._keeper.forget(sorted(found - wanted))
+        await self._left.forget(sorted(found - wanted))

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 import grpc
 import structlog
 
+from rota.agent.http import Refused
 from rota.agent.kept import Kept
 from rota.agent.output import OutputReader
-from rota.agent.rest import Refused, Rest
+from rota.agent.rest import Rest
 from rota.agent.session import Session
 from rota.backends.agents.messages import ref_to, report_to, start_from
 from rota.backends.backend import TaskEnded, TaskStart
-from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.folders import Folders
+from rota.backends.process.line import KeeperLine
 from rota.backends.process.segments import Origin
 from rota.clock import now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
@@ -55,7 +56,7 @@ class Performance:
         session: Session,
         kept: Kept,
         stub: AgentsAsyncStub,
-        keeper: ProcessBackend,
+        keeper: KeeperLine,
         folders: Folders,
         rest: Rest,
         node: NodeName,

@@ -18,13 +18,19 @@ from msgspec import Struct
 from rota.agent import dialling
 from rota.agent.attendance import Attendance
 from rota.agent.crew import Crew
+from rota.agent.http import Http
 from rota.agent.lease import LeaseHolder
 from rota.agent.machine import Machine, Offering
+from rota.agent.presence import Agent
 from rota.agent.renewal import renewed
 from rota.agent.rest import Rest
 from rota.backends.backend import BackendUnavailable
-from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.backend import health_of
+from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
+from rota.backends.process.keeper import IDLE_MS
+from rota.backends.process.launch import Launch
+from rota.backends.process.line import KeeperLine
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.clock import now_ms
 from rota.model.ids import NodeName
@@ -66,27 +72,26 @@ async def _work(options: AgentOptions) -> bool:
     folders.make()
     leave, drain = asyncio.Event(), asyncio.Event()
     _heed_signals(leave, drain)
-    keeper = ProcessBackend(
-        options.folder, options.name, name="agents", rotation=options.rotation, is_leased=True
-    )
+    files = FileStore(folders)
+    files.remove_halves()
+    keeper = KeeperLine(Launch(folders, options.rotation, IDLE_MS, is_leased=True))
     await keeper.open()
     proof = dialling.credentials(options.folder)
     lines = dialling.Lines(proof)
-    rest = Rest(keeper.files, None if proof is None else server_trust(options.folder))
-    crew = Crew(keeper, folders, options.name, lines.stub, rest)
+    http = Http(None if proof is None else server_trust(options.folder))
+    crew = Crew(keeper, folders, options.name, lines.stub, Rest(http, files))
     await crew.sweep()
-    attendance = crew.attendance = Attendance(
-        options.servers,
-        partial(dialling.channel, proof=proof),
+    agent = Agent(
         options.name,
         _instance(options.folder),
         await asyncio.to_thread(Machine, options.name, options.folder, options.offering),
         LeaseHolder(folders.lease),
-        crew,
     )
+    attendance = Attendance(options.servers, partial(dialling.channel, proof=proof), agent, crew)
+    crew.tell_forgotten = attendance.forgotten
     working = [
         asyncio.create_task(crew.run()),
-        asyncio.create_task(_look_after(keeper, crew, attendance)),
+        asyncio.create_task(_look_after(keeper, files, crew, agent)),
         asyncio.create_task(_drain(drain, crew, attendance, options.drain_ms / 1000, leave)),
     ]
     renewing = asyncio.create_task(renewed(options.folder, lambda: crew.rest_url))
@@ -104,7 +109,7 @@ async def _work(options: AgentOptions) -> bool:
             task.cancel()
         await asyncio.gather(*working, return_exceptions=True)
         await crew.close()
-        await rest.close()
+        await http.close()
         await lines.close()
         await keeper.close()
 
@@ -136,12 +141,12 @@ async def _drain(
     await asyncio.Event().wait()
 
 
-async def _look_after(keeper: ProcessBackend, crew: Crew, attendance: Attendance) -> None:
+async def _look_after(keeper: KeeperLine, files: FileStore, crew: Crew, agent: Agent) -> None:
     while True:
         with suppress(BackendUnavailable):
-            attendance.message = (await keeper.health()).message
+            agent.message = (await health_of(keeper)).message
         before_ms = now_ms() - _KEEP_FILES_MS
-        await asyncio.to_thread(keeper.files.remove_unused, crew.files(), before_ms, _FILES_AT_ONCE)
+        await asyncio.to_thread(files.remove_unused, crew.files(), before_ms, _FILES_AT_ONCE)
         await asyncio.sleep(_LOOK_AFTER_S)
 
 

@@ -3,8 +3,9 @@ nodes on which everything goes wrong, by a seed. What must never happen is watch
 
     seed ──► scenario: work and faults ──► world ──► trace, and what was broken of I1 … I5
                                              │
-       users ─► Runtime (unchanged) ─► SimulatedBackend ─► network ─► agents ─► tasks
-                     └─► SimulatedStore ─► disk         (all on one VirtualLoop)
+       users ─► Runtime ─► agents' backend ─► rpc ─► network ─► agent ─► keeper ─► kernel
+                   └─► Store, SQLite ─► disk                  (all on one VirtualLoop)
 
+Every fourth seed has a scheduler in place of the server, and controllers in place of users: `scheduler/`.
 `python -m rota.faults` runs seeds; docs/faults.md says what is simulated, and what is not.
 """

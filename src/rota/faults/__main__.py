@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from multiprocessing import Pool
 from time import monotonic
 
-from rota.faults.scenario import scenario
+from rota.faults.cluster import Result
+from rota.faults.seeds import run, scenario_of
 from rota.faults.shrink import shrunk
-from rota.faults.world import Result, World
 
 
 def main() -> int:
@@ -44,7 +44,7 @@ def _results(seeds: range, processes: int) -> Iterator[Result]:
 
 
 def _run(seed: int) -> Result:
-    return World(scenario(seed)).run()
+    return run(scenario_of(seed))
 
 
 def _told(result: Result) -> str:

@@ -17,6 +17,8 @@ from functools import partial
 from random import Random
 from typing import Any, TypeVar, TypeVarTuple
 
+from rota.clock import CLOCK, Clock
+
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
@@ -31,8 +33,10 @@ class Endless(Exception):
 class Life:
     """Of a process: what it began ends with it."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, clock: Clock) -> None:
+        """`clock`: of its machine."""
         self.name = name
+        self.clock = clock
         self.is_over = False
 
 
@@ -44,6 +48,7 @@ OUTSIDE = contextvars.Context()
 def context_of(life: Life) -> contextvars.Context:
     context = contextvars.Context()
     context.run(LIFE.set, life)
+    context.run(CLOCK.set, life.clock)
     return context
 
 

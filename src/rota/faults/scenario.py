@@ -10,6 +10,20 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rota.faults.troubles import (
+    FAULTS_S,
+    NODES,
+    Scenario,
+    Trouble,
+    agent_crash,
+    bad_network,
+    clock_jump,
+    connection_breaks,
+    draw_faults,
+    keeper_crash,
+    partition,
+    some_time_s,
+)
 from rota.model.ids import NodeName, QueueName
 from rota.model.job import JobTemplate, Priority, TaskGroup
 from rota.model.node import Gpus, Node, NodeSpec
@@ -18,14 +32,12 @@ from rota.model.resources import GpuRequest, HostPort, Resources
 from rota.model.run import After, JobSpec, OnTaskFailure, Retry, Run
 from rota.model.task import TaskSpec
 
-NODES = tuple(NodeName(name) for name in ("n1", "n2", "n3"))
 QUEUES = (QueueName("default"), QueueName("interactive"))
 WORK_S = 15.0
 """In which jobs come in."""
-FAULTS_S = 30.0
-"""In which things go wrong."""
 GIB = 1 << 30
 ENDLESS_MS = 1_000_000
+GRACE_MS = 2_000
 
 
 def policy() -> Policy:
@@ -34,7 +46,7 @@ def policy() -> Policy:
 
 
 def nodes(backend: str) -> list[Node]:
-    plain = NodeSpec(Resources(cpu_milli=4000, memory_bytes=8 * GIB), backend=backend)
+    plain = NodeSpec(Resources(cpu_milli=4000, memory_bytes=8 * GIB, slots=8), backend=backend)
     return [
         Node(NODES[0], plain),
         Node(NODES[1], plain),
@@ -96,6 +108,8 @@ class ServerCrash(Struct, frozen=True):
     """Between any two steps of its tasks."""
     down_s: float
     power_is_lost: bool
+    in_commit: bool
+    """Not before something was written; mostly nobody knows of it yet."""
 
 
 class ServerRestart(Struct, frozen=True):
@@ -103,33 +117,6 @@ class ServerRestart(Struct, frozen=True):
 
     at_s: float
     down_s: float
-
-
-class AgentCrash(Struct, frozen=True):
-    at_s: float
-    node: NodeName
-    down_s: float
-    power_is_lost: bool
-    is_wiped: bool
-
-
-class ConnectionBreaks(Struct, frozen=True):
-    at_s: float
-    node: NodeName
-
-
-class Partition(Struct, frozen=True):
-    at_s: float
-    for_s: float
-    nodes: tuple[NodeName, ...]
-
-
-class BadNetwork(Struct, frozen=True):
-    at_s: float
-    for_s: float
-    drops: float
-    duplicates: float
-    delays: float
 
 
 class DiskFull(Struct, frozen=True):
@@ -157,57 +144,21 @@ class BackendInDoubt(Struct, frozen=True):
     rate: float
 
 
-class ClockJump(Struct, frozen=True):
-    at_s: float
-    by_ms: int
-    node: NodeName | None
-    """None: the server's."""
-
-
 Fault: TypeAlias = (
-    ServerCrash
-    | ServerRestart
-    | AgentCrash
-    | ConnectionBreaks
-    | Partition
-    | BadNetwork
-    | DiskFull
-    | DiskSlow
-    | CommitsInDoubt
-    | BackendInDoubt
-    | ClockJump
+    ServerCrash | ServerRestart | DiskFull | DiskSlow | CommitsInDoubt | BackendInDoubt | Trouble
 )
 
 
-class Scenario(Struct, frozen=True):
-    seed: int
-    work: tuple[tuple[int, Work], ...]
-    """Numbered: what refers to others does so by their numbers."""
-    faults: tuple[Fault, ...]
+ServerScenario: TypeAlias = Scenario[Work, Fault]
 
 
-def scenario(seed: int) -> Scenario:
+def scenario(seed: int) -> ServerScenario:
     chance = Random(f"{seed} scenario")
-    faults = sorted(_faults(chance), key=lambda one: one.at_s)
+    faults = draw_faults(chance, _FAULTS)
     count = chance.randint(6, 14)
     submits: list[Work] = [_submit(chance, item) for item in range(count)]
     changes = [_change(chance, count, chance.choice(faults).at_s) for _ in range(chance.randint(0, 8))]
     return Scenario(seed, tuple(enumerate([*submits, *changes])), tuple(faults))
-
-
-def _faults(chance: Random) -> list[Fault]:
-    """They seldom come alone."""
-    faults: list[Fault] = []
-    for _ in range(chance.randint(1, 8)):
-        fault = chance.choice(_FAULTS)(chance)
-        if faults and chance.random() < 0.4:
-            fault = replace(fault, at_s=round(faults[-1].at_s + 0.5 * chance.random(), 3))
-        faults.append(fault)
-    return faults
-
-
-def _at(chance: Random, until_s: float) -> float:
-    return round(until_s * chance.random(), 3)
 
 
 # -- jobs
@@ -219,7 +170,7 @@ def _submit(chance: Random, item: int) -> Submit:
     spec, elements = chance.choices(_SHAPES, _SHARES)[0](chance)
     waits_for = chance.randrange(item) if item and chance.random() < 0.25 else None
     after = chance.choice((After.SUCCESS, After.FAILURE, After.ANY, After.ANY))
-    return Submit(_at(chance, WORK_S), spec, elements, waits_for, after)
+    return Submit(some_time_s(chance, WORK_S), spec, elements, waits_for, after)
 
 
 def _single(chance: Random) -> _Shape:
@@ -288,7 +239,7 @@ def _task(chance: Random, cpus: tuple[int, ...] = (1, 2, 3, 4)) -> TaskSpec:
 
 
 def _run(longest_ms: int, fails_per_mille: int) -> Run:
-    return Run(("work", str(longest_ms), str(fails_per_mille)))
+    return Run(("work", str(longest_ms), str(fails_per_mille)), grace_ms=GRACE_MS)
 
 
 def _spec(task: TaskSpec, tasks: int, run: Run, **fields: object) -> JobSpec:
@@ -304,74 +255,50 @@ def _spec(task: TaskSpec, tasks: int, run: Run, **fields: object) -> JobSpec:
 def _change(chance: Random, submitted: int, fault_s: float) -> Work:
     """Mostly right when something goes wrong, or a moment before: it is half done then."""
     near_s = fault_s + chance.choice((0.1, 0.008)) * (chance.random() - 0.8)
-    at_s = chance.choice((_at(chance, FAULTS_S), round(max(0.0, near_s), 4)))
+    at_s = chance.choice((some_time_s(chance, FAULTS_S), round(max(0.0, near_s), 4)))
     item = chance.randrange(submitted)
     match chance.choice(("cancel", "cancel", "hold", "extend", "pause", "drain")):
         case "cancel":
             return Cancel(at_s, item)
         case "hold":
-            return Hold(at_s, item, _at(chance, 10))
+            return Hold(at_s, item, some_time_s(chance, 10))
         case "extend":
             return Extend(at_s, item, chance.choice((4000, 8000)))
         case "pause":
-            return PauseQueue(at_s, chance.choice(QUEUES), _at(chance, 10))
+            return PauseQueue(at_s, chance.choice(QUEUES), some_time_s(chance, 10))
         case _:
-            return Drain(at_s, chance.choice(NODES), _at(chance, 10))
+            return Drain(at_s, chance.choice(NODES), some_time_s(chance, 10))
 
 
 # -- what goes wrong
 
 
 def _server_crash(chance: Random) -> Fault:
-    after_steps = int(60 * chance.random() ** 2)
-    return ServerCrash(_at(chance, FAULTS_S), after_steps, _at(chance, 4), chance.random() < 0.5)
+    in_commit = chance.random() < 0.5
+    after_steps = int((4 if in_commit else 60) * chance.random() ** 2)
+    at_s, down_s = some_time_s(chance, FAULTS_S), some_time_s(chance, 4)
+    return ServerCrash(at_s, after_steps, down_s, chance.random() < 0.5, in_commit)
 
 
 def _server_restart(chance: Random) -> Fault:
-    return ServerRestart(_at(chance, FAULTS_S), _at(chance, 2))
-
-
-def _agent_crash(chance: Random) -> Fault:
-    kind = chance.random()
-    return AgentCrash(
-        _at(chance, FAULTS_S), chance.choice(NODES), _at(chance, 15), kind < 0.6, is_wiped=kind < 0.15
-    )
-
-
-def _connection_breaks(chance: Random) -> Fault:
-    return ConnectionBreaks(_at(chance, FAULTS_S), chance.choice(NODES))
-
-
-def _partition(chance: Random) -> Fault:
-    cut_off = tuple(node for node in NODES if chance.random() < 0.5) or NODES[:1]
-    return Partition(_at(chance, FAULTS_S), _at(chance, 12), cut_off)
-
-
-def _bad_network(chance: Random) -> Fault:
-    drops, duplicates, delays = (round(0.4 * chance.random(), 3) for _ in range(3))
-    return BadNetwork(_at(chance, FAULTS_S), _at(chance, 15), drops, duplicates, delays)
+    return ServerRestart(some_time_s(chance, FAULTS_S), some_time_s(chance, 2))
 
 
 def _disk_full(chance: Random) -> Fault:
-    return DiskFull(_at(chance, FAULTS_S), _at(chance, 5))
+    return DiskFull(some_time_s(chance, FAULTS_S), some_time_s(chance, 5))
 
 
 def _disk_slow(chance: Random) -> Fault:
-    return DiskSlow(_at(chance, FAULTS_S), _at(chance, 10), round(chance.random(), 3))
+    return DiskSlow(some_time_s(chance, FAULTS_S), some_time_s(chance, 10), round(chance.random(), 3))
 
 
 def _commits_in_doubt(chance: Random) -> Fault:
     rate, longest_s = chance.choice((0.1, 0.5)), chance.choice((0.002, 0.3))
-    return CommitsInDoubt(_at(chance, FAULTS_S), _at(chance, 10), rate, longest_s)
+    return CommitsInDoubt(some_time_s(chance, FAULTS_S), some_time_s(chance, 10), rate, longest_s)
 
 
 def _backend_in_doubt(chance: Random) -> Fault:
-    return BackendInDoubt(_at(chance, FAULTS_S), _at(chance, 10), chance.choice((0.1, 0.3)))
-
-
-def _clock_jump(chance: Random) -> Fault:
-    by_ms = chance.choice((-3000, -500, 500, 3000, 60_000))
-    return ClockJump(_at(chance, FAULTS_S), by_ms, chance.choice((None, *NODES)))
+    return BackendInDoubt(some_time_s(chance, FAULTS_S), some_time_s(chance, 10), chance.choice((0.1, 0.3)))
 
 
 _FAULTS: tuple[Callable[[Random], Fault], ...] = (
@@ -379,17 +306,18 @@ _FAULTS: tuple[Callable[[Random], Fault], ...] = (
     _server_crash,
     _server_crash,
     _server_restart,
-    _agent_crash,
-    _agent_crash,
-    _connection_breaks,
-    _partition,
-    _partition,
-    _bad_network,
-    _bad_network,
+    agent_crash,
+    agent_crash,
+    keeper_crash,
+    connection_breaks,
+    partition,
+    partition,
+    bad_network,
+    bad_network,
     _disk_full,
     _disk_slow,
     _commits_in_doubt,
     _commits_in_doubt,
     _backend_in_doubt,
-    _clock_jump,
+    clock_jump,
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
-from rota.faults.scenario import Fault, Scenario, Work
-from rota.faults.world import Result, World
+from rota.faults.cluster import Result
+from rota.faults.seeds import run
+from rota.faults.troubles import AnyScenario
 
 T = TypeVar("T")
 
@@ -21,19 +22,19 @@ def shrunk(failed: Result, most_tries: int = MOST_TRIES) -> Result:
     invariant = failed.violation.invariant
     best, tries = failed, 0
 
-    def still_fails(smaller: Scenario) -> bool:
+    def still_fails(smaller: AnyScenario) -> bool:
         nonlocal best, tries
         tries += 1
-        result = World(smaller).run()
+        result = run(smaller)
         if result.violation is None or result.violation.invariant != invariant:
             return False
         best = result
         return True
 
-    def with_faults(faults: Sequence[Fault]) -> bool:
+    def with_faults(faults: Sequence[Any]) -> bool:
         return still_fails(replace(best.scenario, faults=tuple(faults)))
 
-    def with_work(work: Sequence[tuple[int, Work]]) -> bool:
+    def with_work(work: Sequence[tuple[int, Any]]) -> bool:
         return still_fails(replace(best.scenario, work=tuple(work)))
 
     size = -1

@@ -15,6 +15,7 @@ from rota.control.errors import ControlError, Unavailable
 from rota.faults import scenario as work
 from rota.faults.event_loop import context_of
 from rota.faults.scenario import Work
+from rota.faults.troubles import NODES
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import JobState
 from rota.loop.desk import LiveDesk
@@ -118,7 +119,7 @@ class Users:
     async def _put_right(self) -> None:
         for queue in work.QUEUES:
             await self._set_queue(queue, QueueMode.OPEN)
-        for node in work.NODES:
+        for node in NODES:
             await self._drain(node, False)
         held: list[JobState] = [state for state in self._world.states() if state.held and not state.is_over]
         for state in held:

@@ -11,14 +11,12 @@ I5  after the faults the queue drains within two lease periods
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from hashlib import sha256
 from operator import attrgetter
 
-from msgspec import Struct
-
 from rota.backends.backend import TaskRef, TaskStart
-from rota.faults.room import oversubscribed
-from rota.faults.tables import Tables
+from rota.faults.kept import Contents, Kept
+from rota.faults.onlooker import Onlooker, Ran, name_of, names_of
+from rota.faults.room import Held, oversubscribed
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd
 from rota.lifecycle.validate import ImpossibleState, validate
 from rota.model.ids import JobId
@@ -26,96 +24,54 @@ from rota.model.node import Node
 from rota.store.batch import Attempt, Batch, StoredEvent
 
 _FENCE = attrgetter("fence")
+SEEN_WITHIN_MS = 100
+"""Until it is seen that a task has ended, and left nobody behind."""
 
 
-class Violation(Struct, frozen=True):
-    invariant: str
-    text: str
-    at_s: float
-
-    def __str__(self) -> str:
-        return f"{self.invariant} at {self.at_s:.3f} s: {self.text}"
-
-
-class Ran(Struct):
-    """One run of a task, as it was."""
-
-    node: Node
-    started_s: float
-    ended_s: float | None = None
-    end: TaskEnd | None = None
-
-
-class Witness:
+class Witness(Onlooker):
     def __init__(self, now_s: Callable[[], float]) -> None:
-        self.trace: list[str] = []
-        self.violation: Violation | None = None
-        """The first."""
-        self.tables = Tables()
-        """What is kept, as the server's store sees it at the moment."""
-        self.ran: dict[TaskRef, Ran] = {}
-        self.clocks_are_right = True
-        self._now_s = now_s
-        self._running: dict[TaskRef, Node] = {}
-        self._forgotten: set[TaskRef] = set()
-        """By the node that ran them."""
+        super().__init__(now_s)
+        self.kept = Kept()
+        """As the server's store sees it at the moment."""
+        self._sure: list[Batch] = []
+        """All that has to be there even after a loss of power."""
+        self._unheard: list[Batch] = []
+        """Written, and nobody knows yet that they are."""
+        self._power_was_lost = False
         self._paused_until_ms: dict[JobId, int] = {}
         """Before they are tried again."""
+        self._least_limits_ms: dict[JobId, int] = {}
+        """The shortest time limit that each job ever had."""
         self._acknowledged: dict[JobId, None] = {}
         self._told: dict[int, StoredEvent] = {}
         """Events that somebody who follows them was shown."""
 
-    def note(self, text: str) -> None:
-        self.trace.append(f"{self._now_s():9.4f}  {text}")
-
-    def digest(self) -> str:
-        return sha256("\n".join(self.trace).encode()).hexdigest()
-
-    def broken(self, invariant: str, text: str) -> None:
-        if self.violation is None:
-            self.violation = Violation(invariant, text, self._now_s())
-            self.note(f"BROKEN {invariant}: {text}")
-
-    def demand(self, holds: bool, invariant: str, text: str) -> None:
-        if not holds:
-            self.broken(invariant, text)
-
     # -- what really happens on nodes
 
     def task_started(self, node: Node, start: TaskStart) -> None:
+        super().task_started(node, start)
         ref = start.ref
-        self.note(f"{node.name}: {_name(ref)} runs")
-        others = [one for one in self._running if (one.job, one.rank) == (ref.job, ref.rank)]
-        self.demand(not others, "I2", f"{_name(ref)} starts while {_names(others)} runs")
-        before = [one for one in self.ran if (one.job, one.rank) == (ref.job, ref.rank)]
-        newer = [one for one in before if one.fence >= ref.fence and one not in self._forgotten]
-        self.demand(not newer, "I2", f"{_name(ref)} starts after {_names(newer)} did")
-        state = self.tables.jobs.get(ref.job)
-        attempt = self.tables.attempts.get(ref)
+        state = self.kept.jobs.get(ref.job)
+        attempt = self.kept.attempts.get(ref)
         if state is None or attempt is None:
-            self.broken("I4", f"{_name(ref)} runs, and no such attempt is kept")
+            self.broken("I4", f"{name_of(ref)} runs, and no such attempt is kept")
             return
-        self.demand(not state.is_over, "I2", f"{_name(ref)} starts, and its job is over")
-        self.demand(attempt.ended_ms is None, "I2", f"{_name(ref)} starts, and is recorded as ended")
+        self.demand(not state.is_over, "I2", f"{name_of(ref)} starts, and its job is over")
+        self.demand(attempt.ended_ms is None, "I2", f"{name_of(ref)} starts, and is recorded as ended")
         self._check_pause(state, attempt)
-        self.ran[ref] = Ran(node, self._now_s())
-        self._running[ref] = node
+        self._runs(node, ref)
         complaint = oversubscribed(node, self._on(node))
         self.demand(not complaint, "I3", f"{node.name}: {complaint}")
 
-    def task_ended(self, node: Node, ref: TaskRef, end: TaskEnd) -> None:
-        self.note(f"{node.name}: {_name(ref)} ends: {_told(end)}")
-        self._running.pop(ref, None)
-        if ref in self.ran:
-            self.ran[ref].ended_s, self.ran[ref].end = self._now_s(), end
-
-    def node_wiped(self, refs: list[TaskRef]) -> None:
-        """It doesn't know what it has run: an order that wasn't confirmed may come again."""
-        self._forgotten.update(refs)
-
-    def _on(self, node: Node) -> list[tuple[JobState, Attempt]]:
-        refs = [ref for ref, where in self._running.items() if where.name == node.name]
-        return [(self.tables.jobs[ref.job], self.tables.attempts[ref]) for ref in refs]
+    def _on(self, node: Node) -> list[Held]:
+        return [
+            Held(
+                name_of(ref),
+                self.kept.jobs[ref.job].spec.template.spec_of(ref.rank),
+                self.kept.attempts[ref].gpu_devices,
+            )
+            for ref in self._running_on(node)
+        ]
 
     def _check_pause(self, state: JobState, attempt: Attempt) -> None:
         early_ms = self._paused_until_ms.get(state.id, 0) - attempt.bound_ms
@@ -123,20 +79,38 @@ class Witness:
 
     # -- what is kept
 
-    def committed(self, batch: Batch) -> None:
-        """Right before it is written."""
+    def committed(self, batch: Batch, last_seq: int) -> None:
+        """Right before it is written; `last_seq` is that of the events there are then."""
+        more = last_seq - self.kept.last_seq
+        if batch.events and not more:
+            return  # The store has found it: kept before, when nobody could tell.
         self.note(f"kept: {_summary(batch)}")
+        self.demand(more == len(batch.events), "I1", f"{more} events are kept, and not {len(batch.events)}")
         for state in batch.jobs:
             self._check_job(state)
         for attempt in sorted(batch.attempts, key=_FENCE):
             self._check_attempt(attempt, batch)
+        self.kept.keep(batch)
+        self._unheard.append(batch)
+
+    def heard(self) -> None:
+        """Whoever wrote something knows of it now."""
+        self._sure += self._unheard
+        self._unheard = []
+
+    def power_lost(self, damage: str) -> None:
+        self.note(f"power: {damage}")
+        self._power_was_lost = True
 
     def _check_job(self, state: JobState) -> None:
+        if (limit_ms := state.spec.template.time_limit_ms) is not None:
+            least_ms = self._least_limits_ms.get(state.id, limit_ms)
+            self._least_limits_ms[state.id] = min(limit_ms, least_ms)
         try:
             validate(state)
         except ImpossibleState as error:
             self.broken("I0", str(error))
-        before = self.tables.jobs.get(state.id)
+        before = self.kept.jobs.get(state.id)
         if before is not None:
             was = f"job {state.id} was {before.phase.value}"
             self.demand(not before.is_over, "I1", f"{was}, and is {state.phase.value}")
@@ -147,7 +121,7 @@ class Witness:
                 self.demand(together >= least, "I1", f"{together} of job {state.id} start, and not {least}")
         if state.is_over:
             running = [ref for ref in self._running if ref.job == state.id]
-            self.demand(not running, "I2", f"job {state.id} is over, and {_names(running)} runs")
+            self.demand(not running, "I2", f"job {state.id} is over, and {names_of(running)} runs")
         if state.phase is Phase.SUCCEEDED:
             done = {ref.rank for ref, ran in self.ran.items() if ref.job == state.id and _succeeded(ran)}
             missing = [rank for rank in range(state.spec.template.task_count) if rank not in done]
@@ -162,36 +136,44 @@ class Witness:
 
     def _check_attempt(self, attempt: Attempt, batch: Batch) -> None:
         ref = TaskRef(attempt.job, attempt.rank, attempt.fence)
-        before = self.tables.attempts.get(ref)
+        before = self.kept.attempts.get(ref)
         if before is not None:
-            self.demand(before.ended_ms is None, "I4", f"{_name(ref)} has ended, and is changed")
+            self.demand(before.ended_ms is None, "I4", f"{name_of(ref)} has ended, and is changed")
         times = [one for one in (attempt.bound_ms, attempt.started_ms, attempt.ended_ms) if one is not None]
-        self.demand(times == sorted(times), "I4", f"{_name(ref)}: bound, started and ended at {times}")
+        self.demand(times == sorted(times), "I4", f"{name_of(ref)}: bound, started and ended at {times}")
         if attempt.ended_ms is not None:
             self._check_end(ref, attempt)
         self._check_order(ref, attempt, batch.attempts)
 
     def _check_end(self, ref: TaskRef, attempt: Attempt) -> None:
-        self.demand(ref not in self._running, "I2", f"{_name(ref)} is recorded as ended, and runs")
+        self.demand(ref not in self._running, "I2", f"{name_of(ref)} is recorded as ended, and runs")
         end = attempt.end
-        if end is not None and end.reason in (EndReason.EXITED, EndReason.TIME_LIMIT):
-            really = self.ran.get(ref)
-            self.demand(
-                really is not None and really.end == end,
-                "I1",
-                f"{_name(ref)} is recorded as {_told(end)}, which it never was",
-            )
+        if end is None or end.reason not in (EndReason.EXITED, EndReason.TIME_LIMIT):
+            return
+        recorded = f"{name_of(ref)} is recorded as {_told(end)}"
+        really = self.ran.get(ref)
+        if really is None or really.ended_s is None:
+            self.broken("I1", f"{recorded}, and never ended")
+            return
+        is_seen = end.reason is EndReason.EXITED or (end.exit_code, end.signal) != (None, None)
+        is_so = (really.exit_code, really.signal) == (end.exit_code, end.signal)
+        self.demand(is_so or not is_seen, "I1", f"{recorded}, which it never was")
+        if end.reason is EndReason.TIME_LIMIT:
+            ran_ms, least_ms = 1000 * (really.ended_s - really.started_s), self._least_limits_ms[ref.job]
+            self.demand(ran_ms >= least_ms - 1, "I4", f"{recorded} after {ran_ms:.0f} of {least_ms} ms")
 
     def _check_order(self, ref: TaskRef, attempt: Attempt, together: Iterable[Attempt]) -> None:
-        kept = self.tables.attempts | {TaskRef(one.job, one.rank, one.fence): one for one in together}
+        kept = self.kept.attempts | {TaskRef(one.job, one.rank, one.fence): one for one in together}
         for other, known in kept.items():
             if (other.job, other.rank) == (ref.job, ref.rank) and other.fence < ref.fence:
                 if known.ended_ms is None:
-                    self.broken("I4", f"{_name(ref)} is bound, and {_name(other)} hasn't ended")
+                    self.broken("I4", f"{name_of(ref)} is bound, and {name_of(other)} hasn't ended")
                 else:
                     late_ms = known.ended_ms - attempt.bound_ms
                     self.demand(
-                        late_ms <= 0, "I4", f"{_name(ref)} is bound {late_ms} ms before {_name(other)} ended"
+                        late_ms <= 0,
+                        "I4",
+                        f"{name_of(ref)} is bound {late_ms} ms before {name_of(other)} ended",
                     )
 
     # -- what users are told
@@ -210,47 +192,53 @@ class Witness:
 
     def check_kept(self) -> None:
         """What users were told of is kept."""
-        gone = [job for job in self._acknowledged if job not in self.tables.jobs]
+        gone = [job for job in self._acknowledged if job not in self.kept.jobs]
         self.demand(not gone, "I1", f"accepted, and not kept: {', '.join(gone)}")
-        untrue = [seq for seq, event in self._told.items() if self.tables.events.get(seq) != event]
+        untrue = [seq for seq, event in self._told.items() if self.kept.events.get(seq) != event]
         self.demand(not untrue, "I1", f"users were told of events that aren't kept: {untrue[:5]}")
 
-    def recovered(self, tables: Tables) -> None:
-        self.tables = tables
+    def recovered(self, found: Contents) -> None:
+        """A server starts, and finds what there is: all that was written. After a loss of power, what nobody
+        knew of may be missing: the last first, and each as a whole."""
+        if not self._power_was_lost:
+            self.heard()
+        self.kept, unheard = Kept(), self._unheard
+        for batch in self._sure:
+            self.kept.keep(batch)
+        difference = found.differs_from(self.kept.contents())
+        while difference and unheard:
+            self._sure.append(unheard.pop(0))
+            self.kept.keep(self._sure[-1])
+            difference = found.differs_from(self.kept.contents())
+        self.demand(not difference, "I1", f"what is found isn't what was kept: {difference}")
+        self._unheard, self._power_was_lost = [], False
         self.check_kept()
 
     # -- at the end
 
     def finished(self) -> None:
         for ref, ran in self.ran.items():
-            attempt = self.tables.attempts.get(ref)
+            attempt = self.kept.attempts.get(ref)
             self._check_usage(ref, ran, attempt)
-        for ref, attempt in self.tables.attempts.items():
-            self.demand(attempt.ended_ms is not None, "I4", f"{_name(ref)} is never recorded as ended")
+        for ref, attempt in self.kept.attempts.items():
+            self.demand(attempt.ended_ms is not None, "I4", f"{name_of(ref)} is never recorded as ended")
 
     def _check_usage(self, ref: TaskRef, ran: Ran, attempt: Attempt | None) -> None:
         if attempt is None or attempt.end is None or attempt.end.reason is EndReason.LOST:
             return
-        self.demand(attempt.started_ms is not None, "I4", f"{_name(ref)} ran, and isn't charged for it")
+        self.demand(attempt.started_ms is not None, "I4", f"{name_of(ref)} ran, and isn't charged for it")
         if attempt.started_ms is None or attempt.ended_ms is None or ran.ended_s is None:
             return
         charged_ms, ran_ms = attempt.ended_ms - attempt.started_ms, (ran.ended_s - ran.started_s) * 1000
         if self.clocks_are_right:
-            self.demand(
-                abs(charged_ms - ran_ms) <= 1, "I4", f"{_name(ref)} ran {ran_ms:.0f} ms, charged {charged_ms}"
-            )
+            charged = f"{name_of(ref)} ran {ran_ms:.0f} ms, charged {charged_ms}"
+            self.demand(charged_ms >= ran_ms - 1 - self.clocks_seem_off_ms, "I4", charged)
+            if self.ends_are_seen:
+                self.demand(charged_ms <= ran_ms + SEEN_WITHIN_MS, "I4", charged)
 
 
 def _succeeded(ran: Ran) -> bool:
-    return ran.end is not None and ran.end.succeeded
-
-
-def _name(ref: TaskRef) -> str:
-    return f"{ref.job}/{ref.rank}#{ref.fence}"
-
-
-def _names(refs: Iterable[TaskRef]) -> str:
-    return ", ".join(map(_name, refs))
+    return ran.exit_code == 0
 
 
 def _told(end: TaskEnd) -> str:

@@ -3,69 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, MutableMapping
+from collections.abc import AsyncIterator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from pathlib import Path
 from random import Random
-from typing import Any, cast
+from typing import Any
 
-import structlog
 from msgspec import Struct
 
-from rota.backends.backend import TaskStart
-from rota.faults import backend, scenario, wire
-from rota.faults.agent import Agent
-from rota.faults.backend import SimulatedBackend
-from rota.faults.disk import Disk
-from rota.faults.event_loop import OUTSIDE, Endless, Life, VirtualLoop, context_of
-from rota.faults.misfortune import Misfortune
-from rota.faults.network import Network
-from rota.faults.scenario import Scenario
-from rota.faults.store import SimulatedStore, Weather
+from rota.agent.output import OutputReader
+from rota.backends.agents.arrivals import FolderArrivals
+from rota.backends.process.folders import Folders
+from rota.backends.process.segments import Origin
+from rota.faults import scenario
+from rota.faults.cluster import TERMS, Cluster
+from rota.faults.disk import Disk, Weather
+from rota.faults.doubts import DoubtfulAgents
+from rota.faults.event_loop import LIFE, OUTSIDE, Life, context_of
+from rota.faults.kept import found_in
+from rota.faults.machine import written_by
+from rota.faults.misfortune import ServerMisfortune
+from rota.faults.scenario import ServerScenario
+from rota.faults.services import serve_agents
+from rota.faults.store import SeenStore
 from rota.faults.users import Users
-from rota.faults.wire import ToAgent, ToServer
-from rota.faults.witness import Violation, Witness
-from rota.lifecycle.state import EndReason, JobState, TaskEnd
+from rota.faults.witness import Witness
+from rota.lifecycle.state import EndReason, JobState
 from rota.loop.metrics import Metrics
 from rota.loop.runtime import Runtime
-from rota.model.ids import NodeName
+from rota.server.agents import keep_notices
 from rota.store.errors import StoreError
-from rota.store.store import Store
 
-BEGINNING_MS = 1_800_000_000_000
+AGENTS = "agents"
 RESTARTS_AFTER_S = 1.0
 """A server that failed to start."""
-LEASE_PERIODS = 2
-LOOKS_EACH_S = 0.1
-FAILURES = frozenset(
-    (
-        "a command failed",
-        "a cycle failed",
-        "a job can't even be set aside",
-        "a part of the server ended",
-        "a report can't be handled",
-        "looking ahead failed",
-        "the store won't have a change",
-    )
-)
-"""What a server logs when something is wrong with itself, and not with what is around it."""
-
-
-class Result(Struct):
-    scenario: Scenario
-    violation: Violation | None
-    trace: list[str]
-    digest: str
-    steps: int
-    lasted_s: float
+SERVER = "server"
 
 
 class Server(Struct):
     """A process."""
 
     life: Life
-    store: SimulatedStore
-    backend: SimulatedBackend
+    store: SeenStore
+    agents: DoubtfulAgents
     runtime: Runtime
     waiting: list[asyncio.Future[Any]]
     """Users whose requests it has."""
@@ -76,107 +56,60 @@ class _InTheLoop(Executor):
     """Stands for a pool of processes: the loop does all such work itself."""
 
 
-class World:
-    def __init__(self, chosen: Scenario) -> None:
-        seed = chosen.seed
-        self.scenario = chosen
-        self.slowest_s = 0.002
-        """Of what the server does in threads."""
-        self._threads = Random(f"{seed} threads")
-        self.loop = VirtualLoop(Random(f"{seed} order"), lambda: self.slowest_s * self._threads.random())
-        self.witness = Witness(self.loop.time)
-        self.network = Network(self.loop, Random(f"{seed} network"))
-        self.disk = Disk()
+class World(Cluster[Witness]):
+    def __init__(self, chosen: ServerScenario) -> None:
+        super().__init__(chosen, SERVER, scenario.nodes(AGENTS), Witness)
         self.weather = Weather()
+        self.disk = Disk(Path(self._folder.name, "disk"), self.weather, Random(f"{chosen.seed} disk"))
         self.backend_doubts = 0.0
-        self.clock_off_ms: dict[NodeName | None, int] = {}
         self.server: Server | None = None
-        self.agents = {
-            node.name: Agent(
-                node,
-                self.loop,
-                Random(f"{seed} {node.name}"),
-                self._to_server,
-                lambda name=node.name: self.clock_ms(name),  # type: ignore[misc]
-                self._fate,
-                self.witness,
-            )
-            for node in scenario.nodes(backend.NAME)
-        }
-        self._chance = {name: Random(f"{seed} {name}") for name in ("server", "store", "backend", "disk")}
+        self._chance = {name: Random(f"{chosen.seed} {name}") for name in ("server", "backend")}
         self._servers = 0
         self._metrics = Metrics()
         self.users = Users(self)
-        self._misfortune = Misfortune(self)
-        self.loop.after_thread = self.disk.sync
+        self._misfortune = ServerMisfortune(self)
+        self.loop.after_thread = self._thread_ended
 
-    def clock_ms(self, where: NodeName | None = None) -> int:
-        return BEGINNING_MS + int(self.loop.time() * 1000) + self.clock_off_ms.get(where, 0)
+    # -- from the beginning to the end
 
-    def run(self) -> Result:
-        with _logging(self._logged):
-            try:
-                self.loop.run_until_complete(self._live())
-            except Endless as error:
-                self.witness.broken("I5", str(error))
-            lasted_s = self.loop.time()
-            result = Result(
-                self.scenario,
-                self.witness.violation,
-                list(self.witness.trace),
-                self.witness.digest(),
-                self.loop.steps,
-                lasted_s,
-            )
-            self._bury()
-        return result
-
-    async def _live(self) -> None:
-        for agent in self.agents.values():
-            agent.come_up()
+    def _begin(self) -> None:
         self.start_server()
         self._misfortune.begin()
         self.users.begin()
-        while self.loop.time() < scenario.FAULTS_S and self.witness.violation is None:
-            await asyncio.sleep(LOOKS_EACH_S)
+
+    def _calm(self) -> None:
         self._misfortune.end()
         self.users.put_right()
-        patience_s = LEASE_PERIODS * wire.LOST_AFTER_S + self._work_left_s()
-        self.witness.note(f"the faults are over; the rest may take {patience_s:.1f} s")
-        ends_s = self.loop.time() + patience_s
-        while not self._is_drained() and self.witness.violation is None:
-            if self.loop.time() > ends_s:
-                self.witness.broken("I5", f"after {patience_s:.1f} s: {self._left()}")
-            await asyncio.sleep(LOOKS_EACH_S)
-        if self.witness.violation is None:
-            self.witness.finished()
 
-    # -- the end
+    def _judge(self) -> None:
+        self.witness.finished()
+        self._check_output()
 
-    def _is_drained(self) -> bool:
-        return (
-            self.users.are_done
-            and all(state.is_over for state in self.witness.tables.jobs.values())
-            and all(not agent.unsettled for agent in self.agents.values())
-        )
+    def _check_output(self) -> None:
+        """Of those that ended by themselves all is there, and once."""
+        folders = Folders(Path(self._folder.name, SERVER))
+        for ref, attempt in self.witness.kept.attempts.items():
+            if attempt.end is not None and attempt.end.reason is EndReason.EXITED:
+                begins, ends = written_by(ref)
+                reader = OutputReader(folders.logs_of(ref.job), Origin(ref.rank, ref.fence), 0)
+                found = b""
+                while (output := reader.read()) is not None:
+                    found += b"".join(piece.data for piece in output.pieces)
+                self.witness.demand(
+                    found == begins + ends, "I1", f"{ref} wrote {begins + ends!r}, kept is {found!r}"
+                )
 
-    def _left(self) -> str:
+    def _left(self) -> list[str]:
         jobs = [
             f"job {state.id} is {state.phase.value}"
-            for state in self.witness.tables.jobs.values()
+            for state in self.witness.kept.jobs.values()
             if not state.is_over
         ]
-        unsettled = [
-            f"{name} has {len(agent.unsettled)} unsettled"
-            for name, agent in self.agents.items()
-            if agent.unsettled
-        ]
         waiting = [] if self.users.are_done else ["users wait for an answer"]
-        return "; ".join([*jobs, *unsettled, *waiting])
+        return [*jobs, *self._unsettled(), *waiting]
 
     def _work_left_s(self) -> float:
-        """If it were all done one after the other, and had to be tried as often as it may."""
-        jobs = [state for state in self.witness.tables.jobs.values() if not state.is_over]
+        jobs = [state for state in self.witness.kept.jobs.values() if not state.is_over]
         specs = [state.spec for state in jobs] + self.users.unsent()
         total_s = 0.0
         for spec in specs:
@@ -187,10 +120,8 @@ class World:
 
     def _bury(self) -> None:
         if self.server is not None:
-            self.server.backend.vanish()
-        for agent in self.agents.values():
-            agent.go_down()
-        self.loop.lay_to_rest()
+            self.disk.outlive_process(self.server.store.database.close)
+        super()._bury()
 
     # -- the server, and who starts it
 
@@ -199,24 +130,18 @@ class World:
         if self.server is not None:
             return
         self._servers += 1
-        life = Life(f"server {self._servers}")
+        life = Life(f"server {self._servers}", self._clock)
         self.witness.note(f"{life.name} starts")
-        store = SimulatedStore(self.disk, self.weather, self._chance["store"], self.witness.committed)
-        self.witness.recovered(store.tables)
+        store = SeenStore(self.disk, self.witness.committed)
+        self.witness.recovered(found_in(store.database))
         context_of(life).run(self._open, life, store)
 
-    def _open(self, life: Life, store: SimulatedStore) -> None:
-        agents = SimulatedBackend(
-            self.loop,
-            self._chance["backend"],
-            self._to_agent,
-            list(self.agents),
-            first_session=1_000_000 * self._servers,
-        )
-        agents.doubts = self.backend_doubts
+    def _open(self, life: Life, store: SeenStore) -> None:
+        agents = DoubtfulAgents(FolderArrivals(Path(self._folder.name, SERVER)), name=AGENTS, terms=TERMS)
+        agents.fails = lambda: self._chance["backend"].random() < self.backend_doubts
         try:
             runtime = Runtime(
-                cast(Store, store),
+                store,
                 scenario.policy(),
                 [agents],
                 self.clock_ms,
@@ -227,8 +152,10 @@ class World:
             )
         except StoreError as error:
             self.witness.note(f"{life.name} can't start: {error}")
+            self.disk.outlive_process(store.database.close)
             self.loop.call_later(RESTARTS_AFTER_S, self.start_server, context=OUTSIDE)
             return
+        agents.on_change = runtime.nodes_changed.set
         self.server = Server(life, store, agents, runtime, [])
         self.loop.create_task(self._serve(self.server), context=context_of(life))
 
@@ -239,6 +166,8 @@ class World:
             self.witness.note(f"{server.life.name} can't start: {error!r}")
             self.loop.call_soon(self._ended_by_itself, server, context=OUTSIDE)
             return
+        serve_agents(self._host, server.agents)
+        self.loop.create_task(keep_notices(server.agents.notices, server.runtime.controller))
         self.witness.note(f"{server.life.name} is ready")
         self.loop.create_task(self.users.follow(server))
         await server.runtime.failed.wait()
@@ -254,12 +183,16 @@ class World:
         if server is not None:
             self.witness.note(f"{server.life.name} is killed")
             server.life.is_over = True
-            server.backend.vanish()
+            if power_is_lost:
+                self._host.lose_power()
+            else:
+                self._host.end_process(server.life)
             for answer in server.waiting:
                 if not answer.done():
                     answer.set_exception(ConnectionResetError("the server is gone"))
+            self.disk.outlive_process(server.store.database.close)
         if power_is_lost:
-            self.witness.note(f"power: {self.disk.lose_power(self._chance['disk'])}")
+            self.witness.power_lost(self.disk.lose_power())
 
     def stop_server(self) -> None:
         """In good order. Whoever waits for an answer gets it, or learns that there is none."""
@@ -272,52 +205,22 @@ class World:
 
     def _stopped(self, server: Server) -> None:
         if server is self.server:
+            server.store.close()
+            self._heard()
             self.kill_server()
 
-    def _logged(self, event: MutableMapping[str, Any]) -> None:
-        if event["event"] in FAILURES:
-            why = event.get("why") or repr(event.get("exc_info"))
-            self.witness.broken("I0", f"{event['event']}: {why}")
+    def _thread_ended(self) -> None:
+        if self.server is not None and LIFE.get() is self.server.life:
+            self._heard()
 
-    # -- nodes
-
-    def _to_server(self, name: NodeName, message: ToServer) -> None:
-        self.network.send(name, lambda one: self._server_hears(name, one), message)
-
-    def _server_hears(self, name: NodeName, message: ToServer) -> None:
-        if self.server is not None:
-            self.server.backend.heard(name, message)
-
-    def _to_agent(self, name: NodeName, message: ToAgent) -> None:
-        self.network.send(name, self.agents[name].heard, message)
-
-    def _fate(self, start: TaskStart) -> tuple[float, TaskEnd]:
-        """The same for the same task, whatever else happens."""
-        chance = Random(f"{self.scenario.seed} {start.ref.job} {start.ref.rank} {start.ref.fence}")
-        _, longest_ms, fails_per_mille = start.run.command
-        failed = chance.randrange(1000) < int(fails_per_mille)
-        run_s = int(longest_ms) / 1000 * (0.2 + 0.8 * chance.random())
-        return run_s, TaskEnd(EndReason.EXITED, exit_code=int(failed))
+    def _heard(self) -> None:
+        """Of what was written until now, by whoever wrote it."""
+        self.disk.heard()
+        self.witness.heard()
 
     def states(self) -> list[JobState]:
-        return list(self.witness.tables.jobs.values())
+        return list(self.witness.kept.jobs.values())
 
 
 async def _no_files(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
     raise FileNotFoundError("simulated jobs have no files")
-
-
-@contextmanager
-def _logging(hear: Any) -> Iterator[None]:
-    """Logs of the server go to whoever watches it, and nowhere else."""
-
-    def heard(logger: object, name: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-        hear(event)
-        raise structlog.DropEvent
-
-    before = structlog.get_config()
-    structlog.configure(processors=[heard], cache_logger_on_first_use=False)
-    try:
-        yield
-    finally:
-        structlog.configure(**before)

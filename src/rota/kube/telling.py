@@ -166,6 +166,10 @@ class Teller:
         metadata = pod.metadata
         change = {"metadata": {"uid": metadata.uid}, "status": {"conditions": [condition]}}
         await self._client.patch_status(PODS, metadata.name or "", change, namespace_of(metadata))
+        now = self._pod(name)
+        if now is None or now.spec.node_name or now.metadata.uid != metadata.uid:
+            # It was forgotten while it was told, and nobody would forget it again.
+            return
         times = 1 if told is None else told.times + 1
         next_s = asyncio.get_running_loop().time() + PAUSES.pause_s(times, random.random())
         self._told[name] = _Told(news, times, next_s)

@@ -37,12 +37,16 @@ class Action:
         self.id = id
         self.job = job_id_of(controller, id)
         self.spec = spec
+        self.number = 0
+        """Of the job that it is now: what becomes of one that it was before is nothing to its controller."""
         self.start: StartTask | None = None
         """A placement that its controller was told of and hasn't recorded: nothing has been started."""
         self.running_fence = 0
         """Which of its starts its controller knows to run."""
         self.end: wire.Ended | None = None
         """It is over, and its controller hasn't said that it has kept that."""
+        self.end_told_by: Outbox | None = None
+        """The connection by which its controller was last told of that."""
         self.is_coming = False
         """It is about to be taken up where its controller knows it to be."""
         self.unsettled: tuple[TaskRef, NodeName] | None = None

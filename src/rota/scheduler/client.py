@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import grpc
@@ -24,8 +24,6 @@ from rota.wire.controllers_pb2_grpc import ControllersStub
 
 if TYPE_CHECKING:
     from grpc.aio import StreamStreamCall
-
-    from rota.wire.controllers_pb2_grpc import ControllersAsyncStub
 
     Call = StreamStreamCall[wire.ControllerNews, wire.SchedulerNews]
 
@@ -75,6 +73,8 @@ class Action(Struct, frozen=True):
     """The latest that was recorded; None: it waits."""
     output_bytes: int = 0
     """So much of its output under that fence is recorded."""
+    last_fence: int = 0
+    """The highest of all placements that were ever recorded, also if it waits again; 0: there was none."""
 
 
 class Piece(Struct, frozen=True):
@@ -153,6 +153,15 @@ class Ledger(Protocol):
     async def refused(self, refused: Refused) -> None: ...
 
 
+class Line(Protocol):
+    """One connection to a scheduler: `ControllersAsyncStub` is one."""
+
+    def Direct(self) -> Call: ...
+
+
+Dial = Callable[[], AbstractAsyncContextManager[Line]]
+
+
 class SchedulerRefused(Exception):
     """The scheduler won't have this controller; the text says why, and what to do."""
 
@@ -161,13 +170,23 @@ class SchedulerClient:
     """Works while `run` does."""
 
     def __init__(
-        self, target: str, name: str, token: str, ledger: Ledger, *, ca: bytes | None = None
+        self,
+        target: str,
+        name: str,
+        token: str,
+        ledger: Ledger,
+        *,
+        ca: bytes | None = None,
+        dial: Dial | None = None,
+        chance: Callable[[], float] = random.random,
     ) -> None:
-        """`ca`: who vouches for the scheduler, PEM; None: it is on this machine, without TLS."""
+        """`ca`: who vouches for the scheduler, PEM; None: it is on this machine, without TLS. `dial`: another
+        way there than gRPC's own."""
         self._target = target
         self._hello = wire.Hello(protocol=PROTOCOL, version=__version__, name=name, token=token)
         self._ledger = ledger
-        self._ca = ca
+        self._dial = dial or _by_grpc(target, ca)
+        self._chance = chance
         self._said: asyncio.Queue[wire.ControllerNews] | None = None
         self._asked: dict[str, list[asyncio.Future[dict[str, Any]]]] = {}
 
@@ -180,7 +199,7 @@ class SchedulerClient:
         pause_s = _FIRST_PAUSE_S
         while True:
             try:
-                async with self._channel() as channel, aclosing(self._converse(channel)) as said:
+                async with self._dial() as line, aclosing(self._converse(line)) as said:
                     async for news in said:
                         pause_s = _FIRST_PAUSE_S
                         await self._hear(news)
@@ -190,7 +209,7 @@ class SchedulerClient:
                 log.warning("no connection to the scheduler", scheduler=self._target, why=error.details())
             finally:
                 self._said = None
-            await asyncio.sleep(pause_s * random.uniform(0.5, 1.5))
+            await asyncio.sleep(pause_s * (0.5 + self._chance()))
             pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
 
     def submit(self, actions: Sequence[Action]) -> None:
@@ -215,16 +234,10 @@ class SchedulerClient:
         if self._said is not None:
             self._said.put_nowait(news)
 
-    def _channel(self) -> grpc.aio.Channel:
-        if self._ca is None:
-            return grpc.aio.insecure_channel(self._target, options=_OPTIONS)
-        return grpc.aio.secure_channel(self._target, grpc.ssl_channel_credentials(self._ca), options=_OPTIONS)
-
-    async def _converse(self, channel: grpc.aio.Channel) -> AsyncGenerator[wire.SchedulerNews, None]:
+    async def _converse(self, line: Line) -> AsyncGenerator[wire.SchedulerNews, None]:
         said: asyncio.Queue[wire.ControllerNews] = asyncio.Queue()
         said.put_nowait(wire.ControllerNews(hello=self._hello))
-        stub: ControllersAsyncStub = ControllersStub(channel)
-        call = stub.Direct()
+        call = line.Direct()
         writing = asyncio.create_task(_write(call, said))
         try:
             async for news in call:
@@ -279,6 +292,19 @@ class SchedulerClient:
                     answer.set_exception(error)
 
 
+def _by_grpc(target: str, ca: bytes | None) -> Dial:
+    @asynccontextmanager
+    async def dial() -> AsyncIterator[Line]:
+        if ca is None:
+            channel = grpc.aio.insecure_channel(target, options=_OPTIONS)
+        else:
+            channel = grpc.aio.secure_channel(target, grpc.ssl_channel_credentials(ca), options=_OPTIONS)
+        async with channel:
+            yield ControllersStub(channel)
+
+    return dial
+
+
 async def _write(call: Call, said: asyncio.Queue[wire.ControllerNews]) -> None:
     while True:
         await call.write(await said.get())
@@ -307,6 +333,7 @@ def _action(action: Action) -> wire.Action:
         ],
         submitted_ms=action.submitted_ms,
         output_bytes=action.output_bytes,
+        last_fence=action.last_fence,
     )
     if (place := action.placement) is not None:
         said.placement.CopyFrom(

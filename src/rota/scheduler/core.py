@@ -26,7 +26,7 @@ from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.scheduler.actions import Book
 from rota.scheduler.arrivals import ControllerArrivals
-from rota.scheduler.directing import Directing
+from rota.scheduler.directing import RECORD_WITHIN_MS, Directing
 from rota.scheduler.inputs import InputFiles
 from rota.scheduler.nothing_kept import NothingKept
 from rota.scheduler.pool import ActionsBackend
@@ -48,6 +48,7 @@ class Scheduler:
         abandoned_after_ms: int,
         clock: Callable[[], int],
         chance: Callable[[], float] = random.random,
+        record_within_ms: int = RECORD_WITHIN_MS,
     ) -> None:
         store = cast(Store, NothingKept())
         memory = Memory(policy)
@@ -83,6 +84,7 @@ class Scheduler:
             self.backend,
             self.telling,
             self.files,
+            record_within_ms,
         )
         self._measuring = Measuring(self.metrics, self.controller)
         self._tasks: list[asyncio.Task[None]] = []

@@ -15,7 +15,7 @@ from rota.control.draft import Draft
 from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.advance import submitted
 from rota.lifecycle.events import CancelAsked
-from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
+from rota.lifecycle.state import EndReason, JobState, LiveTask, Phase, TaskPhase
 from rota.loop.live import LiveLoop
 from rota.loop.questions import why_of
 from rota.model.ids import JobId, NodeName
@@ -35,6 +35,7 @@ MOST_ACTIONS = 100_000
 RECORD_WITHIN_MS = 30_000
 """A controller that takes longer to record a placement is taken for gone."""
 _ID_SHOWN = 200
+_NEVER_BEGUN = (EndReason.NOT_STARTED.value, EndReason.STAGING.value)
 
 Command = tuple[JobId, Callable[[Draft], object]]
 
@@ -49,7 +50,9 @@ class Directing:
         backend: ActionsBackend,
         telling: Telling,
         files: InputFiles,
+        record_within_ms: int = RECORD_WITHIN_MS,
     ) -> None:
+        self.record_within_ms = record_within_ms
         self._book = book
         self._controller = controller
         self._memory = controller.memory
@@ -57,9 +60,10 @@ class Directing:
         self._dispatcher = dispatcher
         self._backend = backend
         self._telling = telling
+        telling.run_anew = self._run_anew
         self._files = files
         self._intakes = {name: Intake(name) for name in book.seats}
-        self._given_up: set[asyncio.Task[object]] = set()
+        self._under_way: set[asyncio.Task[object]] = set()
 
     # -- who comes and goes
 
@@ -97,10 +101,9 @@ class Directing:
         for seat in self._book.seats.values():
             if seat.outbox is None:
                 self._review_absent(seat, now_ms)
-            elif seat.unrecorded and now_ms - next(iter(seat.unrecorded.values())) > RECORD_WITHIN_MS:
-                self.leave(
-                    seat, seat.outbox, f"a placement wasn't recorded within {RECORD_WITHIN_MS / 1000:g} s"
-                )
+            elif seat.unrecorded and now_ms - next(iter(seat.unrecorded.values())) > self.record_within_ms:
+                within_s = self.record_within_ms / 1000
+                self.leave(seat, seat.outbox, f"a placement wasn't recorded within {within_s:g} s")
         self._backend.review_claims()
 
     def _review_absent(self, seat: Seat, now_ms: int) -> None:
@@ -118,11 +121,14 @@ class Directing:
         for action in actions:
             self._remove(action)
             if action.end is None:
-                cancelled.append(_cancelling(action, why))
+                cancelled.append(_giving_up(action, why))
         if cancelled:
-            task: asyncio.Task[object] = asyncio.create_task(self._controller.do_each(cancelled))
-            self._given_up.add(task)
-            task.add_done_callback(self._given_up.discard)
+            self._do(cancelled)
+
+    def _do(self, commands: Sequence[Command]) -> None:
+        task: asyncio.Task[object] = asyncio.create_task(self._controller.do_each(commands))
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
 
     def _remove(self, action: Action) -> None:
         self._telling.settle(action)
@@ -147,6 +153,17 @@ class Directing:
         self._claim(claims)
         if message.complete and seat.outbox is outbox:
             self._has_named_all(seat)
+
+    def _adopting(self, action: Action, asked: Asked) -> Command:
+        number = action.number = self._book.next_number()
+
+        def command(draft: Draft) -> None:
+            before = draft.job(action.job)
+            least_fence = 0 if before is None else before.fence
+            state = adopted(action.job, number, asked, least_fence, draft.now_ms)
+            draft.adopt(state, action.controller)
+
+        return action.job, command
 
     def _claim(self, claims: Sequence[tuple[TaskRef, NodeName]]) -> None:
         for ref, node in claims:
@@ -182,7 +199,7 @@ class Directing:
         action.start = action.end = action.unsettled = None
         action.is_coming = place is not None
         seat.unrecorded.pop(action.id, None)
-        taken.append((action.job, _adopting(action, asked, self._book.next_number())))
+        taken.append(self._adopting(action, asked))
         if place is not None:
             claims.append((TaskRef(action.job, 0, place.fence), place.node))
 
@@ -209,8 +226,10 @@ class Directing:
         if action.start is not None:
             self._telling.tell_placed(seat, [action])
         elif action.end is not None:
-            if action.unsettled is None or not self._backend.tell_again(action.unsettled[0]):
+            if action.unsettled is None:
                 self._telling.tell_end(action)
+            elif not self._backend.tell_again(action.unsettled[0]):
+                self._run_anew(action)
         elif state is not None and state.live:
             task = state.live[0]
             if task.started_ms is not None:
@@ -222,6 +241,22 @@ class Directing:
             action.reason = ""
             if state is not None:
                 self._telling.tell_if_it_waits_again(action, state)
+
+    def _run_anew(self, action: Action) -> None:
+        """What it wrote and left went with its agent, before its controller had it: an end that isn't kept
+        hasn't happened. One that was cancelled isn't to run, and one that never began has left nothing."""
+        assert action.end is not None
+        if action.end.outcome == Phase.CANCELLED.value or action.end.reason in _NEVER_BEGUN:
+            self._telling.tell_end(action)
+            return
+        log.info("an end is lost with its agent", controller=action.controller, action=action.id)
+        state = self._memory.job(action.job)
+        submitted_ms = self._controller.now_ms() if state is None else state.submitted_ms
+        asked = Asked(action.spec, (), None, submitted_ms, action.end.ref.fence)
+        self._telling.settle(action)
+        action.end = action.unsettled = None
+        self._telling.tell_it_waits(action, "it runs anew: its agent was lost, with what it wrote and left")
+        self._do([self._adopting(action, asked)])
 
     def _has_named_all(self, seat: Seat) -> None:
         unnamed = [action for action in seat.actions.values() if action.outbox is not seat.outbox]
@@ -281,19 +316,23 @@ def _cancelling(action: Action, message: str) -> Command:
     return action.job, command
 
 
-def _adopting(action: Action, asked: Asked, number: int) -> Callable[[Draft], object]:
-    def command(draft: Draft) -> None:
-        before = draft.job(action.job)
-        least_fence = 0 if before is None else before.fence
-        state = adopted(action.job, number, asked, least_fence, draft.now_ms)
-        draft.adopt(state, action.controller)
+def _giving_up(action: Action, why: str) -> Command:
+    """Unless its controller has named it again by then."""
+    job, cancel = _cancelling(action, why)
+    number = action.number
 
-    return command
+    def command(draft: Draft) -> object:
+        state = draft.job(job)
+        return None if state is None or state.number != number else cancel(draft)
+
+    return job, command
 
 
 def adopted(job_id: JobId, number: int, asked: Asked, least_fence: int, now_ms: int) -> JobState:
     """As its controller knows it. Fences of new actions begin with the time: should an id be used again, no
-    agent takes the one for the other."""
+    agent takes the one for the other. They only ever rise: this clock may be behind that of an earlier
+    scheduler."""
+    least_fence = max(least_fence, asked.last_fence)
     state = submitted(job_id, number, asked.spec, asked.submitted_ms).state
     place = asked.place
     if place is None:

@@ -25,6 +25,7 @@ DEFAULT_PROJECT = "default"
 _MOST_FILES = 100
 _MOST_FENCE = 2**53
 _REMEMBERED = 1_000
+_AS_SAID = "give what the scheduler said"
 _OF_CONTROLLERS = "that is for the controller to decide: submit it when it is to run"
 
 
@@ -46,6 +47,8 @@ class Asked(Struct, frozen=True):
     """By hash."""
     place: Place | None
     submitted_ms: int
+    last_fence: int = 0
+    """The highest that it ever had, as its controller knows."""
 
 
 def check_id(action: str) -> None:
@@ -77,11 +80,14 @@ class Intake:
             spec = replace(spec, run=replace(spec.run, files=tuple(_files(action.files))))
         if action.output_bytes < 0:
             raise ActionRefused("output_bytes", f"{action.output_bytes} can't be", "give how much has come")
+        if not 0 <= action.last_fence < _MOST_FENCE:
+            raise ActionRefused("last_fence", f"nobody said {action.last_fence}", _AS_SAID)
         return Asked(
             spec,
             tuple((_hash(file.data), file.data) for file in action.files),
             _place(action.placement) if action.HasField("placement") else None,
             min(action.submitted_ms, now_ms) if action.submitted_ms > 0 else now_ms,
+            action.last_fence,
         )
 
     def _read_job(self, text: str) -> JobSpec:
@@ -142,9 +148,7 @@ def _place(placement: wire.Placement) -> Place:
     try:
         check_name(placement.node)
     except Refusal as refusal:
-        raise ActionRefused("placement.node", str(refusal), "give what the scheduler said") from None
+        raise ActionRefused("placement.node", str(refusal), _AS_SAID) from None
     if not 1 <= placement.fence < _MOST_FENCE or any(device < 0 for device in placement.gpu_devices):
-        raise ActionRefused(
-            "placement", f"nobody said fence {placement.fence}", "give what the scheduler said"
-        )
+        raise ActionRefused("placement", f"nobody said fence {placement.fence}", _AS_SAID)
     return Place(NodeName(placement.node), placement.fence, tuple(placement.gpu_devices))

@@ -14,7 +14,7 @@ from rota.backends.agents.door import GrpcDoor
 from rota.backends.agents.terms import Terms
 from rota.clock import now_ms
 from rota.scheduler.actions import Seat
-from rota.scheduler.directing import MOST_ACTIONS, RECORD_WITHIN_MS, Directing
+from rota.scheduler.directing import MOST_ACTIONS, Directing
 from rota.scheduler.outbox import Outbox
 from rota.scheduler.tokens import Tokens
 from rota.wire import controllers_pb2 as wire
@@ -89,7 +89,7 @@ class ControllersService(ControllersServicer):
             version=__version__,
             clock_ms=now_ms(),
             lost_after_ms=self._terms.lost_after_ms,
-            record_within_ms=RECORD_WITHIN_MS,
+            record_within_ms=self._directing.record_within_ms,
             most_actions=MOST_ACTIONS,
         )
         return wire.SchedulerNews(welcome=welcome)

@@ -7,7 +7,7 @@ kept(batch, instructions) ──► Placed ──► the controller records it �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport
 from rota.control.reports import Reports
@@ -28,6 +28,8 @@ class Telling:
     """Follows the controller of `control`, in the dispatcher's place."""
 
     dispatcher: Dispatcher
+    run_anew: Callable[[Action], None]
+    """It has ended, and that is lost with its agent: its controller was to be told all of it again."""
 
     def __init__(
         self,
@@ -51,10 +53,12 @@ class Telling:
 
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
         ended = {one.job: one for one in batch.attempts if one.ended_ms is not None}
+        former = {state.id for state in batch.jobs if self._is_former(state)}
         for attempt in batch.attempts:
-            self._tell_running(attempt)
+            if attempt.job not in former:
+                self._tell_running(attempt)
         for state in batch.jobs:
-            action = self._book.jobs.get(state.id)
+            action = None if state.id in former else self._book.jobs.get(state.id)
             if state.is_over and action is not None:
                 self._tell_end(action, state, ended.pop(state.id, None))
             elif action is not None:
@@ -64,7 +68,12 @@ class Telling:
             self.dispatcher.settle([_ref(attempt)], attempt.node)
             if attempt.end is not None and attempt.end.reason is EndReason.LOST:
                 self._node_lost()
-        self.dispatcher.carry_out(self._without_unrecorded(instructions))
+        self.dispatcher.carry_out(self._without_unrecorded(instructions, former))
+
+    def _is_former(self, state: JobState) -> bool:
+        """Its controller has left and come back while this was kept, and has named its action anew."""
+        action = self._book.jobs.get(state.id)
+        return action is not None and action.number != state.number
 
     def _tell_running(self, attempt: Attempt) -> None:
         action = self._book.jobs.get(attempt.job)
@@ -84,13 +93,16 @@ class Telling:
 
     def tell_end(self, action: Action) -> None:
         assert action.end is not None
+        action.end_told_by = action.outbox
         self._tell(action, wire.SchedulerNews(ended=action.end))
 
-    def _without_unrecorded(self, instructions: Sequence[Instruction]) -> list[Instruction]:
+    def _without_unrecorded(
+        self, instructions: Sequence[Instruction], former: Collection[JobId]
+    ) -> list[Instruction]:
         placed: dict[str, list[Action]] = {}
         others: list[Instruction] = []
         for one in instructions:
-            action = self._book.jobs.get(one.job)
+            action = None if one.job in former else self._book.jobs.get(one.job)
             if isinstance(one, StartTask):
                 # Without an action its controller has left meanwhile: a stop follows, and nothing starts.
                 if action is not None:
@@ -143,8 +155,15 @@ class Telling:
             if action is None or action.end is None or action.end.ref.fence != report.ref.fence:
                 new.append(report)
             elif isinstance(report, TaskEnded) and not self._is_told_again(report.ref):
-                self.tell_end(action)
+                self._hear_end_again(action, report)
         return await self._reports.keep(new)
+
+    def _hear_end_again(self, action: Action, report: TaskEnded) -> None:
+        is_lost = report.end.reason is EndReason.LOST
+        if not is_lost or action.end_told_by is action.outbox:
+            self.tell_end(action)
+        elif action.outbox is not None:
+            self.run_anew(action)
 
     # -- why they wait
 
@@ -168,9 +187,11 @@ class Telling:
 
     def tell_if_it_waits_again(self, action: Action, state: JobState) -> None:
         if state.phase is Phase.PENDING and state.cause is not None:
-            action.reason = state.message or f"it waits again: {state.cause.value}"
-            waiting = wire.Waiting(actions=[action.id], reason=action.reason)
-            self._tell(action, wire.SchedulerNews(waiting=waiting))
+            self.tell_it_waits(action, state.message or f"it waits again: {state.cause.value}")
+
+    def tell_it_waits(self, action: Action, reason: str) -> None:
+        action.reason = reason
+        self._tell(action, wire.SchedulerNews(waiting=wire.Waiting(actions=[action.id], reason=reason)))
 
     def _tell(self, action: Action, news: wire.SchedulerNews) -> None:
         """One who is back and hasn't named it yet is told then: it may lack what came before this."""

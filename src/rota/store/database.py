@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +69,9 @@ class Database:
             file.release()
 
 
-def connect(url: str, read_threads: int) -> Database:
+def connect(
+    url: str, read_threads: int, sqlite: Callable[..., sqlite3.Connection] = sqlite3.Connection
+) -> Database:
     """Nothing is sent to a server yet; the file of an SQLite database is there afterwards."""
     try:
         parsed = make_url(url)
@@ -75,24 +79,26 @@ def connect(url: str, read_threads: int) -> Database:
         raise StoreRefused(f"this is no URL of a database; {_EXAMPLES}") from None
     match parsed.get_backend_name():
         case "sqlite":
-            return _connect_sqlite(parsed, read_threads)
+            return _connect_sqlite(parsed, read_threads, sqlite)
         case "postgresql":
             return _connect_postgres(parsed, read_threads)
         case other:
             raise StoreRefused(f"Rota can't use a database of {other}; {_EXAMPLES}")
 
 
-def _connect_sqlite(url: URL, read_threads: int) -> Database:
+def _connect_sqlite(url: URL, read_threads: int, make: Callable[..., sqlite3.Connection]) -> Database:
     if not url.database or url.database == ":memory:":
         raise StoreRefused(f"a database in memory would keep nothing; {_EXAMPLES}")
     path = Path(url.database).absolute()
     _create_file(path)
     # mode=rw: a file that was removed in between is an error, and not an empty database.
     at = URL.create("sqlite+pysqlite", database=f"file:{_escaped(path)}", query={"mode": "rw", "uri": "true"})
-    threads: dict[str, Any] = {"check_same_thread": False}
-    writer = create_engine(at, connect_args=threads, pool_size=1, max_overflow=0)
-    readers = create_engine(at, connect_args=threads, pool_size=read_threads, max_overflow=0)
-    _prepare_sqlite(writer, "BEGIN IMMEDIATE")
+    arguments: dict[str, Any] = {"check_same_thread": False, "factory": make}
+    writer = create_engine(at, connect_args=arguments, pool_size=1, max_overflow=0)
+    readers = create_engine(at, connect_args=arguments, pool_size=read_threads, max_overflow=0)
+    # A server that was killed may have left what is nowhere but in the kernel's memory. A checkpoint syncs it
+    # before anybody is told of it.
+    _prepare_sqlite(writer, "BEGIN IMMEDIATE", "PRAGMA wal_checkpoint(PASSIVE)")
     _prepare_sqlite(readers, "BEGIN", "PRAGMA query_only = ON")
     database = Database(writer, readers)
     database.pin(path, "the database's file")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -11,6 +12,7 @@ from typing import Self
 
 from sqlalchemy import Connection, update
 
+from rota.clock import since_boot_s
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId, NodeName
 from rota.patience.backoff import Backoff
@@ -42,8 +44,18 @@ _BREAKER = Breaker(limit=5, pauses=Backoff(first_s=0.5, longest_s=5.0))
 def open_store(url: str, read_threads: int = 4, lock: Path | None = None) -> Store:
     """Creates the tables if there are none, and brings those of an older Rota up to date. `lock`: what marks
     its server's folder as taken; once it is gone the store is of no use any more."""
+    return Store(open_database(url, read_threads, lock))
+
+
+def open_database(
+    url: str,
+    read_threads: int = 4,
+    lock: Path | None = None,
+    sqlite: Callable[..., sqlite3.Connection] = sqlite3.Connection,
+) -> Database:
+    """`sqlite` makes the connections to an SQLite database."""
     with told_plainly():
-        database = connect(url, read_threads)
+        database = connect(url, read_threads, sqlite)
         try:
             if lock is not None:
                 database.pin(lock, f"the folder {lock.parent}")
@@ -52,7 +64,7 @@ def open_store(url: str, read_threads: int = 4, lock: Path | None = None) -> Sto
         except BaseException:
             database.close()
             raise
-    return Store(database)
+    return database
 
 
 class Store:
@@ -68,7 +80,7 @@ class Store:
         self._allocating = threading.Lock()
         self._numbers = range(0)
         self._leadership: Leadership | None = None
-        self._reading = Guard(_BREAKER)
+        self._reading = Guard(_BREAKER, since_boot_s)
         self._in_doubt: tuple[Batch, int] | None = None
         """A batch whose commit may or may not have reached the database, and the last seq if it did."""
 

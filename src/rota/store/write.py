@@ -111,7 +111,7 @@ class BatchWriter:
         for some in in_chunks(list(by_key)):
             before.update(connection.execute(_PHASES, {"keys": some}).all())
         new = {key: state for key, state in by_key.items() if key not in before}
-        spec_ids = self._intern(connection, {shared_part(state.spec) for state in new.values()})
+        spec_ids = self._intern(connection, dict.fromkeys(shared_part(state.spec) for state in new.values()))
         self._new_jobs.many(
             connection,
             [_job_row(key, state, spec_ids[shared_part(state.spec)]) for key, state in new.items()],

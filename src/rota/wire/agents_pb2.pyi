@@ -83,6 +83,8 @@ Global___AgentNews: _TypeAlias = AgentNews  # noqa: Y015
 
 @_typing.final
 class Hello(_message.Message):
+    """Counts once the agent has answered the welcome: it may have given up this connection long ago."""
+
     DESCRIPTOR: _descriptor.Descriptor
 
     PROTOCOL_FIELD_NUMBER: _builtins.int

@@ -154,6 +154,7 @@ class Action(_message.Message):
     SUBMITTED_MS_FIELD_NUMBER: _builtins.int
     PLACEMENT_FIELD_NUMBER: _builtins.int
     OUTPUT_BYTES_FIELD_NUMBER: _builtins.int
+    LAST_FENCE_FIELD_NUMBER: _builtins.int
     id: _builtins.str
     """Unique among the actions of its controller."""
     job: _builtins.str
@@ -162,6 +163,10 @@ class Action(_message.Message):
     """When the controller first submitted it; 0: now."""
     output_bytes: _builtins.int
     """So much of its output under that fence has come."""
+    last_fence: _builtins.int
+    """The highest fence under which it was ever placed, also if it waits again: the next is higher, whatever the
+    scheduler's clock says. 0: it was never placed.
+    """
     @_builtins.property
     def files(self) -> _containers.RepeatedCompositeFieldContainer[Global___InlineFile]: ...
     @_builtins.property
@@ -177,10 +182,11 @@ class Action(_message.Message):
         submitted_ms: _builtins.int = ...,
         placement: Global___Placement | None = ...,
         output_bytes: _builtins.int = ...,
+        last_fence: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["placement", b"placement"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["files", b"files", "id", b"id", "job", b"job", "output_bytes", b"output_bytes", "placement", b"placement", "submitted_ms", b"submitted_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["files", b"files", "id", b"id", "job", b"job", "last_fence", b"last_fence", "output_bytes", b"output_bytes", "placement", b"placement", "submitted_ms", b"submitted_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -15,6 +15,9 @@ from rota.agent.lease import LeaseHolder
 from rota.backends.backend import TaskStart
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.folders import Folders
+from rota.backends.process.launch import Launch
+from rota.backends.process.line import KeeperLine
+from rota.backends.process.log_writer import DEFAULT_ROTATION
 from rota.clock import since_boot_ms
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run
@@ -35,9 +38,12 @@ class Leased(Witness):
     backend: ProcessBackend
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(ProcessBackend(folder, NODE, keeper_idle_ms=2_000, is_leased=True))
+        super().__init__(ProcessBackend(folder, NODE))
         folders = Folders(folder)
         folders.make()
+        self.line = self.backend._line = KeeperLine(
+            Launch(folders, DEFAULT_ROTATION, idle_ms=2_000, is_leased=True)
+        )
         self.holder = LeaseHolder(folders.lease)
 
     def renew(self, lease_ms: int, grace_ms: int = 200) -> int:
@@ -60,7 +66,7 @@ def test_a_lease_that_is_not_renewed_ends_all_tasks(tmp_path: Path) -> None:
         async with leased(tmp_path) as here:
             began_ms = since_boot_ms()
             number = here.renew(2_000, grace_ms=500)
-            await here.backend.start([stubborn("1")], lease=number)
+            await here.line.start([stubborn("1")], lease=number)
             report = await here.end_of(ref("1"))
             assert (report.end.reason, report.end.signal) == (EndReason.LOST, signal.SIGKILL)
             assert "no contact" in report.end.message
@@ -75,7 +81,7 @@ def test_it_ends_them_though_nobody_is_connected(tmp_path: Path) -> None:
             script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
             run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
             number = before.renew(2_000)
-            await before.backend.start([TaskStart(ref("1"), NODE, run)], lease=number)
+            await before.line.start([TaskStart(ref("1"), NODE, run)], lease=number)
             await before.says("1", "up")
         pid = int((tmp_path / "pid").read_text())
         await gone([pid])
@@ -89,7 +95,7 @@ def test_renewed_in_time_nothing_happens(tmp_path: Path) -> None:
     async def check() -> None:
         async with leased(tmp_path) as here:
             number = here.renew(1_500)
-            await here.backend.start([stubborn("1")], lease=number)
+            await here.line.start([stubborn("1")], lease=number)
             await here.says("1", "up")
             for _ in range(12):
                 assert here.renew(1_500) == number
@@ -105,13 +111,13 @@ def test_what_comes_after_its_lease_has_ended_never_starts(tmp_path: Path) -> No
 
     async def check() -> None:
         async with leased(tmp_path) as here:
-            await here.backend.start([stubborn("1")], lease=0)
+            await here.line.start([stubborn("1")], lease=0)
             assert (await here.end_of(ref("1"))).end.reason is EndReason.LOST
             old = here.renew(250)
             await asyncio.sleep(0.3)
             new = here.renew(4_000)
-            await here.backend.start([stubborn("2")], lease=old)
-            await here.backend.start([stubborn("3")], lease=new)
+            await here.line.start([stubborn("2")], lease=old)
+            await here.line.start([stubborn("3")], lease=new)
             assert (await here.end_of(ref("2"))).end.reason is EndReason.LOST
             await here.says("3", "up")
             assert await here.output_text("2") == ""
@@ -125,7 +131,7 @@ def test_another_keeper_holds_to_it_as_well(tmp_path: Path) -> None:
             script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
             run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
             number = here.renew(4_000)
-            await here.backend.start([TaskStart(ref("1"), NODE, run)], lease=number)
+            await here.line.start([TaskStart(ref("1"), NODE, run)], lease=number)
             await here.says("1", "up")
             os.kill(keeper_of(tmp_path), signal.SIGKILL)
             assert await here.running() == [ref("1")]

@@ -10,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from rota.backends.backend import TaskEnded, TaskStart, TaskStarted
+from rota.backends.process.folders import Folders
+from rota.backends.process.journal import Journal, Told
+from rota.clock import boot_id
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run
 from tests.backends.witness import PATIENCE_S, ref
@@ -213,3 +216,22 @@ async def kill_keeper(folder: Path) -> None:
     pid = keeper_of(folder)
     os.kill(pid, signal.SIGKILL)
     await gone([pid])
+
+
+@pytest.mark.covers("job-3")
+@pytest.mark.parametrize("boot", ["another", ""])
+def test_what_was_told_before_the_machine_was_started_anew_never_starts(tmp_path: Path, boot: str) -> None:
+    """It may have run: what was written last before a loss of power is lost."""
+
+    async def check() -> None:
+        folders = Folders(tmp_path)
+        folders.make()
+        told = shell("1", f"touch {tmp_path}/ran")
+        Journal(folders.journal, [Told(told, boot), Told(shell("2", "exit 7"), boot_id())]).close()
+        async with host(tmp_path) as here:
+            end = (await here.end_of(ref("1"))).end
+            assert end.reason is EndReason.LOST
+            assert (await here.end_of(ref("2"))).end.exit_code == 7
+        assert not (tmp_path / "ran").exists()
+
+    asyncio.run(check())

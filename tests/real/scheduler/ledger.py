@@ -48,7 +48,9 @@ class Remembering:
     async def placed(self, placements: Sequence[Placement]) -> None:
         for one in placements:
             if one.action in self.actions:
-                self.actions[one.action] = replace(self.actions[one.action], placement=one, output_bytes=0)
+                self.actions[one.action] = replace(
+                    self.actions[one.action], placement=one, output_bytes=0, last_fence=one.fence
+                )
                 self.places.setdefault(one.action, []).append(one)
         self._notify()
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copyfile
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -33,6 +34,19 @@ def test_a_store_is_there_again_when_opened_again(url: str) -> None:
     with open_store(url) as store:
         keep(store, job("1"))
     with open_store(url) as store:
+        assert store.job(JobId("1")) == job("1")
+
+
+def test_what_a_killed_server_left_is_on_disk_before_it_is_believed(tmp_path: Path) -> None:
+    """What it wrote and didn't sync would be told of, and then be gone with the power."""
+    killed, found, synced = (tmp_path / name for name in ("killed.db", "found.db", "synced.db"))
+    with open_store(f"sqlite:///{killed}") as store:
+        keep(store, job("1"))
+        for suffix in ("", "-wal"):
+            copyfile(f"{killed}{suffix}", f"{found}{suffix}")
+    with open_store(f"sqlite:///{found}"):
+        copyfile(found, synced)
+    with open_store(f"sqlite:///{synced}") as store:
         assert store.job(JobId("1")) == job("1")
 
 

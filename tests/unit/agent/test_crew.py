@@ -25,9 +25,6 @@ class Keeper:
     async def running(self) -> Sequence[TaskRef]:
         return []
 
-    async def forget(self, jobs: Sequence[JobId]) -> None:
-        pass
-
 
 class Call:
     def __init__(self, failure: Exception | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import aiohttp
 import pytest
@@ -35,7 +36,8 @@ class Server:
 
 async def tried(server: Server, folder: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """By so many tasks, one after the other."""
-    rest = Rest(FileStore(Folders(folder)))
+    nobody: Any = None
+    rest = Rest(nobody, FileStore(Folders(folder)))
     rest._guard = Guard(module._BREAKER, clock=lambda: server.now_s)
     monkeypatch.setattr(asyncio, "sleep", server.sleep)
     said = []
@@ -45,7 +47,6 @@ async def tried(server: Server, folder: Path, times: int, monkeypatch: pytest.Mo
         except aiohttp.ClientConnectionError as error:
             said.append(str(error))
     monkeypatch.undo()
-    await rest.close()
     return said
 
 

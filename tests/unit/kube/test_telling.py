@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rota.intake.kubernetes.objects import Pod
 from rota.kube.errors import Call, KubeError, NotConnected
@@ -98,6 +99,35 @@ def test_a_pod_that_was_bound_meanwhile_is_told_nothing() -> None:
 
     telling(server, act)
     assert not server.messages
+
+
+def test_of_a_pod_that_goes_while_it_is_told_nothing_is_remembered() -> None:
+    """Nor said: whoever has its name next is told the same as somebody new."""
+    on_their_way, sent = asyncio.Event(), asyncio.Event()
+
+    class SlowServer(Server):
+        async def patch_status(self, resource: Any, name: str, change: Any, namespace: str = "") -> None:
+            on_their_way.set()
+            await sent.wait()
+            await super().patch_status(resource, name, change, namespace)
+
+    server = SlowServer()
+
+    async def act(teller: Teller) -> None:
+        teller.waits(P, "no room")
+        await on_their_way.wait()
+        before = server.pods.pop(P)
+        teller.forget(P)
+        sent.set()
+        await asyncio.sleep(1)
+        assert not server.events
+        server.pods[P] = replace(before, metadata=replace(before.metadata, uid="another"))
+        teller.waits(P, "no room")
+
+    telling(server, act)
+    assert server.messages == ["no room", "no room"]
+    (event,) = server.events
+    assert event["regarding"].uid == "another"
 
 
 def test_a_server_that_is_away_is_told_later() -> None:

@@ -86,7 +86,7 @@ class Bench:
     def agent(self, name: str, *tasks: TaskRef, cpus: int = 1) -> Session:
         capacity = agents_pb2.Resources(cpu_milli=1000 * cpus, memory_bytes=1 << 30, slots=10)
         refs = [agents_pb2.TaskRef(job=one.job, rank=one.rank, fence=one.fence) for one in tasks]
-        return self.backend.admit(
+        session = self.backend.greet(
             agents_pb2.Hello(
                 protocol=1,
                 name=name,
@@ -96,6 +96,8 @@ class Bench:
                 clock_ms=1,
             )
         )
+        self.backend.admit(session)
+        return session
 
     def report(self, session: Session, report: TaskReport) -> None:
         self.backend.hear_of(self.backend.task_of(session, report.ref), report)

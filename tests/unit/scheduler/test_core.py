@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from threading import Event
 
 import pytest
 
 from rota.backends.backend import TaskEnded
 from rota.lifecycle.state import EndReason, Phase, TaskEnd, TaskPhase
 from rota.scheduler import directing
+from rota.scheduler.nothing_kept import NothingKept
+from rota.store.batch import Batch
 from rota.wire import controllers_pb2 as wire
 from tests.unit.scheduler.bench import (
     ABANDONED_AFTER_MS,
+    PATIENCE_S,
     Bench,
     action,
     eventually,
@@ -158,6 +162,20 @@ def test_an_agent_that_is_not_there_is_waited_for_until_it_must_have_ended_its_t
 
 
 @pytest.mark.covers("agent-5")
+def test_fences_rise_though_the_clock_is_behind_that_of_an_earlier_scheduler() -> None:
+    async def check(bench: Bench) -> None:
+        bench.agent("one")
+        line = bench.line()
+        last_fence = bench.now_ms + 60_000
+        waits_again = action("a")
+        waits_again.last_fence = last_fence
+        await line.submit(waits_again)
+        assert (await line.placement("a")).fence > last_fence
+
+    run(check)
+
+
+@pytest.mark.covers("agent-5")
 def test_what_its_agent_does_not_have_is_placed_again_at_once() -> None:
     async def check(bench: Bench) -> None:
         bench.agent("one")
@@ -257,6 +275,81 @@ def test_an_end_is_not_told_before_its_controller_has_said_how_far_it_is() -> No
     run(check)
 
 
+@pytest.mark.covers("agent-3", "agent-5")
+@pytest.mark.parametrize("back", ["before", "after"])
+def test_an_end_that_is_lost_with_its_agent_before_its_controller_has_it_has_not_happened(back: str) -> None:
+    """Whether the controller is back before the agent is lost, or after."""
+
+    async def check(bench: Bench) -> None:
+        agent, line = bench.agent("one"), bench.line()
+        await line.submit(action("a"))
+        placement = await line.placement("a")
+        line.record(placement)
+        await ordered(agent)
+        bench.start(agent, ref_of(placement))
+        line.leave()
+        bench.end(agent, ref_of(placement))
+        await eventually(lambda: not bench.live_fences("ci", "a"))
+        again = bench.line()
+        if back == "before":
+            await again.submit(action("a", placement))
+        bench.backend._lose_agent(agent.agent)
+        bench.agent("two")
+        if back == "after":
+            await again.submit(action("a", placement))
+        assert "runs anew" in (await again.hear("waiting")).reason
+        await again.placement("a", after=placement.fence)
+        assert again.all("ended") == []
+
+    run(check)
+
+
+@pytest.mark.covers("agent-5")
+def test_an_end_that_was_told_is_told_once_more_when_its_agent_is_lost() -> None:
+    async def check(bench: Bench) -> None:
+        agent, line = bench.agent("one"), bench.line()
+        await line.submit(action("a"))
+        placement = await line.placement("a")
+        line.record(placement)
+        await ordered(agent)
+        bench.start(agent, ref_of(placement))
+        bench.end(agent, ref_of(placement), exit_code=1)
+        await line.hear("ended")
+        line.leave()
+        again = bench.line()
+        await again.submit(action("a", placement))
+        bench.end(agent, ref_of(placement), exit_code=1)
+        ended = await again.hear("ended")
+        bench.backend._lose_agent(agent.agent)
+        await settles()
+        assert again.all("waiting") == []
+        again.keep(ended)
+        assert not again.seat.actions
+
+    run(check)
+
+
+@pytest.mark.covers("agent-5")
+def test_one_that_was_cancelled_does_not_run_anew_when_its_agent_is_lost() -> None:
+    async def check(bench: Bench) -> None:
+        agent, line = bench.agent("one"), bench.line()
+        await line.submit(action("a"))
+        placement = await line.placement("a")
+        line.record(placement)
+        await ordered(agent)
+        bench.start(agent, ref_of(placement))
+        await bench.scheduler.directing.cancel(line.seat, wire.Cancel(actions=["a"]))
+        line.leave()
+        bench.report(agent, TaskEnded(ref_of(placement), bench.now_ms, TaskEnd(EndReason.STOPPED)))
+        await eventually(lambda: not bench.live_fences("ci", "a"))
+        bench.backend._lose_agent(agent.agent)
+        again = bench.line()
+        await again.submit(action("a", placement))
+        assert (await again.hear("ended")).outcome == "cancelled"
+
+    run(check)
+
+
 def test_one_who_is_back_learns_that_an_action_waits_again() -> None:
     async def check(bench: Bench) -> None:
         agent, line = bench.agent("one"), bench.line()
@@ -304,6 +397,51 @@ def test_an_end_that_its_controller_missed_is_not_told_before_all_that_came_befo
         ended = await again.hear("ended")
         again.keep(ended)
         assert ("settle", [placement.fence]) in await ordered(agent)
+
+    run(check)
+
+
+@pytest.mark.covers("agent-5")
+def test_one_who_is_back_while_its_actions_are_being_given_up_is_not_told_that_they_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def check(bench: Bench) -> None:
+        line = bench.line()
+        await line.submit(action("a"))
+        committing, may_commit = Event(), Event()
+
+        def commit(store: NothingKept, batch: Batch) -> int:
+            committing.set()
+            may_commit.wait(PATIENCE_S)
+            return commit_at_once(store, batch)
+
+        commit_at_once = NothingKept.commit
+        monkeypatch.setattr(NothingKept, "commit", commit)
+        line.leave()
+        await eventually(committing.is_set)
+        again = bench.line()
+        submitting = asyncio.create_task(again.submit(action("a")))
+        await asyncio.sleep(0)
+        may_commit.set()
+        await submitting
+        bench.agent("one")
+        await again.placement("a")
+        assert again.all("ended") == []
+
+    run(check)
+
+
+@pytest.mark.covers("agent-5")
+def test_one_who_is_back_before_its_actions_are_given_up_keeps_them() -> None:
+    async def check(bench: Bench) -> None:
+        line = bench.line()
+        await line.submit(action("a"))
+        line.leave()
+        again = bench.line()
+        await again.submit(action("a"))
+        bench.agent("one")
+        await again.placement("a")
+        assert again.all("ended") == []
 
     run(check)
 

@@ -93,6 +93,8 @@ def test_jobs_that_are_none(job: str) -> None:
         ({"id": "x" * 201}, "id"),
         ({"id": "a\nb"}, "id"),
         ({"output_bytes": -1}, "output_bytes"),
+        ({"last_fence": -1}, "last_fence"),
+        ({"last_fence": 2**60}, "last_fence"),
         ({"placement": wire.Placement(node="", fence=1)}, "placement.node"),
         ({"placement": wire.Placement(node="n1", fence=0)}, "placement"),
         ({"placement": wire.Placement(node="n1", fence=2**60)}, "placement"),

@@ -16,8 +16,11 @@ from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import JobId, NodeName
+from rota.model.node import Node, NodeSpec
+from rota.model.resources import Resources
 from rota.server import agents
 from rota.server.agents import AgentCalls
+from rota.wire import agents_pb2 as wire
 
 REF = TaskRef(JobId("1"), 0, 1)
 ENDED = TaskEnded(REF, 1, TaskEnd(EndReason.EXITED, 0))
@@ -58,4 +61,5 @@ def test_one_whose_output_doesnt_come_is_left_to_the_stream(
 
 def _parts(folder: Path) -> tuple[AgentsBackend, AgentTask, Session]:
     node = NodeName("a")
-    return AgentsBackend(FolderArrivals(folder)), AgentTask(REF, node), Session(Agent(node, 0))
+    session = Session(Agent(node, 0), wire.Hello(), Node(node, NodeSpec(Resources())), set())
+    return AgentsBackend(FolderArrivals(folder)), AgentTask(REF, node), session

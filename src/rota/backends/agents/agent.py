@@ -24,8 +24,15 @@ _LONGEST_VERSION = 100
 class Session:
     """From an agent's hello until its connection ends, or it counts as lost."""
 
-    def __init__(self, agent: Agent) -> None:
+    def __init__(self, agent: Agent, hello: wire.Hello, node: Node, kept: set[TaskRef]) -> None:
+        """`node`: what it says of itself, as far as that is believed; `kept`: the tasks that it has."""
         self.agent = agent
+        self.hello = hello
+        self.node = node
+        self.kept = kept
+        self.since_ms = agent.heard_ms
+        self.is_admitted = False
+        """The agent has answered the welcome."""
         self.secret = f"rota_agent_{token_urlsafe(32)}"
         self.orders: asyncio.Queue[wire.AgentOrders | None] = asyncio.Queue()
         """None: there will be no more."""
@@ -56,7 +63,7 @@ class Session:
 
 
 class Agent:
-    def __init__(self, name: NodeName, heard_ms: int) -> None:
+    def __init__(self, name: NodeName, heard_ms: int, clock: Clock | None = None) -> None:
         self.name = name
         self.node: Node | None = None
         """None: it has tasks of a time before this server, and may come back."""
@@ -68,7 +75,7 @@ class Agent:
         self.is_draining = False
         self.heard_ms = heard_ms
         """On the server's own clock that nobody can set."""
-        self.clock = Clock()
+        self.clock = clock or Clock()
         self.session: Session | None = None
         self.tasks: dict[TaskRef, AgentTask] = {}
         self.to_settle: dict[TaskRef, None] = {}

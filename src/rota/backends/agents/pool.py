@@ -55,8 +55,9 @@ class AgentPool:
 
     # -- what agents say
 
-    def admit(self, hello: wire.Hello) -> Session:
-        """Raises Refusal. A connection that the same agent had before ends."""
+    def greet(self, hello: wire.Hello) -> Session:
+        """Raises Refusal. Nothing changes until the agent answers: this may be a connection that it gave up
+        long ago, and what it said there isn't true any more."""
         check_protocol(hello.protocol)
         check_name(hello.name)
         name = NodeName(hello.name)
@@ -64,25 +65,42 @@ class AgentPool:
             raise NameTaken(f"name: {name} is the server's own worker; give the agent another with --name")
         node = believable_node(name, self.name, hello.node)
         kept = set(believable_refs(list(hello.tasks)))
-        agent = self._agents.get(name)
+        self._check_instance(hello)
+        agent = self._agents.get(name) or Agent(name, since_boot_ms())
+        # It counts its lease from this word as soon as it is welcome.
+        self._hear(agent, hello.clock_ms, 0)
+        session = Session(agent, hello, node, kept)
+        self._sessions[session.secret] = session
+        return session
+
+    def _check_instance(self, hello: wire.Hello) -> None:
+        agent = self._agents.get(NodeName(hello.name))
         if agent is not None and agent.instance not in ("", hello.instance):
             raise NameTaken(
-                f"name: another machine has the name {name}, or had until a moment ago; "
+                f"name: another machine has the name {hello.name}, or had until a moment ago; "
                 "give the agent another with --name"
             )
+
+    def admit(self, session: Session) -> None:
+        """The agent uses this connection, and none that it had before. Raises Refusal."""
+        if session.is_admitted:
+            return
+        self._check_instance(session.hello)
+        session.is_admitted = True
+        name = session.agent.name
+        agent = self._agents.get(name)
         if agent is None:
-            agent = self._agents[name] = Agent(name, since_boot_ms())
+            # New, or given up since its hello.
+            agent = self._agents[name] = Agent(name, since_boot_ms(), session.agent.clock)
+        session.agent = agent
         agent.close_session()
         is_new = agent.node is None
-        agent.comes(hello, node)
-        self._hear(agent, hello.clock_ms, 0)
-        session = agent.session = Session(agent)
-        self._sessions[session.secret] = session
-        self._compare(agent, session, kept)
+        agent.comes(session.hello, session.node)
+        agent.session = session
+        self._compare(agent, session, session.kept)
         if is_new:
-            self.notices.tell("agent.Joined", name, version=agent.version, tasks=len(kept))
+            self.notices.tell("agent.Joined", agent.name, version=agent.version, tasks=len(session.kept))
         self.on_change()
-        return session
 
     def _compare(self, agent: Agent, session: Session, kept: set[TaskRef]) -> None:
         """What it should have with what it has. What nobody wants of that is revoked when it says more."""
@@ -96,6 +114,7 @@ class AgentPool:
 
     def heartbeat(self, session: Session, heartbeat: wire.Heartbeat) -> None:
         """Raises Refusal; a session that has been closed can't say anything any more."""
+        self.admit(session)
         agent = session.agent
         is_news = agent.takes(heartbeat, self.name)
         self._hear(agent, heartbeat.clock_ms, heartbeat.round_trip_ms)
@@ -120,7 +139,13 @@ class AgentPool:
 
     def session_of(self, secret: str) -> Session | None:
         session = self._sessions.get(secret)
-        return None if session is None or session.is_closed else session
+        if session is None or session.is_closed:
+            return None
+        try:
+            self.admit(session)
+        except Refusal:
+            return None
+        return session
 
     def task_of(self, session: Session, ref: TaskRef) -> AgentTask:
         """Raises NotTheirs."""
@@ -165,6 +190,9 @@ class AgentPool:
         given_up_ms = now_ms - self.terms.given_up_after_ms
         for agent in [agent for agent in self._agents.values() if agent.heard_ms <= given_up_ms]:
             self._lose_agent(agent)
+        for session in list(self._sessions.values()):
+            if not session.is_admitted and session.since_ms <= given_up_ms:
+                session.close()
         silent_ms = now_ms - self.terms.silent_after_ms
         ready = {agent.name for agent in self._agents.values() if agent.heard_ms > silent_ms}
         if ready != self._ready:

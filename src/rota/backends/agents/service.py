@@ -103,7 +103,7 @@ class AgentsService(AgentsServicer):
         try:
             self._check_leads()
             standing = self._identified(hello.name, context)
-            session = self._backend.admit(hello)
+            session = self._backend.greet(hello)
         except Refusal as refusal:
             await self._refuse(refusal, hello.name, context)
         listening = asyncio.create_task(self._listen(session, standing, request_iterator))

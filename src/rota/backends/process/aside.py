@@ -16,9 +16,10 @@ _MOST_TEXT_BYTES = 4096
 _RESULT = 3
 
 
-class Aside:
+class ForkedAside:
+    """Implements Aside."""
+
     def __init__(self, work: Callable[[], str | None]) -> None:
-        """The text that `work` returns, or of the exception that it raises, is the result."""
         keeper = os.getpid()
         self._result, writing = os.pipe()
         self.pid = os.fork()

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.backends.process.aside import Aside
+from rota.backends.process.kernel import Aside
 from rota.backends.process.rooms import Room, Rooms
 
 
 class Cleaning:
     """Removes rooms one after the other, aside: that can take long, and nobody waits for it."""
 
-    def __init__(self, rooms: Rooms, begin: Callable[[Aside, Callable[[], None]], None]) -> None:
-        """`begin`: has the second called when the first has ended."""
+    def __init__(
+        self, rooms: Rooms, begin: Callable[[Callable[[], str | None], Callable[[Aside], None]], Aside]
+    ) -> None:
+        """`begin`: does the first aside, and calls the second when it is done."""
         self._rooms = rooms
         self._begin = begin
         self._dirty: list[Room] = []
@@ -41,8 +43,8 @@ class Cleaning:
             return ""
 
         self._is_cleaning = True
-        self._begin(Aside(clean), self._cleaned)
+        self._begin(clean, self._cleaned)
 
-    def _cleaned(self) -> None:
+    def _cleaned(self, _: Aside) -> None:
         self._is_cleaning = False
         self._go_on()

@@ -14,12 +14,12 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef
-from rota.backends.process import journal, processes
-from rota.backends.process.aside import Aside
+from rota.backends.process import journal
 from rota.backends.process.cgroups import Cgroups, Group
 from rota.backends.process.cleaning import Cleaning
-from rota.backends.process.ending import end_of, end_unseen, used_by
+from rota.backends.process.ending import end_of, end_unseen
 from rota.backends.process.folders import Folders
+from rota.backends.process.kernel import Aside, Kernel
 from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import Drain, LogWriter, Rotation
 from rota.backends.process.outlets import Outlets
@@ -27,7 +27,6 @@ from rota.backends.process.outputs import collect
 from rota.backends.process.recovery import Finished, Remembered
 from rota.backends.process.rooms import Rooms
 from rota.backends.process.segments import Origin
-from rota.backends.process.spawning import base_environment, prepare, spawn
 from rota.backends.process.staging import stage
 from rota.backends.process.task import KeptTask, Stage
 from rota.backends.process.trees import Trees
@@ -43,24 +42,31 @@ _HOW_IT_ENDED_WITHIN_MS = 2_000
 
 class Custody:
     def __init__(
-        self, folders: Folders, name: str, ledger: Ledger, watch: Watch, cgroups: Cgroups, rotation: Rotation
+        self,
+        folders: Folders,
+        name: str,
+        ledger: Ledger,
+        watch: Watch,
+        kernel: Kernel,
+        cgroups: Cgroups,
+        rotation: Rotation,
     ) -> None:
         """`name`: of this keeper, in the marks of its tasks."""
         self._folders = folders
         self._ledger = ledger
         self._watch = watch
+        self._kernel = kernel
         self._cgroups = cgroups
         self._rotation = rotation
         self._rooms = Rooms(folders.rooms)
         self._outlets = Outlets(watch)
         self._cleaning = Cleaning(self._rooms, self._begin_aside)
-        self._trees = Trees(name)
+        self._trees = Trees(name, kernel)
         self._running: dict[TaskRef, KeptTask] = {}
         """Those whose processes aren't all gone."""
         self._by_pid: dict[int, KeptTask] = {}
         """Those of them that are children of this keeper, until they are reaped."""
-        self._asides: dict[int, tuple[Aside, Callable[[], None]]] = {}
-        self._base = base_environment(os.environ)
+        self._asides: dict[int, tuple[Aside, Callable[[Aside], None]]] = {}
         self._boot_id = boot_id()
 
     @property
@@ -99,7 +105,7 @@ class Custody:
             case Stage.STAGING:
                 self._ledger.is_to_end(task, why)
                 assert task.aside is not None
-                processes.kill(task.aside.pid, signal.SIGKILL)
+                self._kernel.kill(task.aside.pid, signal.SIGKILL)
             case Stage.RUNNING:
                 self._ledger.is_to_end(task, why)
                 self._ask_to_end(task)
@@ -112,27 +118,20 @@ class Custody:
 
     def reap(self) -> None:
         """Children that have ended, of whatever kind."""
-        while True:
-            try:
-                found = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            except ChildProcessError:
-                break
-            if found is None:
-                break
-            pid = found.si_pid
+        while (pid := self._kernel.ended_child()) is not None:
             task = self._by_pid.pop(pid, None)
             if task is not None:
                 # As long as it isn't reaped, nobody else can get its number.
-                processes.kill_group(pid, signal.SIGKILL)
-            _, status, usage = os.wait4(pid, 0)
+                self._kernel.kill_group(pid, signal.SIGKILL)
+            status, used = self._kernel.reap(pid)
             self._trees.reaped(pid)
             if task is not None:
-                task.status, task.used = status, used_by(usage)
+                task.status, task.used = status, used
                 task.stage = Stage.CLEARING
             elif pid in self._asides:
                 aside, then = self._asides.pop(pid)
                 aside.ended(status)
-                then()
+                then(aside)
         self._clear()
 
     def next_due_ms(self) -> int | None:
@@ -168,8 +167,9 @@ class Custody:
             self._over(task, TaskEnd(EndReason.STAGING, message=_text(error)))
             return
         task.stage = Stage.STAGING
-        task.aside = Aside(partial(stage, task.start.run, self._folders, room))
-        self._begin_aside(task.aside, partial(self._staged, task, task.aside))
+        task.aside = self._begin_aside(
+            partial(stage, task.start.run, self._folders, room), partial(self._staged, task)
+        )
 
     def _staged(self, task: KeptTask, aside: Aside) -> None:
         task.aside = None
@@ -188,8 +188,7 @@ class Custody:
             room = task.room = task.room or self._rooms.take()
             group = task.group = self._cgroups.make(f"{ref.job}-{ref.rank}-{ref.fence}", start.limits)
             writer = self._writer(ref)
-            prepare(start, room)
-            spawned = spawn(start, room, group, self._base, self._trees.mark(task))
+            spawned = self._kernel.spawn(start, room, group, self._trees.mark(task))
         except (OSError, ValueError) as error:
             if task.group is not None:
                 task.group.remove()
@@ -261,8 +260,10 @@ class Custody:
         task.stage = Stage.COLLECTING
         source = Path(run.directory) if run.directory else room.work
         target = self._folders.outputs_of_task(task.ref.job, task.ref.rank)
-        aside = Aside(partial(collect, run.outputs, source, target, move=not run.directory))
-        self._begin_aside(aside, partial(self._collected, task, end, aside))
+        self._begin_aside(
+            partial(collect, run.outputs, source, target, move=not run.directory),
+            partial(self._collected, task, end),
+        )
 
     def _collected(self, task: KeptTask, end: TaskEnd, aside: Aside) -> None:
         notes = [note for note in (end.message, aside.text, aside.failure) if note]
@@ -273,9 +274,11 @@ class Custody:
             self._cleaning.after(task.room)
         self._ledger.over(task, end)
 
-    def _begin_aside(self, aside: Aside, then: Callable[[], None]) -> None:
+    def _begin_aside(self, work: Callable[[], str | None], then: Callable[[Aside], None]) -> Aside:
+        aside = self._kernel.aside(work)
         self._trees.own.add(aside.pid)
         self._asides[aside.pid] = aside, then
+        return aside
 
     def _writer(self, ref: TaskRef) -> LogWriter:
         return LogWriter(self._folders.logs_of(ref.job), Origin(ref.rank, ref.fence), self._rotation)
@@ -290,7 +293,7 @@ class Custody:
             task = remembered.as_task()
             if remembered.began is not None:
                 self._adopt(task, remembered.began)
-            elif remembered.was_tried:
+            elif remembered.was_tried or remembered.boot_id != self._boot_id:
                 self._give_up(task)
             else:
                 untried.append(task)
@@ -311,9 +314,9 @@ class Custody:
         task.group = Group(began.groups) if began.groups else None
         if began.boot_id == self._boot_id:
             from_ms = began.since_boot_ms
-            task.pidfd = processes.open_pidfd(began.pid, from_ms, from_ms + began.within_ms)
+            task.pidfd = self._kernel.open_pidfd(began.pid, from_ms, from_ms + began.within_ms)
         out, err = self._reopened(task, began)
-        if task.pidfd is not None and None in (out, err) and processes.has_ended(task.pidfd):
+        if task.pidfd is not None and None in (out, err) and self._kernel.has_ended(task.pidfd):
             # What it wrote last went with it, unread: an exit code would claim that all is there.
             os.close(task.pidfd)
             task.pidfd = None
@@ -334,7 +337,7 @@ class Custody:
         """Its pipes, as far as they aren't yet, from whoever has them."""
         holders = sorted(self._trees.marked(task)) if task.pidfd is None else [began.pid]
         return tuple(
-            processes.reopen_pipe(holders, inode) if fd is None else fd
+            self._kernel.reopen_pipe(holders, inode) if fd is None else fd
             for fd, inode in zip(reopened or (None, None), began.pipes, strict=True)
         )
 
@@ -346,15 +349,16 @@ class Custody:
     def _may_still_be_told(self, task: KeptTask) -> bool:
         """How it ended: the kernel says so only once its new parent has asked."""
         if task.status is None and task.pidfd is not None:
-            task.status = processes.exit_status(task.pidfd)
+            task.status = self._kernel.exit_status(task.pidfd)
             return task.status is None and since_boot_ms() < task.unseen_until_ms
         return False
 
     def _give_up(self, task: KeptTask) -> None:
-        """The other keeper ended while it started this one, or just before: it is not to run twice."""
+        """The other keeper ended while it started this one, or just before; or the machine did, and may have
+        lost what was written last. It is not to run twice."""
         self._ledger.hold(task)
         for pid in self._trees.marked(task):
-            processes.kill(pid, signal.SIGKILL)
+            self._kernel.kill(pid, signal.SIGKILL)
         self._over(task, end_unseen(task.told_to))
 
 

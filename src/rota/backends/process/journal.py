@@ -30,6 +30,9 @@ _REWRITE_ABOVE_BYTES = 4 << 20
 
 class Told(Struct, frozen=True, tag="told", array_like=True):
     start: TaskStart
+    boot_id: str = ""
+    """Once the machine was started anew, it isn't to start any more: it may have run, and the entries that
+    say so may be lost."""
 
 
 class Trying(Struct, frozen=True, tag="trying", array_like=True):

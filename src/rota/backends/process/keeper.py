@@ -21,11 +21,12 @@ from types import FrameType
 
 from rota.backends.backend import TaskRef
 from rota.backends.process import frames, journal
-from rota.backends.process.cgroups import find_cgroups
+from rota.backends.process.cgroups import Cgroups, find_cgroups
 from rota.backends.process.connections import Connection, Connections
 from rota.backends.process.custody import Custody
 from rota.backends.process.folders import Folders
 from rota.backends.process.journal import Journal
+from rota.backends.process.kernel import Kernel, Linux
 from rota.backends.process.lease import LeaseWatch
 from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
@@ -43,9 +44,18 @@ _WRITE_AGAIN_S = 1.0
 
 class Keeper:
     def __init__(
-        self, folders: Folders, rotation: Rotation, idle_ms: int = IDLE_MS, *, is_leased: bool = False
+        self,
+        folders: Folders,
+        rotation: Rotation,
+        kernel: Kernel,
+        cgroups: Cgroups,
+        signals: int,
+        idle_ms: int = IDLE_MS,
+        *,
+        is_leased: bool = False,
     ) -> None:
-        """`is_leased`: tasks run no longer than somebody says, again and again, in the file `lease`."""
+        """`signals`: a pipe that the number of each signal comes out of. `is_leased`: tasks run no longer
+        than somebody says, again and again, in the file `lease`."""
         self._folders = folders
         self._lease = LeaseWatch(folders.lease) if is_leased else None
         self._watch = Watch()
@@ -56,32 +66,35 @@ class Keeper:
         self._unwritten = ""
         """Why the journal can't be written, while it can't."""
         self._answers: list[tuple[Connection, frames.Answer]] = []
-        self._signals = _signals_as_bytes()
+        self._signals = signals
         self._watch.add(self._signals, self._signalled)
-
-        name = hashlib.sha256(os.fsencode(folders.root)).hexdigest()[:12]
-        self._cgroups = find_cgroups(
-            f"rota-{name}",
-            mountinfo=Path("/proc/self/mountinfo").read_text(),
-            own=Path("/proc/self/cgroup").read_text(),
-        )
+        self._cgroups = cgroups
         before = list(journal.read(folders.journal))
         self._journal = Journal(folders.journal, before)
         self._ledger = Ledger(self._journal)
-        self._custody = Custody(folders, name, self._ledger, self._watch, self._cgroups, rotation)
+        self._custody = Custody(
+            folders, name_of(folders), self._ledger, self._watch, kernel, cgroups, rotation
+        )
         self._custody.recover(*remember(before))
         self._journal.rewrite(self._ledger.entries())
         self._connections = Connections(folders, self._watch, self._asked)
 
     def run(self) -> None:
-        while not self._may_leave():
-            self._watch.wait(self._timeout_s())
-            if self._children_ended:
-                self._children_ended = False
-                self._custody.reap()
-            self._custody.do_what_is_due()
-            self._heed_lease()
-            self._carry_out()
+        while not self.may_leave():
+            self.turn(self.timeout_s())
+        self.close()
+
+    def turn(self, timeout_s: float | None) -> None:
+        """Waits so long at most for something to happen; None: for as long as it takes."""
+        self._watch.wait(timeout_s)
+        if self._children_ended:
+            self._children_ended = False
+            self._custody.reap()
+        self._custody.do_what_is_due()
+        self._heed_lease()
+        self._carry_out()
+
+    def close(self) -> None:
         self._connections.close()
         self._journal.close()
         self._cgroups.remove()
@@ -155,7 +168,7 @@ class Keeper:
             else:
                 self._custody.end(task, EndReason.STOPPED)
 
-    def _timeout_s(self) -> float | None:
+    def timeout_s(self) -> float | None:
         if self._unwritten:
             return _WRITE_AGAIN_S
         if self._ledger.to_start:
@@ -168,7 +181,7 @@ class Keeper:
         due_ms = min((due for due in dues if due is not None), default=None)
         return None if due_ms is None else max(0, due_ms - since_boot_ms()) / 1000
 
-    def _may_leave(self) -> bool:
+    def may_leave(self) -> bool:
         if self._custody.is_busy or self._unwritten:
             self._idle_since_ms = since_boot_ms()
             return False
@@ -177,6 +190,11 @@ class Keeper:
         if self._connections or (self._ledger.refs() and self._folders.socket.exists()):
             self._idle_since_ms = since_boot_ms()
         return since_boot_ms() - self._idle_since_ms >= self._idle_ms
+
+
+def name_of(folders: Folders) -> str:
+    """Of the keeper, in the marks of its tasks."""
+    return hashlib.sha256(os.fsencode(folders.root)).hexdigest()[:12]
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -201,7 +219,20 @@ def main(arguments: Sequence[str]) -> int:
         return ALREADY_KEPT
     adopt_orphans()
     rotation = Rotation(options.segment_bytes, options.segments)
-    keeper = Keeper(folders, rotation, options.idle_ms, is_leased=options.leased)
+    cgroups = find_cgroups(
+        f"rota-{name_of(folders)}",
+        mountinfo=Path("/proc/self/mountinfo").read_text(),
+        own=Path("/proc/self/cgroup").read_text(),
+    )
+    keeper = Keeper(
+        folders,
+        rotation,
+        Linux(),
+        cgroups,
+        _signals_as_bytes(),
+        options.idle_ms,
+        is_leased=options.leased,
+    )
     os.write(telling, b"\0")
     os.close(telling)
     keeper.run()

@@ -15,13 +15,14 @@ from rota.backends.process.journal import Journal
 from rota.backends.process.lanes import Arrival, Lanes
 from rota.backends.process.outbox import Outbox
 from rota.backends.process.task import KeptTask, Stage
-from rota.clock import now_ms
+from rota.clock import boot_id, now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 
 
 class Ledger:
     def __init__(self, written: Journal) -> None:
         self._journal = written
+        self._boot_id = boot_id()
         self._lanes = Lanes()
         self._tasks: dict[TaskRef, KeptTask] = {}
         self.outbox = Outbox()
@@ -39,8 +40,9 @@ class Ledger:
     def told(self, start: TaskStart) -> None:
         """May come twice."""
         if start.ref not in self._tasks:
-            self._journal.add(journal.Told(start))
-            self.queue(KeptTask(start))
+            task = KeptTask(start, self._boot_id)
+            self._journal.add(journal.Told(start, task.boot_id))
+            self.queue(task)
 
     def queue(self, task: KeptTask) -> None:
         if not task.start.standby:

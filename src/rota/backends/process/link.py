@@ -53,6 +53,16 @@ class Link:
             reader, writer = await asyncio.open_unix_connection(path)
         finally:
             os.close(folder)
+        return await cls.over(reader, writer, on_reports)
+
+    @classmethod
+    async def over(
+        cls,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        on_reports: Callable[[Sequence[TaskReport]], None],
+    ) -> Link:
+        """A connection that is there. Raises ConnectionError if it breaks before the keeper's first word."""
         link = cls(reader, writer, on_reports)
         hello = await link._hello
         if hello.protocol != PROTOCOL:

@@ -13,15 +13,16 @@ from rota.lifecycle.state import EndReason
 class Remembered:
     """A task that isn't settled."""
 
-    def __init__(self, start: TaskStart) -> None:
+    def __init__(self, start: TaskStart, boot_id: str) -> None:
         self.start = start
+        self.boot_id = boot_id
         self.was_tried = False
         self.began: journal.Began | None = None
         self.time_limit_ms: int | None = None
         self.told_to: EndReason | None = None
 
     def as_task(self) -> KeptTask:
-        task = KeptTask(self.start)
+        task = KeptTask(self.start, self.boot_id)
         task.told_to = self.told_to
         if self.time_limit_ms is not None:
             task.time_limit_ms, task.limit_changed = self.time_limit_ms, True
@@ -45,8 +46,8 @@ def remember(entries: Iterable[journal.Entry]) -> tuple[list[Remembered], list[F
     finished: dict[TaskRef, Finished] = {}
     for entry in entries:
         match entry:
-            case journal.Told(start):
-                unfinished[start.ref] = Remembered(start)
+            case journal.Told(start, boot_id):
+                unfinished[start.ref] = Remembered(start, boot_id)
             case journal.Trying(refs):
                 for ref in refs:
                     if task := unfinished.get(ref):

@@ -68,7 +68,7 @@ def spawn(start: TaskStart, room: Room, group: Group | None, base: dict[str, str
         arguments = _arguments(start, room, environment["PATH"])
         if group is not None:
             arguments = ["/bin/sh", "-c", _JOIN_AND_EXECUTE, "sh", *group.paths, "--", *arguments]
-        out, err = _pipe(), _pipe()
+        out, err = task_pipe(), task_pipe()
         pid = os.posix_spawn(
             arguments[0],
             arguments,
@@ -126,9 +126,9 @@ def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) 
     return environment
 
 
-def _pipe() -> tuple[int, int]:
-    """The task holds its end for reading as well: should the keeper end, its writes wait for the
-    next keeper instead of failing."""
+def task_pipe() -> tuple[int, int]:
+    """The end to read from, and the task's, which it holds for reading as well: should the keeper end, its
+    writes wait for the next keeper instead of failing."""
     reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         both = os.open(f"/proc/self/fd/{writing}", os.O_RDWR | os.O_CLOEXEC)

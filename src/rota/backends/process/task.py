@@ -9,8 +9,8 @@ from typing import Self
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
 from rota.backends.process import journal
-from rota.backends.process.aside import Aside
 from rota.backends.process.cgroups import Group
+from rota.backends.process.kernel import Aside
 from rota.backends.process.log_writer import Drain
 from rota.backends.process.rooms import Room
 from rota.clock import now_ms, since_boot_ms
@@ -33,8 +33,10 @@ class Stage(Enum):
 
 
 class KeptTask:
-    def __init__(self, start: TaskStart) -> None:
+    def __init__(self, start: TaskStart, boot_id: str = "") -> None:
+        """`boot_id`: when it was told."""
         self.start = start
+        self.boot_id = boot_id
         self.stage = Stage.WAITING
         self.is_staged = False
         self.room: Room | None = None
@@ -125,7 +127,7 @@ class KeptTask:
         if self.over is not None:
             yield journal.Over(self.over, self.started, self.start.lane)
             return
-        yield journal.Told(self.start)
+        yield journal.Told(self.start, self.boot_id)
         if self.began is not None:
             yield self.began
         if self.limit_changed and self.time_limit_ms is not None:

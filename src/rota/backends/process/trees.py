@@ -6,7 +6,8 @@ import signal
 from collections.abc import Iterable
 
 from rota.backends.backend import TaskRef
-from rota.backends.process import processes
+from rota.backends.process.kernel import Kernel
+from rota.backends.process.processes import TICK_MS
 from rota.backends.process.task import KeptTask, Stage
 
 
@@ -18,8 +19,9 @@ def mark(keeper: str, ref: TaskRef) -> str:
 class Trees:
     """Orphans become children of the keeper, which tells by their mark whose they are."""
 
-    def __init__(self, keeper: str) -> None:
+    def __init__(self, keeper: str, kernel: Kernel) -> None:
         self._keeper = keeper
+        self._kernel = kernel
         self._prefix = f"{keeper}/"
         self._orphans: dict[int, str | None] = {}
         self.own: set[int] = set()
@@ -38,15 +40,15 @@ class Trees:
         if task.is_adopted:
             pids = self.marked(task)
         else:
-            processes.kill_group(task.began.pid, number)
+            self._kernel.kill_group(task.began.pid, number)
             pids = task.group.pids() if task.group is not None and number == signal.SIGKILL else set()
         for pid in pids:
-            processes.kill(pid, number)
+            self._kernel.kill(pid, number)
 
     def marked(self, task: KeptTask) -> set[int]:
         """On the whole machine: for tasks whose orphans go elsewhere."""
         wanted = self.mark(task)
-        return {pid for pid, bearing in processes.marked() if bearing == wanted}
+        return {pid for pid, bearing in self._kernel.marked() if bearing == wanted}
 
     def kill_rest(self, tasks: Iterable[KeptTask]) -> list[KeptTask]:
         """Of all that aren't running any more, among `tasks` or long gone; returns those of `tasks` of
@@ -69,33 +71,32 @@ class Trees:
                 clear.append(task)
         for pids in rest.values():
             for pid in pids:
-                processes.kill(pid, signal.SIGKILL)
+                self._kernel.kill(pid, signal.SIGKILL)
         return clear
 
     def _orphans_but_of(self, running: list[KeptTask]) -> dict[str, set[int]]:
         """By mark; those without one that nobody who runs can have started, by ""."""
-        children = processes.children()
+        children = self._kernel.children()
         if len(children) == len(self.own):
             return {}
         for pid in children:
             # A child keeps its number until it is reaped here: what was read once stays true.
             if pid not in self.own and pid not in self._orphans:
-                bearing = processes.mark_of(pid)
+                bearing = self._kernel.mark_of(pid)
                 ours = bearing is not None and bearing.startswith(self._prefix)
                 self._orphans[pid] = bearing if ours else None
         spared = set(map(self.mark, running))
         found: dict[str, set[int]] = {}
         for pid, bearing in self._orphans.items():
             if bearing is None:
-                if not _may_come_from(running, pid):
+                if not self._may_come_from(running, pid):
                     found.setdefault("", set()).add(pid)
             elif bearing not in spared:
                 found.setdefault(bearing, set()).add(pid)
         return found
 
-
-def _may_come_from(running: list[KeptTask], pid: int) -> bool:
-    at_ms = processes.started_ms(pid)
-    return at_ms is not None and any(
-        task.began is not None and task.began.since_boot_ms - processes.TICK_MS <= at_ms for task in running
-    )
+    def _may_come_from(self, running: list[KeptTask], pid: int) -> bool:
+        at_ms = self._kernel.started_ms(pid)
+        return at_ms is not None and any(
+            task.began is not None and task.began.since_boot_ms - TICK_MS <= at_ms for task in running
+        )

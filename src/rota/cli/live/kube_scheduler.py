@@ -30,6 +30,7 @@ def schedule_pods(
     from rota.cli.live.scheduled_pods import scheduler_options
     from rota.intake.errors import InputError
     from rota.kube import run
+    from rota.kube.buffers import keep_large_buffers_out_of_the_heap
     from rota.kube.errors import KubeError
     from rota.kube.leader import LeaseTimes
     from rota.server.logs import configure_logs
@@ -54,6 +55,7 @@ def schedule_pods(
     configure_logs("console" if is_text else "json")
     # What is known of a cluster lives long: there is little garbage among it.
     gc.set_threshold(50_000, 20, 100)
+    keep_large_buffers_out_of_the_heap()
     problems: list[BaseException] = []
     try:
         if dry_run:

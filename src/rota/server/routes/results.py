@@ -46,7 +46,12 @@ class ResultForm(Form, frozen=True, kw_only=True):
 async def put_result(call: Call[Query, ResultForm]) -> Reply:
     """200: it is kept; 202: not yet, and the agent's stream is to say it, too. What is said first counts."""
     agents, session, task = _task(call)
-    form = call.body
+    is_kept = await take_result(agents, session, task, call.body)
+    return json_reply(ChangeDocument(dry_run=False, changed=[task.ref.job]), 200 if is_kept else 202)
+
+
+async def take_result(agents: AgentCalls, session: Session, task: AgentTask, form: ResultForm) -> bool:
+    """Whether it is kept by now."""
     end = TaskEnd(
         form.reason,
         form.exit_code,
@@ -60,8 +65,7 @@ async def put_result(call: Call[Query, ResultForm]) -> Reply:
     if form.started_ms is not None:
         agents.backend.hear_of(task, TaskStarted(task.ref, form.started_ms + ahead_ms))
     ended = TaskEnded(task.ref, form.ended_ms + ahead_ms, end)
-    is_kept = await agents.result(session, task, ended, form.output_bytes)
-    return json_reply(ChangeDocument(dry_run=False, changed=[task.ref.job]), 200 if is_kept else 202)
+    return await agents.result(session, task, ended, form.output_bytes)
 
 
 async def put_output(call: Call[Query, AsyncIterator[bytes]]) -> Reply:

@@ -57,6 +57,12 @@ class Bench:
     def _changed(self) -> None:
         self.changes += 1
 
+    def admit(self, hello: wire.Hello) -> Session:
+        """As after its first heartbeat."""
+        session = self.backend.greet(hello)
+        self.backend.admit(session)
+        return session
+
     def orders(self, session: Session) -> list[tuple[str, list[str]]]:
         """Since the last time: offers and settlements, with their jobs."""
         said = []
@@ -98,12 +104,12 @@ def run(check: Callable[[], Coroutine[object, object, None]]) -> None:
 
 def test_a_start_is_offered_at_once_or_when_the_agent_is_back(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.start([start("1"), start("1")])
         assert bench.orders(session) == [("offer", ["1"])]
         bench.backend.left(session, for_good=False)
         await bench.backend.start([start("2")])
-        again = bench.backend.admit(hello(ref("1")))
+        again = bench.admit(hello(ref("1")))
         assert bench.orders(again) == [("offer", ["2"])]
         assert bench.reports() == []
 
@@ -116,7 +122,7 @@ def test_what_ran_while_the_server_was_away_keeps_its_times(bench: Bench) -> Non
     async def check() -> None:
         await bench.backend.take_up([(ref("1"), A)])
         await bench.backend.start([start("1")])
-        session = bench.backend.admit(hello(ref("1")))
+        session = bench.admit(hello(ref("1")))
         task = bench.backend.task_of(session, ref("1"))
         bench.backend.hear_of(task, TaskStarted(ref("1"), 5))
         bench.backend.hear_of(task, TaskEnded(ref("1"), 9, TaskEnd(EndReason.EXITED, 0)))
@@ -127,13 +133,87 @@ def test_what_ran_while_the_server_was_away_keeps_its_times(bench: Bench) -> Non
 
 def test_what_began_and_is_missing_is_lost_and_what_did_not_is_offered_again(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.start([start("1"), start("2")])
         bench.backend.hear_of(bench.backend.task_of(session, ref("1")), TaskStarted(ref("1"), 5))
         bench.reports()
-        again = bench.backend.admit(hello())
+        again = bench.admit(hello())
         assert bench.lost() == ["1"]
         assert bench.orders(again) == [("offer", ["2"])]
+
+    run(check)
+
+
+@pytest.mark.covers("agent-5")
+def test_a_hello_that_was_long_under_way_changes_nothing(bench: Bench) -> None:
+    """On a connection that the agent has given up: nobody will ever answer there."""
+
+    async def check() -> None:
+        session = bench.admit(hello())
+        await bench.backend.start([start("1")])
+        bench.backend.hear_of(bench.backend.task_of(session, ref("1")), TaskStarted(ref("1"), 5))
+        bench.reports()
+        late = bench.backend.greet(hello())
+        assert not session.is_closed
+        assert bench.lost() == []
+        assert bench.orders(late) == []
+        bench.backend.left(late, for_good=False)
+        assert bench.backend.session_of(session.secret) is session
+
+    run(check)
+
+
+def test_an_agent_that_answers_has_left_its_connection_before(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.admit(hello())
+        again = bench.backend.greet(hello())
+        assert bench.backend.session_of(again.secret) is again, "by a task's stream, say, or a result"
+        assert session.is_closed
+        third = bench.backend.greet(hello())
+        bench.backend.heartbeat(third, wire.Heartbeat(number=1, node=hello().node))
+        assert again.is_closed
+        assert not third.is_closed
+
+    run(check)
+
+
+def test_one_that_never_answers_is_given_up(bench: Bench) -> None:
+    async def check() -> None:
+        session = bench.backend.greet(hello())
+        bench.later(TERMS.given_up_after_ms - 1)
+        assert not session.is_closed
+        assert await bench.backend.nodes() == []
+        bench.later(1)
+        assert session.is_closed
+
+    run(check)
+
+
+def test_one_that_was_given_up_before_it_answered_comes_with_nothing(bench: Bench) -> None:
+    async def check() -> None:
+        bench.admit(hello())
+        await bench.backend.start([start("1")])
+        bench.now_ms += TERMS.given_up_after_ms - 1
+        late = bench.backend.greet(hello(ref("1")))
+        bench.later(TERMS.given_up_after_ms - 1)
+        assert bench.lost() == [], "it was heard of"
+        bench.later(1)
+        assert bench.lost() == ["1"]
+        late = bench.backend.greet(hello(ref("1")))
+        bench.backend.admit(late)
+        assert await bench.backend.wanted(late, ref("1"), is_kept=True) is None
+
+    run(check)
+
+
+@pytest.mark.covers("agent-6")
+def test_a_name_that_another_machine_got_meanwhile_is_taken(bench: Bench) -> None:
+    async def check() -> None:
+        first, second = bench.backend.greet(hello()), bench.backend.greet(hello(instance="another"))
+        bench.backend.admit(second)
+        with pytest.raises(NameTaken):
+            bench.backend.admit(first)
+        assert bench.backend.session_of(first.secret) is None
 
     run(check)
 
@@ -147,7 +227,7 @@ def test_after_a_restart_agents_are_waited_for(bench: Bench) -> None:
         assert await bench.backend.nodes() == []
         await bench.backend.start([start("3")])
         assert bench.reports() == []
-        session = bench.backend.admit(hello(there))
+        session = bench.admit(hello(there))
         assert bench.lost() == ["2"]
         assert bench.orders(session) == [("offer", ["3"])]
         assert bench.backend.task_of(session, there).start is None
@@ -171,7 +251,7 @@ def test_those_that_never_come_back_are_lost_in_time_and_not_before(bench: Bench
 
 def test_what_is_taken_up_later_is_only_what_is_known(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.take_up([])
         await bench.backend.start([start("1"), start("2")])
         taken = await bench.backend.take_up([(ref("1"), A), (ref("9"), A), (ref("8"), NodeName("b"))])
@@ -184,7 +264,7 @@ def test_what_is_taken_up_later_is_only_what_is_known(bench: Bench) -> None:
 @pytest.mark.covers("agent-6")
 def test_an_agent_that_is_lost_leaves_the_pool_and_its_secret_counts_for_nothing(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.start([start("1")])
         bench.later(TERMS.silent_after_ms)
         [node] = await bench.backend.nodes()
@@ -196,7 +276,7 @@ def test_an_agent_that_is_lost_leaves_the_pool_and_its_secret_counts_for_nothing
         assert bench.backend.session_of(session.secret) is None
         with pytest.raises(NotTheirs):
             bench.backend.task_of(session, ref("1"))
-        again = bench.backend.admit(hello(ref("1"), instance="another"))
+        again = bench.admit(hello(ref("1"), instance="another"))
         assert bench.orders(again) == []
 
     run(check)
@@ -204,7 +284,7 @@ def test_an_agent_that_is_lost_leaves_the_pool_and_its_secret_counts_for_nothing
 
 def test_a_heartbeat_keeps_it_there(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         for number in range(30):
             bench.later(TERMS.heartbeat_ms)
             said = hello().node
@@ -228,12 +308,12 @@ def test_a_machine_that_changes_is_seen_whichever_word_tells_it(bench: Bench) ->
         return node.spec.capacity.cpu_milli
 
     async def check() -> None:
-        session = bench.backend.admit(said(1000))
+        session = bench.admit(said(1000))
         for now_milli in (2000, 2000, 3000):
             bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=said(now_milli, 500).node))
             assert await cpu_milli() == now_milli
         assert bench.changes == 3
-        again = bench.backend.admit(said(4000))
+        again = bench.admit(said(4000))
         bench.backend.heartbeat(again, wire.Heartbeat(number=1, node=said(3000).node))
         assert await cpu_milli() == 3000, "as it said on the connection before"
 
@@ -242,7 +322,7 @@ def test_a_machine_that_changes_is_seen_whichever_word_tells_it(bench: Bench) ->
 
 def test_a_node_that_is_as_it_was_is_the_same_object(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         bench.later(1)
         before = await bench.backend.nodes()
         bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=hello().node))
@@ -257,7 +337,7 @@ def test_a_node_that_is_as_it_was_is_the_same_object(bench: Bench) -> None:
 @pytest.mark.parametrize("load_milli", [-1, 2**60])
 def test_a_load_that_cannot_be_is_refused_though_all_else_is_as_before(bench: Bench, load_milli: int) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=hello().node))
         said = hello().node
         said.load_milli = load_milli
@@ -269,14 +349,14 @@ def test_a_load_that_cannot_be_is_refused_though_all_else_is_as_before(bench: Be
 
 def test_one_that_drains_takes_nothing_new_and_may_leave_for_good(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.start([start("1")])
         bench.backend.heartbeat(session, wire.Heartbeat(number=1, node=hello().node, draining=True))
         [node] = await bench.backend.nodes()
         assert node.cordoned
         bench.backend.left(session, for_good=True)
         assert len(await bench.backend.nodes()) == 1, "it still has a task"
-        again = bench.backend.admit(hello(ref("1")))
+        again = bench.admit(hello(ref("1")))
         task = bench.backend.task_of(again, ref("1"))
         bench.backend.hear_of(task, TaskEnded(ref("1"), 9, TaskEnd(EndReason.EXITED, 0)))
         await bench.backend.settle([ref("1")])
@@ -288,7 +368,7 @@ def test_one_that_drains_takes_nothing_new_and_may_leave_for_good(bench: Bench) 
 
 def test_what_is_settled_is_said_until_it_is_forgotten(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.start([start("1"), start("2")])
         for job in ("1", "2"):
             task = bench.backend.task_of(session, ref(job))
@@ -296,16 +376,16 @@ def test_what_is_settled_is_said_until_it_is_forgotten(bench: Bench) -> None:
         await bench.backend.settle([ref("1"), ref("2"), ref("7")])
         assert bench.orders(session) == [("offer", ["1", "2"]), ("settle", ["1", "2"])]
         bench.backend.forgotten(session, [ref("1")])
-        again = bench.backend.admit(hello(ref("2")))
+        again = bench.admit(hello(ref("2")))
         assert bench.orders(again) == [("settle", ["2"])]
-        assert bench.orders(bench.backend.admit(hello())) == []
+        assert bench.orders(bench.admit(hello())) == []
 
     run(check)
 
 
 def test_what_was_told_is_told_once_and_the_first_end_counts(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.start([start("1")])
         task = bench.backend.task_of(session, ref("1"))
         ended = TaskEnded(ref("1"), 2**50 + 4, TaskEnd(EndReason.EXITED, 0))
@@ -320,7 +400,7 @@ def test_what_was_told_is_told_once_and_the_first_end_counts(bench: Bench) -> No
 
 def test_nothing_is_before_its_time(bench: Bench) -> None:
     async def check() -> None:
-        session = bench.backend.admit(hello())
+        session = bench.admit(hello())
         await bench.backend.start([start("1")])
         task = bench.backend.task_of(session, ref("1"))
         bench.backend.hear_of(task, TaskStarted(ref("1"), -7))
@@ -341,19 +421,19 @@ def test_a_start_for_an_agent_that_is_not_there_is_lost(bench: Bench) -> None:
 
 def test_names_that_are_taken(bench: Bench) -> None:
     async def check() -> None:
-        bench.backend.admit(hello())
+        bench.admit(hello())
         with pytest.raises(NameTaken, match="another machine"):
-            bench.backend.admit(hello(instance="other"))
+            bench.admit(hello(instance="other"))
         with pytest.raises(NameTaken, match="own worker"):
-            bench.backend.admit(hello(name="own"))
+            bench.admit(hello(name="own"))
 
     run(check)
 
 
 def test_a_new_connection_of_the_same_agent_ends_the_old_one(bench: Bench) -> None:
     async def check() -> None:
-        old = bench.backend.admit(hello())
-        new = bench.backend.admit(hello())
+        old = bench.admit(hello())
+        new = bench.admit(hello())
         assert (old.is_closed, new.is_closed) == (True, False)
         bench.backend.left(old, for_good=True)
         assert bench.backend.session_of(new.secret) is new

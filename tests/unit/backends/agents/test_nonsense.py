@@ -69,7 +69,7 @@ def test_hellos_and_heartbeats(
     async def check() -> None:
         backend = AgentsBackend(FolderArrivals(tmp_path_factory.getbasetemp() / "nonsense"))
         with suppress(Refusal):
-            session = backend.admit(hello)
+            session = backend.greet(hello)
             beat = wire.Heartbeat(number=1, node=node, clock_ms=clock_ms, round_trip_ms=round_trip_ms)
             backend.heartbeat(session, beat)
         for known in await backend.nodes():
