@@ -203,16 +203,15 @@ class _Agent:
 
     async def _beat(self, call: Any, each_s: float) -> None:
         with suppress(*_BROKEN):
-            # They came all at once, but not because agents do.
-            await asyncio.sleep(random.uniform(0, each_s))
             number = 1
             while not self._is_silent:
                 heartbeat = wire.Heartbeat(
                     number=number, node=self._node(), clock_ms=_now_ms(), round_trip_ms=1
                 )
                 await call.write(wire.AgentNews(heartbeat=heartbeat))
+                # They came all at once, but not because agents do.
+                await asyncio.sleep(random.uniform(0, each_s) if number == 1 else each_s)
                 number += 1
-                await asyncio.sleep(each_s)
 
     def _perform(self, stub: Any, session: str, ref: tuple[str, int, int], *, is_kept: bool) -> None:
         self.tasks[ref] = asyncio.create_task(self._see_through(stub, session, ref, is_kept=is_kept))

@@ -15,6 +15,8 @@ from rota.wire import agents_pb2 as wire
 from rota.wire.agents_pb2_grpc import AgentsStub
 from tests.backends.witness import PATIENCE_S
 
+_ANSWER = 0
+
 
 def hello(name: str = "liar", *tasks: TaskRef, **fields: Any) -> wire.Hello:
     """One that is believed, but for `fields`."""
@@ -44,13 +46,21 @@ class Caller:
     def __init__(self, channel: grpc.aio.Channel) -> None:
         self._stub: Any = AgentsStub(channel)
         self.session = ""
+        self._early: dict[Any, list[wire.AgentOrders]] = {}
+        """What was said before it was known that the welcome is answered."""
 
     async def attend(self, said: wire.Hello) -> Any:
-        """The call, after its welcome. Raises grpc.aio.AioRpcError."""
+        """The call, after its welcome was answered, as agents do at once. Raises grpc.aio.AioRpcError."""
         call = self._stub.Attend()
         await call.write(wire.AgentNews(hello=said))
         order = await self.hear(call)
         self.session = order.welcome.session
+        answer = wire.Heartbeat(number=_ANSWER, node=said.node, clock_ms=said.clock_ms)
+        await call.write(wire.AgentNews(heartbeat=answer))
+        early = []
+        while not _is_known(order := await self.hear(call)):
+            early.append(order)
+        self._early[call] = early
         return call
 
     async def perform(self, ref: TaskRef, *, kept: bool = True, session: str | None = None) -> Any:
@@ -64,12 +74,19 @@ class Caller:
             return call, None
 
     async def hear(self, call: Any) -> Any:
+        if early := self._early.get(call):
+            return early.pop(0)
         async with asyncio.timeout(PATIENCE_S):
             return await call.read()
 
     async def refused(self, call: Any) -> tuple[grpc.StatusCode, str]:
         async with asyncio.timeout(PATIENCE_S):
             return await call.code(), await call.details()
+
+
+def _is_known(heard: wire.AgentOrders) -> bool:
+    """The answer to the welcome is."""
+    return heard.HasField("acknowledged") and heard.acknowledged.number == _ANSWER
 
 
 @asynccontextmanager
