@@ -99,9 +99,6 @@ BUGS: Mapping[str, Bug] = {
         _shared("lifecycle", "gangs start without all of them"),
         _shared("dispatch", "reports are settled before they are kept", Needs.DATABASE_HIT),
         _shared("dispatch", "starts are lost at a restart", Needs.SERVER_KILLED),
-        # Agents are always there for the dispatcher of a server: what they are told waits for them.
-        Bug("gone tasks are not missed", "dispatch"),
-        _shared("dispatch", "repeated starts count as never sent", Needs.SERVER_KILLED),
         Bug("unreachable backends lose instructions", "dispatch"),
         Bug("unreachable backends lose stops", "dispatch"),
         _shared("attended", "leases last as long as nodes are waited for", Needs.AGENT_OUTLIVED),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -56,37 +55,6 @@ def unreachable_backends_lose_stops() -> Iterator[None]:
 
     with patch.object(Dispatcher, "_send", careless):
         yield
-
-
-@contextmanager
-def gone_tasks_are_not_missed() -> Iterator[None]:
-    reconcile = Dispatcher.reconcile
-
-    async def forgetful(self: Dispatcher) -> list[Any]:
-        await reconcile(self)
-        return []
-
-    with patch.object(Dispatcher, "reconcile", forgetful):
-        yield
-
-
-@contextmanager
-def repeated_starts_count_as_never_sent() -> Iterator[None]:
-    take_up = Dispatcher._take_up
-
-    async def forgetful(self: Dispatcher) -> Any:
-        return _Unremembered(await take_up(self))
-
-    with patch.object(Dispatcher, "_take_up", forgetful):
-        yield
-
-
-class _Unremembered(set[Any]):
-    """Known to whoever reconciles, and to nobody after that."""
-
-    def __contains__(self, ref: object) -> bool:
-        caller = sys._getframe(1).f_code.co_name
-        return caller != "_never_sent" and super().__contains__(ref)
 
 
 @contextmanager
