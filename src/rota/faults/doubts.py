@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
+from rota.backends.agents.arrivals import Arrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.backend import BackendUnavailable, TaskRef, TaskStart
 from rota.model.ids import NodeName
@@ -12,10 +14,13 @@ from rota.model.ids import NodeName
 class DoubtfulAgents(AgentsBackend):
     """The production backend; what goes wrong is the way to it."""
 
-    fails: Callable[[], bool] = lambda: False
+    def __init__(self, arrivals: Arrivals, fails: Callable[[], bool], **settings: Any) -> None:
+        """`fails`: whether the next call does."""
+        super().__init__(arrivals, **settings)
+        self._fails = fails
 
     def _doubt(self) -> None:
-        if self.fails():
+        if self._fails():
             raise BackendUnavailable("somebody tripped over a cable")
 
     async def take_up(self, tasks: Sequence[tuple[TaskRef, NodeName]]) -> Sequence[TaskRef]:

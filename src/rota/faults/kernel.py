@@ -66,8 +66,8 @@ class Process:
         self.pipes: list[int] = []
         """Its ends, which it holds open."""
         self.status: int | None = None
-        self.waiting: list[tuple[int, int]] = []
-        """Pipes that somebody reads from once it has ended: both ends."""
+        self.held_open: list[int] = []
+        """Ends of pipes: who has the other one can read from it once this process has ended."""
         self.is_ending = False
         self.is_stubborn = False
         self.is_first = False
@@ -224,7 +224,7 @@ class Kernel:
         if process.has_ended:
             os.close(writing)
         else:
-            process.waiting.append((reading, writing))
+            process.held_open.append(writing)
         return reading
 
     def has_ended(self, pidfd: int) -> bool:
@@ -273,11 +273,9 @@ class Kernel:
         if process.has_ended:
             return
         process.status = status
-        for fd in process.pipes:
+        for fd in (*process.pipes, *process.held_open):
             os.close(fd)
         process.pipes.clear()
-        for _, writing in process.waiting:
-            os.close(writing)
         for child in self._processes.values():
             if child.parent == process.pid:
                 child.parent = process.parent

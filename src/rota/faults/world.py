@@ -137,8 +137,12 @@ class World(Cluster[Witness]):
         context_of(life).run(self._open, life, store)
 
     def _open(self, life: Life, store: SeenStore) -> None:
-        agents = DoubtfulAgents(FolderArrivals(Path(self._folder.name, SERVER)), name=AGENTS, terms=TERMS)
-        agents.fails = lambda: self._chance["backend"].random() < self.backend_doubts
+        agents = DoubtfulAgents(
+            FolderArrivals(Path(self._folder.name, SERVER)),
+            lambda: self._chance["backend"].random() < self.backend_doubts,
+            name=AGENTS,
+            terms=TERMS,
+        )
         try:
             runtime = Runtime(
                 store,
