@@ -7,37 +7,24 @@ same time or again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple, TypeVar
 
-from cryptography.hazmat.primitives.serialization import Encoding
 from msgspec.structs import replace
 
 from rota.backends.roster import AgentSeen, Roster
 from rota.control.access import Who
+from rota.control.admission import Addresses, checked, issue, no_invitation, not_admitted
 from rota.control.controller import Controller
 from rota.control.draft import Draft
-from rota.control.errors import BadInput, Conflict, NotFound
+from rota.control.errors import Conflict, NotFound
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import NodeName
 from rota.store.batch import Agent, AgentNode, Answer, Batch, IssuedCertificate, JoinToken, Removal
-from rota.trust import Authority, Identity, TrustError
-from rota.trust.authority import check_agent_name, serial_of
+from rota.trust import Authority, Identity
+from rota.trust.authority import check_agent_name
 from rota.trust.enrol import RENEW_PATH, Admission
 from rota.trust.join_token import LASTS_MS, JoinTokenText, is_proof, new_secret, proof_key, token_text
 from rota.trust.keys import PublicKey, key_digest
 from rota.trust.requests import caller_of, read_request
-from rota.trust.times import ms_of
-
-T = TypeVar("T")
-
-
-class Addresses(NamedTuple):
-    """What agents are told. Empty: they have to be told by somebody else."""
-
-    server: str = ""
-    """URL of the REST interface."""
-    agents: str = ""
-    """HOST:PORT of gRPC."""
 
 
 class Enrolment:
@@ -79,7 +66,7 @@ class Enrolment:
             JoinTokenText(self._addresses().server, self._authority.fingerprint, new.id, new.secret)
         )
         if name:
-            _checked(lambda: check_agent_name(name))
+            checked(lambda: check_agent_name(name))
 
         def command(draft: Draft) -> JoinToken:
             self._check_free(draft, name)
@@ -103,20 +90,20 @@ class Enrolment:
 
     async def join(self, token_id: str, name: str, request: str, proof: str) -> Admission:
         """The same again for one that asks twice with the same key."""
-        asked = _checked(lambda: read_request(request))
-        _checked(lambda: check_agent_name(name))
+        asked = checked(lambda: read_request(request))
+        checked(lambda: check_agent_name(name))
 
         def command(draft: Draft) -> Admission:
             token = draft.join_token(token_id)
             if token is None or not is_proof(token.proof_key, asked.der, name, proof):
-                raise _no_invitation()
+                raise no_invitation()
             if token.used_by:
                 return self._given_before(draft, token, asked.key)
             if token.expires_ms <= draft.now_ms:
-                raise _no_invitation()
+                raise no_invitation()
             agent_name = token.name or name
             self._check_free(draft, agent_name)
-            issued = self._issue(agent_name, asked.key, draft.now_ms)
+            issued = issue(self._authority, agent_name, asked.key, draft.now_ms)
             draft.batch.agents.append(Agent(agent_name, draft.now_ms, token.made_by, (issued,), token.node))
             draft.batch.join_tokens.append(replace(token, used_by=agent_name))
             about = {"token": token.id, "serial": issued.serial, "pool": token.node.pool}
@@ -127,17 +114,17 @@ class Enrolment:
 
     async def renew(self, header: str | None, body: bytes, request: str) -> Admission:
         """`header` and `body`: of the call, signed with the key of the certificate that is to be followed."""
-        asked = _checked(lambda: read_request(request))
+        asked = checked(lambda: read_request(request))
         caller = self.caller(header, "POST", RENEW_PATH, body)
 
         def command(draft: Draft) -> Admission:
             agent = draft.agent(caller.name)
             if agent is None or agent.revoked_ms is not None:
-                raise _not_admitted(f"agent {caller.name} was revoked")
+                raise not_admitted(f"agent {caller.name} was revoked")
             latest = agent.certificates[-1]
             if latest.key_sha256 == key_digest(asked.key):
                 return self._admission(agent.name, latest)
-            issued = self._issue(agent.name, asked.key, draft.now_ms)
+            issued = issue(self._authority, agent.name, asked.key, draft.now_ms)
             kept = [one for one in agent.certificates if one.serial == caller.serial]
             draft.batch.agents.append(replace(agent, certificates=(*kept, issued)))
             draft.note("agent.Renewed", agent.name, agent.name, {"serial": issued.serial})
@@ -148,10 +135,10 @@ class Enrolment:
     def caller(self, header: str | None, method: str, path: str, body: bytes) -> Identity:
         """The agent that signed a call, if it may still call. Raises BadInput."""
         now_ms = self._controller.now_ms()
-        caller = _checked(lambda: caller_of(self._authority, header, method, path, body, now_ms))
+        caller = checked(lambda: caller_of(self._authority, header, method, path, body, now_ms))
         refusal = self._roster.refusal(caller)
         if refusal:
-            raise _not_admitted(refusal)
+            raise not_admitted(refusal)
         return caller
 
     async def revoke(self, name: str, who: Who, dry_run: bool = False) -> None:
@@ -181,17 +168,8 @@ class Enrolment:
         agent = draft.agent(token.used_by)
         first = None if agent is None or agent.revoked_ms is not None else agent.certificates[0]
         if first is None or first.key_sha256 != key_digest(key):
-            raise _no_invitation()
+            raise no_invitation()
         return self._admission(token.used_by, first)
-
-    def _issue(self, name: str, key: PublicKey, now_ms: int) -> IssuedCertificate:
-        certificate = self._authority.certify_agent(name, key, now_ms)
-        return IssuedCertificate(
-            serial_of(certificate),
-            key_digest(key),
-            certificate.public_bytes(Encoding.PEM).decode(),
-            ms_of(certificate.not_valid_after_utc),
-        )
 
     def _admission(self, name: str, issued: IssuedCertificate) -> Admission:
         return Admission(name, issued.pem, self._authority.pem.decode(), self._addresses().agents)
@@ -209,22 +187,3 @@ def _remove_stale(draft: Draft) -> None:
 
 def _is_gone(agent: Agent, now_ms: int) -> bool:
     return agent.revoked_ms is not None and all(one.expires_ms <= now_ms for one in agent.certificates)
-
-
-def _checked(read: Callable[[], T]) -> T:
-    try:
-        return read()
-    except TrustError as error:
-        raise BadInput(error.field, error.message, error.help) from None
-
-
-def _no_invitation() -> BadInput:
-    return BadInput(
-        "token",
-        "no such invitation: it is used, has expired, or the proof isn't made with its secret",
-        "make another with `rota agent token`",
-    )
-
-
-def _not_admitted(why: str) -> BadInput:
-    return BadInput("Authorization", why, "join again with a token from `rota agent token`")

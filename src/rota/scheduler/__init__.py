@@ -8,5 +8,6 @@
 
 What must not be forgotten is told to the action's controller, and done once that has recorded it: the
 controllers are the store. docs/scheduler.md says what controllers and operators can rely on, decision
-0006 why it is built so. `client` is the controllers' side. Started by the CLI.
+0006 why it is built so. Agents join by `enrolment`, with the folder of an `authority`. `client` is the
+controllers' side. Started by the CLI.
 """

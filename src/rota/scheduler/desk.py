@@ -1,4 +1,4 @@
-"""What the REST routes ask of a scheduler: is it well, whose is a token. It has nothing else to answer."""
+"""What the REST routes ask of a scheduler: is it well, whose is a token, may an agent join."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ from litestar.types import ASGIApp
 from rota.api.documents import Role
 from rota.backends.backend import Health
 from rota.scheduler.core import Scheduler
+from rota.scheduler.enrolment import SchedulerEnrolment
 from rota.scheduler.tokens import Tokens
 from rota.server.agents import AgentCalls
 from rota.server.app import make_app
 from rota.server.desk import Desk
 from rota.server.limits import Limits
-from rota.server.routes import service
-from rota.store.batch import Project, Token
+from rota.server.routes import agents, service
+from rota.store.batch import Answer, Project, Token
 
 _PATHS = frozenset(("/healthz", "/readyz", "/metrics"))
+_AUTHORITY_CALLS = (agents.invite_agent, agents.join_agent, agents.renew_agent, agents.revoke_agent)
 LIMITS = Limits(connections=20_000, requests_per_second=20_000, burst=40_000)
 """For many agents, all behind one address at times."""
 
@@ -26,9 +28,10 @@ LIMITS = Limits(connections=20_000, requests_per_second=20_000, burst=40_000)
 class SchedulerDesk:
     """As much of `Desk` as these routes need."""
 
-    def __init__(self, scheduler: Scheduler, tokens: Tokens) -> None:
+    def __init__(self, scheduler: Scheduler, tokens: Tokens, enrolment: SchedulerEnrolment | None) -> None:
         self._scheduler = scheduler
         self._tokens = tokens
+        self.enrolment = enrolment
 
     @property
     def is_ready(self) -> bool:
@@ -40,18 +43,31 @@ class SchedulerDesk:
     async def projects(self) -> Sequence[Project]:
         return ()
 
+    async def answer(self, scope: str, key: str) -> Answer | None:
+        """None is kept: an invitation that is asked for again is another one."""
+        return None
+
     async def token_named(self, secret_sha256: str) -> Token | None:
-        """Controllers may look at the metrics."""
+        """Controllers may look at the metrics, operators may also invite agents."""
         name = self._tokens.named(secret_sha256)
-        return None if name is None else Token(name, secret_sha256, name, Role.VIEWER, None, 0)
+        if name is None:
+            return None
+        role = Role.OPERATOR if self._tokens.is_operator(name) else Role.VIEWER
+        return Token(name, secret_sha256, name, role, None, 0)
 
 
-def scheduler_app(scheduler: Scheduler, tokens: Tokens) -> ASGIApp:
-    """With the routes by which agents fetch files and leave results."""
+def scheduler_app(
+    scheduler: Scheduler, tokens: Tokens, enrolment: SchedulerEnrolment | None = None
+) -> ASGIApp:
+    """With the routes by which agents fetch files and leave results; with an authority, also those by which
+    they join."""
+    routes = [route for route in service.ROUTES if route.path in _PATHS]
+    if enrolment is not None:
+        routes += [route for route in agents.ROUTES if route.call in _AUTHORITY_CALLS]
     return make_app(
-        cast(Desk, SchedulerDesk(scheduler, tokens)),
+        cast(Desk, SchedulerDesk(scheduler, tokens, enrolment)),
         LIMITS,
         scheduler.metrics,
         agents=AgentCalls(scheduler.backend, scheduler.files),
-        routes=[route for route in service.ROUTES if route.path in _PATHS],
+        routes=routes,
     )

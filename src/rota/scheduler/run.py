@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import grpc
@@ -20,21 +21,29 @@ from rota.backends.agents.certificates import by_certificate, grpc_credentials
 from rota.backends.agents.door import Door, DoorError
 from rota.backends.agents.service import AgentsService, RestAddress, anybody
 from rota.backends.agents.terms import Terms
-from rota.backends.roster import Roster
 from rota.clock import now_ms
+from rota.control.admission import Addresses
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.loop.plugin_host import PluginHost
 from rota.model.policy import Policy
+from rota.scheduler.authority import (
+    REVOKED_FILE,
+    AuthorityError,
+    Vouched,
+    certificate_in,
+    read_authority,
+)
 from rota.scheduler.core import Scheduler
 from rota.scheduler.desk import LIMITS, scheduler_app
+from rota.scheduler.enrolment import SchedulerEnrolment
 from rota.scheduler.service import ControllersDoor, ControllersService
 from rota.scheduler.tokens import TokensError, read_tokens
 from rota.scheduler.waiting import any_of
 from rota.server.logs import LogFormat, configure_logs
 from rota.server.serve import AddressError, RestServer, check_address, is_loopback
 from rota.server.tls import Certificate, CertificateError, check_certificate
-from rota.trust import Credentials, Identity
+from rota.trust import Authority, Credentials, server_credentials
 
 log = structlog.get_logger()
 
@@ -51,7 +60,7 @@ class AgentsTrust(Struct, frozen=True):
     authority: Path
 
 
-class SchedulerOptions(Struct, frozen=True):
+class SchedulerOptions(Struct, frozen=True, kw_only=True):
     agents: Address
     controllers: Address
     rest: Address
@@ -62,6 +71,11 @@ class SchedulerOptions(Struct, frozen=True):
     certificate: Certificate | None = None
     """Of the REST interface, and to controllers."""
     agents_trust: AgentsTrust | None = None
+    """Of an authority elsewhere."""
+    authority: Path | None = None
+    """The folder of one that this scheduler admits agents by."""
+    public_url: str = ""
+    """Where agents reach the REST interface; empty: at the host's name."""
     log_format: LogFormat = "json"
 
 
@@ -72,24 +86,36 @@ def run_scheduler(options: SchedulerOptions) -> int:
     gc.set_threshold(50_000, 20, 100)
     try:
         return uvloop.run(_serve(options))
-    except (AddressError, CertificateError, DoorError, InputError, TokensError) as error:
+    except (
+        AddressError,
+        AuthorityError,
+        CertificateError,
+        DoorError,
+        InputError,
+        TokensError,
+    ) as error:
         print(f"rota: {error}", file=sys.stderr)
         return 1
 
 
 async def _serve(options: SchedulerOptions) -> int:
-    _check_addresses(options)
     tokens = read_tokens(options.tokens)
+    trust = _trust(options)
+    _check_addresses(options, trust)
     terms = Terms(options.lost_after_ms)
     scheduler = Scheduler(
         tokens.controllers, _policy(options.policy), terms, options.abandoned_after_ms, now_ms
     )
+    trust.roster.watch(scheduler.backend.seen, scheduler.backend.cut)
+    enrolment = None
+    if trust.authority is not None:
+        enrolment = SchedulerEnrolment(trust.authority, trust.roster, now_ms)
     rest = RestServer(
-        scheduler_app(scheduler, tokens),
+        scheduler_app(scheduler, tokens, enrolment),
         options.rest.host,
         options.rest.port,
         limits=LIMITS,
-        certificate=options.certificate,
+        certificate=trust.certificate,
     )
     told_to_stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -98,7 +124,9 @@ async def _serve(options: SchedulerOptions) -> int:
     await rest.start()
     try:
         service = ControllersService(scheduler.directing, tokens, terms)
-        async with _doors(options, scheduler, service, rest) as (agents, controllers):
+        async with _doors(options, trust, scheduler, service, rest) as (agents, controllers):
+            if enrolment is not None:
+                enrolment.addresses = _addresses(options, rest, agents)
             log.info("ready", agents=agents.target, controllers=controllers.target, rest=rest.url)
             await any_of(told_to_stop, scheduler.failed)
     finally:
@@ -109,23 +137,26 @@ async def _serve(options: SchedulerOptions) -> int:
 
 @asynccontextmanager
 async def _doors(
-    options: SchedulerOptions, scheduler: Scheduler, service: ControllersService, rest: RestServer
+    options: SchedulerOptions,
+    trust: _Trust,
+    scheduler: Scheduler,
+    service: ControllersService,
+    rest: RestServer,
 ) -> AsyncIterator[tuple[Door, ControllersDoor]]:
     url = urlsplit(rest.url)
-    trust = options.agents_trust
     knock = AgentsService(
         scheduler.backend,
         RestAddress(url.port or 0, url.scheme == "https"),
-        anybody if trust is None else by_certificate(Vouched()),
+        anybody if trust.credentials is None else by_certificate(trust.roster),
     )
     agents = Door(
         knock,
         options.agents.host,
         options.agents.port,
-        None if trust is None else grpc_credentials(_credentials(trust)),
+        None if trust.credentials is None else grpc_credentials(trust.credentials),
     )
     controllers = ControllersDoor(
-        service, options.controllers.host, options.controllers.port, _one_sided(options.certificate)
+        service, options.controllers.host, options.controllers.port, _one_sided(trust.certificate)
     )
     noting = asyncio.create_task(_log_notices(scheduler))
     await agents.open()
@@ -138,28 +169,54 @@ async def _doors(
         noting.cancel()
 
 
-class Vouched(Roster):
-    """Whoever the authority vouches for may attend: who was cut off since, only a server could remember."""
-
-    def refusal(self, identity: Identity) -> str:
-        return ""
-
-
 async def _log_notices(scheduler: Scheduler) -> None:
     async for notice in scheduler.backend.notices:
         log.info(notice.kind, agent=notice.agent, **notice.data)
 
 
-def _check_addresses(options: SchedulerOptions) -> None:
-    check_address(options.rest.host, options.certificate)
-    check_address(options.controllers.host, options.certificate)
+class _Trust(NamedTuple):
+    """By which certificates, and of whom."""
+
+    certificate: Certificate | None
+    """Of the REST interface, and to controllers."""
+    credentials: Credentials | None
+    """To agents; None: whoever can dial is one."""
+    roster: Vouched
+    authority: Authority | None
+    """Which agents can join by."""
+
+
+def _trust(options: SchedulerOptions) -> _Trust:
+    if options.authority is not None:
+        folder = options.authority
+        authority = read_authority(folder)
+        return _Trust(
+            options.certificate or certificate_in(folder),
+            server_credentials(authority, now_ms()),
+            Vouched(folder / REVOKED_FILE),
+            authority,
+        )
     if options.agents_trust is not None:
         check_certificate(options.agents_trust.certificate)
-    elif not is_loopback(options.agents.host):
+        return _Trust(options.certificate, _credentials(options.agents_trust), Vouched(), None)
+    return _Trust(options.certificate, None, Vouched(), None)
+
+
+def _check_addresses(options: SchedulerOptions, trust: _Trust) -> None:
+    for host in (options.rest.host, options.controllers.host):
+        check_address(
+            host, trust.certificate, "give --tls-cert and --tls-key, or an --authority made for a --host"
+        )
+    if trust.credentials is None and not is_loopback(options.agents.host):
         raise AddressError(
             f"{options.agents.host or 'every address'} can be reached by others, who could pass for agents; "
-            "give --agents-cert, --agents-key and --agents-ca, or serve at 127.0.0.1"
+            "give --authority, or --agents-cert, --agents-key and --agents-ca, or serve at 127.0.0.1"
         )
+
+
+def _addresses(options: SchedulerOptions, rest: RestServer, agents: Door) -> Addresses:
+    url = rest.reached_at(options.public_url)
+    return Addresses(url, f"{urlsplit(url).hostname}:{agents.target.rpartition(':')[2]}")
 
 
 def _credentials(trust: AgentsTrust) -> Credentials:

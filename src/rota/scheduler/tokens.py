@@ -1,19 +1,22 @@
-"""Which controllers there are, and the token that each shows: a file that only the scheduler's user can read.
+"""Who may direct the scheduler, and who may invite agents: a file that only the scheduler's user can read.
 
 ci      rota_6kY…
 nightly rota_Qx3…
+alice   rota_9fT… operator
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from hmac import compare_digest
 from pathlib import Path
 
 from rota.server.access import secret_hash
 
 LEAST_LENGTH = 16
+OPERATOR = "operator"
+"""After the token: it is of somebody who invites agents, and directs nothing."""
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?", re.ASCII)
 
 
@@ -22,19 +25,25 @@ class TokensError(Exception):
 
 
 class Tokens:
-    def __init__(self, secrets: Mapping[str, str]) -> None:
+    def __init__(self, secrets: Mapping[str, str], operators: Collection[str] = ()) -> None:
         self._hashes = {name: secret_hash(secret) for name, secret in secrets.items()}
+        self._operators = frozenset(operators)
 
     @property
     def controllers(self) -> list[str]:
-        return list(self._hashes)
+        return [name for name in self._hashes if name not in self._operators]
 
     def is_of(self, name: str, token: str) -> bool:
-        return compare_digest(self._hashes.get(name, ""), secret_hash(token))
+        """Whether it is the token of this controller."""
+        known = "" if name in self._operators else self._hashes.get(name, "")
+        return compare_digest(known, secret_hash(token))
 
     def named(self, sha256: str) -> str | None:
-        """The controller whose token has this hash."""
+        """Whose token has this hash."""
         return next((name for name, known in self._hashes.items() if compare_digest(known, sha256)), None)
+
+    def is_operator(self, name: str) -> bool:
+        return name in self._operators
 
 
 def read_tokens(path: Path) -> Tokens:
@@ -48,19 +57,25 @@ def read_tokens(path: Path) -> Tokens:
             f"{path} can't be read: {why}; give a file with a NAME and a TOKEN a line"
         ) from None
     secrets: dict[str, str] = {}
+    operators: set[str] = set()
     for number, line in enumerate(lines, 1):
         words = line.split()
         if not words or words[0].startswith("#"):
             continue
-        if len(words) != 2 or not _NAME.fullmatch(words[0]):
-            raise TokensError(f"{path}:{number}: isn't a controller's name and its token; write: NAME TOKEN")
-        name, secret = words
+        if len(words) not in (2, 3) or words[2:] not in ([], [OPERATOR]) or not _NAME.fullmatch(words[0]):
+            raise TokensError(
+                f"{path}:{number}: isn't a name and its token; write: NAME TOKEN, "
+                f"and {OPERATOR} after it for one who invites agents"
+            )
+        name, secret = words[:2]
         if len(secret) < LEAST_LENGTH or name in secrets or secret in secrets.values():
             raise TokensError(
                 f"{path}:{number}: the token of {name} is shorter than {LEAST_LENGTH} characters, or there "
-                "is another; give each controller one token of its own"
+                "is another; give each one token of its own"
             )
         secrets[name] = secret
-    if not secrets:
+        if words[2:]:
+            operators.add(name)
+    if secrets.keys() == operators:
         raise TokensError(f"{path}: names no controller; write a line for each: NAME TOKEN")
-    return Tokens(secrets)
+    return Tokens(secrets, operators)

@@ -28,8 +28,9 @@ from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import Rotation
 from rota.backends.roster import Roster
 from rota.clock import now_ms
+from rota.control.admission import Addresses
 from rota.control.controller import Controller
-from rota.control.enrolment import Addresses, Enrolment
+from rota.control.enrolment import Enrolment
 from rota.control.errors import BadInput, Conflict
 from rota.control.memory import Memory
 from rota.intake.files import read_policy
@@ -154,7 +155,7 @@ class Cluster:
         return Enrolment(controller, self._authority, self._roster, self._addresses)
 
     def _addresses(self) -> Addresses:
-        url = public_url(self._settings, self._rest)
+        url = self._rest.reached_at(self._settings.server.public_url)
         port = "" if self.door is None else self.door.target.rpartition(":")[2]
         return Addresses(url, f"{urlsplit(url).hostname}:{port}" if port else "")
 
@@ -181,15 +182,6 @@ class Cluster:
         finally:
             await door.close()
             noting.cancel()
-
-
-def public_url(settings: Settings, rest: RestServer) -> str:
-    """Where others reach this server."""
-    if settings.server.public_url:
-        return settings.server.public_url.rstrip("/")
-    address = urlsplit(rest.url)
-    is_any = address.hostname in ("0.0.0.0", "::")
-    return f"{address.scheme}://{socket.gethostname()}:{address.port}" if is_any else rest.url
 
 
 def files_folder(settings: Settings) -> Path:

@@ -23,7 +23,7 @@ from rota.clock import now_ms
 from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
 from rota.loop.metrics import Metrics
-from rota.server.cluster import Cluster, files_folder, public_url
+from rota.server.cluster import Cluster, files_folder
 from rota.server.forward import Forward
 from rota.server.front import Front
 from rota.server.limits import Limits
@@ -140,7 +140,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
 
 def _claim(settings: Settings, folder: Path, rest: RestServer, certificate: Certificate | None) -> Claim:
     """Without an address where it runs jobs itself: nobody else can go on with them, so nobody stands by."""
-    address = "" if settings.server.embedded_worker else public_url(settings, rest)
+    address = "" if settings.server.embedded_worker else rest.reached_at(settings.server.public_url)
     return Claim(LEASE, holder_of(folder), address, fingerprint_of(certificate))
 
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from ipaddress import ip_address
-from urllib.parse import urlunsplit
+from urllib.parse import urlsplit, urlunsplit
 
 from litestar.types import ASGIApp
 from uvicorn import Config, Server
@@ -20,6 +20,7 @@ _GRACE_SECONDS = 5
 _KEEP_ALIVE_SECONDS = 60
 _BACKLOG = 1024
 _LAST_PORT = 65_535
+_REMEDY = "give a certificate and its key, or --tls-self-signed"
 
 
 class AddressError(Exception):
@@ -72,6 +73,14 @@ class RestServer:
         host = f"[{self._host}]" if ":" in self._host else self._host
         return urlunsplit(("https" if self._is_tls else "http", f"{host}:{port}", "", "", ""))
 
+    def reached_at(self, public_url: str = "") -> str:
+        """Where others reach it: as somebody says, or by the host's name if it serves at all addresses."""
+        if public_url:
+            return public_url.rstrip("/")
+        address = urlsplit(self.url)
+        is_any = address.hostname in ("0.0.0.0", "::")
+        return f"{address.scheme}://{socket.gethostname()}:{address.port}" if is_any else self.url
+
     async def start(self) -> None:
         """Once it returns, connections are taken."""
         self._socket = _listening(self._host, self._port)
@@ -98,14 +107,14 @@ class _Server(Server):
         yield
 
 
-def check_address(host: str, certificate: Certificate | None) -> None:
+def check_address(host: str, certificate: Certificate | None, remedy: str = _REMEDY) -> None:
     """Tokens go over the line: beyond this machine they need TLS."""
     if certificate is not None:
         check_certificate(certificate)
     elif not is_loopback(host):
         raise AddressError(
             f"{host or 'every address'} can be reached by others, who could read tokens on their way; "
-            "give a certificate and its key, or --tls-self-signed, or serve at 127.0.0.1"
+            f"{remedy}, or serve at 127.0.0.1"
         )
 
 

@@ -6,16 +6,15 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec import json
 
 from rota.api.documents import Role
 from rota.backends.roster import Roster
 from rota.control.access import Who
+from rota.control.admission import Addresses
 from rota.control.controller import Controller
-from rota.control.enrolment import Addresses, Enrolment
+from rota.control.enrolment import Enrolment
 from rota.control.errors import BadInput, Conflict, NotFound
 from rota.control.feed import Feed
 from rota.control.memory import Memory
@@ -27,10 +26,10 @@ from rota.store.batch import AgentNode
 from rota.store.store import Store, open_store
 from rota.trust import Authority, identity_of
 from rota.trust.authority import AGENT_LASTS_MS, read_certificate
-from rota.trust.enrol import RENEW_PATH, Admission
-from rota.trust.join_token import LASTS_MS, proof_key, proof_of, read_token_text
+from rota.trust.enrol import Admission
+from rota.trust.join_token import LASTS_MS, read_token_text
 from rota.trust.keys import PrivateKey, new_key
-from rota.trust.requests import authorization, new_request, read_request
+from tests.unit.control import joiner
 
 pytestmark = pytest.mark.covers("ops-2")
 
@@ -60,19 +59,12 @@ class Cluster:
         return (await self.enrolment.invite(name, node, ADA))[1]
 
     async def join(
-        self, token: str, name: str = "gpu-1", key: PrivateKey | None = None, **other: Any
+        self, token: str, name: str = "gpu-1", key: PrivateKey | None = None, proof: str | None = None
     ) -> Admission:
-        text = read_token_text(token)
-        request = new_request(key or new_key(), name).decode()
-        proof = proof_of(proof_key(text.secret), read_request(request).der, name)
-        return await self.enrolment.join(text.id, name, request, other.get("proof", proof))
+        return await joiner.join(self.enrolment, token, name, key, proof)
 
     async def renew(self, admission: Admission, key: PrivateKey, following: PrivateKey) -> Admission:
-        request = new_request(following, admission.name).decode()
-        body = json.encode({"request": request})
-        certificate = read_certificate(admission.certificate.encode())
-        header = authorization(key, certificate, "POST", RENEW_PATH, body)
-        return await self.enrolment.renew(header, body, request)
+        return await joiner.renew(self.enrolment, admission, key, following)
 
     def refusal(self, admission: Admission) -> str:
         return self.roster.refusal(identity_of(admission.certificate.encode()))

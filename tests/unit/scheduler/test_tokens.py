@@ -30,12 +30,23 @@ def test_each_has_its_own(tmp_path: Path) -> None:
     assert tokens.named(secret_hash("")) is None
 
 
+def test_operators_direct_nothing(tmp_path: Path) -> None:
+    tokens = read_tokens(write(tmp_path, f"ci {CI}\nalice {NIGHTLY} operator\n"))
+    assert tokens.controllers == ["ci"]
+    assert not tokens.is_of("alice", NIGHTLY)
+    assert tokens.named(secret_hash(NIGHTLY)) == "alice"
+    assert tokens.is_operator("alice")
+    assert not tokens.is_operator("ci")
+
+
 @pytest.mark.parametrize(
     "text, said",
     [
         ("", "names no controller"),
-        ("ci\n", ":1: isn't a controller's name"),
+        (f"alice {CI} operator\n", "names no controller"),
+        ("ci\n", ":1: isn't a name and its token"),
         (f"ci {CI} more\n", ":1:"),
+        (f"ci {CI} operator more\n", ":1:"),
         (f"# x\n../ci {CI}\n", ":2:"),
         ("ci short\n", "shorter"),
         (f"ci {CI}\nci {NIGHTLY}\n", ":2:"),

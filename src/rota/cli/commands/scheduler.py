@@ -11,12 +11,15 @@ from rota.cli.command_list import new_app
 app = new_app()
 
 
-@app.command()
+@app.callback(invoke_without_command=True)
 def scheduler(
+    context: typer.Context,
     tokens: Annotated[
-        str,
-        typer.Option(metavar="FILE", help="Controllers and their tokens, NAME TOKEN a line; yours alone."),
-    ],
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Controllers and their tokens, NAME TOKEN a line; yours alone. [required]"
+        ),
+    ] = None,
     agents: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where agents dial.")] = "127.0.0.1:8427",
     controllers: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Where controllers dial.")
@@ -39,6 +42,14 @@ def scheduler(
         str | None, typer.Option(metavar="FILE", help="For controllers and REST, PEM.")
     ] = None,
     tls_key: Annotated[str | None, typer.Option(metavar="FILE", help="Its key, PEM.")] = None,
+    authority: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Of `rota scheduler authority`: agents join by it."),
+    ] = None,
+    public_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Where agents reach --rest. [default: by the host's name]"),
+    ] = None,
     agents_cert: Annotated[
         str | None, typer.Option(metavar="FILE", help="For agents, PEM; it names server.rota.internal.")
     ] = None,
@@ -55,6 +66,12 @@ def scheduler(
     Controllers record what it decides before it is done. Killed and started anew, it finds its pool by the
     agents and its queue by the controllers; nothing is lost, and nothing runs twice.
     """
+    if context.invoked_subcommand is not None:
+        return
+    if tokens is None:
+        raise typer.BadParameter(
+            "isn't given; name a file with a NAME and a TOKEN a line", param_hint="--tokens"
+        )
     from rota.cli.live.scheduler import schedule
 
     raise typer.Exit(
@@ -67,7 +84,29 @@ def scheduler(
             lost_after=lost_after,
             abandoned_after=abandoned_after,
             tls=(tls_cert, tls_key),
+            authority=authority,
+            public_url=public_url,
             agents_tls=(agents_cert, agents_key, agents_ca),
             log_format=log_format,
         )
     )
+
+
+@app.command()
+def authority(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="For this user alone; made if need be.")],
+    host: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Name or address of the scheduler, for a certificate; may be given again."
+        ),
+    ] = None,
+) -> None:
+    """Make an authority that agents of a scheduler join by. One that is there stays as it is.
+
+    With --host, it also makes the certificate of --rest and --controllers, for a year; do it again to
+    renew that.
+    """
+    from rota.cli.live.scheduler import make_authority
+
+    raise typer.Exit(make_authority(folder, host or ()))

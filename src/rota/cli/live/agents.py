@@ -76,7 +76,7 @@ def join(token: str, server: str | None, name: str | None, data: str | None) -> 
     except TrustError as error:
         raise typer.BadParameter(f"{error.message}; {error.help}", param_hint=error.field) from None
     except OSError as error:
-        talk(f"rota: the server can't be reached: {error}; see whether it runs, or give --server")
+        talk(f"the server can't be reached: {error}; see whether it runs, or give --server")
         return EX_NO_SERVER
     talk(f"{identity.name} has joined {identity.server}; start its agent with: rota agent")
     return 0

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import typer
 
 from rota.cli.live.agent import address_and_port
+from rota.cli.output import talk
 from rota.model.quantities import QuantityError, parse_duration_ms
+from rota.settings.contexts import CA_FILE
 
 LEAST_LOST_AFTER_MS = 2_000
 
@@ -23,6 +27,8 @@ def schedule(
     lost_after: str,
     abandoned_after: str,
     tls: tuple[str | None, str | None],
+    authority: str | None,
+    public_url: str | None,
     agents_tls: tuple[str | None, str | None, str | None],
     log_format: str,
 ) -> int:
@@ -40,6 +46,13 @@ def schedule(
 
     certificate = _all_or_none(("--tls-cert", "--tls-key"), tls)
     trust = _all_or_none(("--agents-cert", "--agents-key", "--agents-ca"), agents_tls)
+    if authority is not None and trust:
+        raise typer.BadParameter("give this or --agents-ca, not both", param_hint="--authority")
+    if public_url is not None and urlsplit(public_url).scheme not in ("http", "https"):
+        raise typer.BadParameter(
+            f"'{public_url}' is no URL; write it like https://rota.example.org:8426",
+            param_hint="--public-url",
+        )
     if log_format not in ("auto", "text", "json"):
         raise typer.BadParameter(f"'{log_format}' is none of auto, text and json", param_hint="--log-format")
     is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
@@ -54,9 +67,28 @@ def schedule(
             abandoned_after_ms=_duration("--abandoned-after", abandoned_after, 0),
             certificate=Certificate(*certificate) if certificate else None,
             agents_trust=AgentsTrust(Certificate(*trust[:2]), trust[2]) if trust else None,
+            authority=None if authority is None else Path(authority),
+            public_url=public_url or "",
             log_format="console" if is_text else "json",
         )
     )
+
+
+def make_authority(folder: str, hosts: Sequence[str]) -> int:
+    """The exit code."""
+    from rota.clock import now_ms
+    from rota.scheduler.authority import AuthorityError, make_authority
+
+    try:
+        is_new = make_authority(Path(folder), hosts, now_ms())
+    except AuthorityError as error:
+        talk(str(error))
+        return 1
+    talk(f"{folder} has a new authority" if is_new else f"{folder} has an authority already, which stays")
+    if hosts:
+        talk(f"it has a certificate for {', '.join(hosts)}; clients trust it by {Path(folder, CA_FILE)}")
+    talk(f"start a scheduler with: --authority {folder}")
+    return 0
 
 
 def _duration(option: str, text: str, least_ms: int) -> int:
