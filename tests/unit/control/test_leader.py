@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
 
 from rota.control.leader import Leader
 from rota.store.errors import StoreUnavailable
 from rota.store.leases import Claim, Leadership, Lease
+from tests import virtual_time
 
 TTL_MS = 600
 CLAIM = Claim("rota", "one", "http://127.0.0.1:1")
@@ -49,7 +51,10 @@ class Leases:
             raise StoreUnavailable("the database doesn't answer")
 
 
-def run(test: Callable[[Leases, Leader], Awaitable[None]]) -> None:
+def run(
+    test: Callable[[Leases, Leader], Awaitable[None]],
+    loop: Callable[[Coroutine[Any, Any, None]], None] = virtual_time.run,
+) -> None:
     async def whole() -> None:
         leases = Leases()
         leader = Leader(leases, CLAIM, TTL_MS, clock=lambda: leases.now_s)  # type: ignore[arg-type]
@@ -59,7 +64,7 @@ def run(test: Callable[[Leases, Leader], Awaitable[None]]) -> None:
         finally:
             leader.close()
 
-    asyncio.run(whole())
+    loop(whole())
 
 
 def test_it_waits_until_the_lease_is_free() -> None:
@@ -100,7 +105,7 @@ def test_a_lease_that_nobody_waits_for_any_more_is_given_up() -> None:
         await leader.resign()
         assert leases.resigned == [Leadership("rota", 7)]
 
-    run(test)
+    run(test, asyncio.run)  # A thread asks.
 
 
 def test_it_leads_as_long_as_it_renews() -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from rota.scheduler import directing
 from rota.scheduler.nothing_kept import NothingKept
 from rota.store.batch import Batch
 from rota.wire import controllers_pb2 as wire
+from tests import virtual_time
 from tests.unit.scheduler.bench import (
     ABANDONED_AFTER_MS,
     PATIENCE_S,
@@ -28,12 +30,15 @@ from tests.unit.scheduler.bench import (
 )
 
 
-def run(check: Callable[[Bench], Awaitable[None]]) -> None:
+def run(
+    check: Callable[[Bench], Awaitable[None]],
+    loop: Callable[[Coroutine[Any, Any, None]], None] = virtual_time.run,
+) -> None:
     async def all_of_it() -> None:
         async with started() as bench:
             await check(bench)
 
-    asyncio.run(all_of_it())
+    loop(all_of_it())
 
 
 @pytest.mark.covers("agent-5")
@@ -428,7 +433,7 @@ def test_one_who_is_back_while_its_actions_are_being_given_up_is_not_told_that_t
         await again.placement("a")
         assert again.all("ended") == []
 
-    run(check)
+    run(check, asyncio.run)  # The thread that commits waits.
 
 
 @pytest.mark.covers("agent-5")
