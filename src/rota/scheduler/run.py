@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import grpc
@@ -27,23 +26,17 @@ from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.loop.plugin_host import PluginHost
 from rota.model.policy import Policy
-from rota.scheduler.authority import (
-    REVOKED_FILE,
-    AuthorityError,
-    Vouched,
-    certificate_in,
-    read_authority,
-)
+from rota.scheduler.authority import AuthorityError
 from rota.scheduler.core import Scheduler
 from rota.scheduler.desk import LIMITS, scheduler_app
 from rota.scheduler.enrolment import SchedulerEnrolment
 from rota.scheduler.service import ControllersDoor, ControllersService
 from rota.scheduler.tokens import TokensError, read_tokens
+from rota.scheduler.trust import AgentsTrust, Trust, trust_by
 from rota.scheduler.waiting import any_of
 from rota.server.logs import LogFormat, configure_logs
 from rota.server.serve import AddressError, RestServer, check_address, is_loopback
-from rota.server.tls import Certificate, CertificateError, check_certificate
-from rota.trust import Authority, Credentials, server_credentials
+from rota.server.tls import Certificate, CertificateError
 
 log = structlog.get_logger()
 
@@ -51,13 +44,6 @@ log = structlog.get_logger()
 class Address(Struct, frozen=True):
     host: str
     port: int
-
-
-class AgentsTrust(Struct, frozen=True):
-    """Files, PEM: who the scheduler is to agents, and who vouches for them."""
-
-    certificate: Certificate
-    authority: Path
 
 
 class SchedulerOptions(Struct, frozen=True, kw_only=True):
@@ -100,7 +86,7 @@ def run_scheduler(options: SchedulerOptions) -> int:
 
 async def _serve(options: SchedulerOptions) -> int:
     tokens = read_tokens(options.tokens)
-    trust = _trust(options)
+    trust = trust_by(options.certificate, options.authority, options.agents_trust)
     _check_addresses(options, trust)
     terms = Terms(options.lost_after_ms)
     scheduler = Scheduler(
@@ -138,7 +124,7 @@ async def _serve(options: SchedulerOptions) -> int:
 @asynccontextmanager
 async def _doors(
     options: SchedulerOptions,
-    trust: _Trust,
+    trust: Trust,
     scheduler: Scheduler,
     service: ControllersService,
     rest: RestServer,
@@ -174,35 +160,7 @@ async def _log_notices(scheduler: Scheduler) -> None:
         log.info(notice.kind, agent=notice.agent, **notice.data)
 
 
-class _Trust(NamedTuple):
-    """By which certificates, and of whom."""
-
-    certificate: Certificate | None
-    """Of the REST interface, and to controllers."""
-    credentials: Credentials | None
-    """To agents; None: whoever can dial is one."""
-    roster: Vouched
-    authority: Authority | None
-    """Which agents can join by."""
-
-
-def _trust(options: SchedulerOptions) -> _Trust:
-    if options.authority is not None:
-        folder = options.authority
-        authority = read_authority(folder)
-        return _Trust(
-            options.certificate or certificate_in(folder),
-            server_credentials(authority, now_ms()),
-            Vouched(folder / REVOKED_FILE),
-            authority,
-        )
-    if options.agents_trust is not None:
-        check_certificate(options.agents_trust.certificate)
-        return _Trust(options.certificate, _credentials(options.agents_trust), Vouched(), None)
-    return _Trust(options.certificate, None, Vouched(), None)
-
-
-def _check_addresses(options: SchedulerOptions, trust: _Trust) -> None:
+def _check_addresses(options: SchedulerOptions, trust: Trust) -> None:
     for host in (options.rest.host, options.controllers.host):
         check_address(
             host, trust.certificate, "give --tls-cert and --tls-key, or an --authority made for a --host"
@@ -217,17 +175,6 @@ def _check_addresses(options: SchedulerOptions, trust: _Trust) -> None:
 def _addresses(options: SchedulerOptions, rest: RestServer, agents: Door) -> Addresses:
     url = rest.reached_at(options.public_url)
     return Addresses(url, f"{urlsplit(url).hostname}:{agents.target.rpartition(':')[2]}")
-
-
-def _credentials(trust: AgentsTrust) -> Credentials:
-    try:
-        return Credentials(
-            trust.certificate.key.read_bytes(),
-            trust.certificate.certificate.read_bytes(),
-            trust.authority.read_bytes(),
-        )
-    except OSError as error:
-        raise CertificateError(f"{error.filename} can't be read: {error.strerror}; give PEM files") from None
 
 
 def _one_sided(certificate: Certificate | None) -> grpc.ServerCredentials | None:

@@ -33,7 +33,8 @@ def schedule(
     log_format: str,
 ) -> int:
     """The exit code, once the scheduler has ended."""
-    from rota.scheduler.run import Address, AgentsTrust, SchedulerOptions, run_scheduler
+    from rota.scheduler.run import Address, SchedulerOptions, run_scheduler
+    from rota.scheduler.trust import AgentsTrust
     from rota.server.tls import Certificate
 
     def address(option: str, text: str) -> Address:
