@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Self, TypeVar
+from urllib.parse import urlsplit
 
 from cryptography.hazmat.primitives.serialization import Encoding
 
@@ -24,6 +25,11 @@ class Addresses(NamedTuple):
     """URL of the REST interface."""
     agents: str = ""
     """HOST:PORT of gRPC."""
+
+    @classmethod
+    def on_one_host(cls, url: str, agents_port: str) -> Self:
+        host = urlsplit(url).hostname or ""
+        return cls(url, f"[{host}]:{agents_port}" if ":" in host else f"{host}:{agents_port}")
 
 
 def issue(authority: Authority, name: str, key: PublicKey, now_ms: int) -> IssuedCertificate:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rota.api.documents import NodeDocument
 from rota.backends.backend import Health
 from rota.control.memory import Memory
 from rota.model.ids import NodeName
-from rota.model.node import Node
+from rota.model.node import Node, NodeSpec
 from rota.model.quantities import format_price
 from rota.model.resources import WHOLE_GPU_MILLI, Resources
 from rota.model.taints import Taint
+from rota.store.batch import NodeSettings
+
+NOWHERE = ""
+"""The backend of a node that none has at the moment."""
 
 
 def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDocument]:
@@ -34,8 +38,16 @@ def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDo
             tasks.get(node.name, 0),
             healths.get(node.spec.backend),
         )
-        for node in sorted(memory.nodes(), key=lambda node: node.name)
+        for node in sorted((*memory.nodes(), *_away(memory)), key=lambda node: node.name)
     ]
+
+
+def _away(memory: Memory) -> Iterator[Node]:
+    """Those that operators did something to and that aren't there: so that they can see it, and undo it."""
+    for name, settings in memory.node_settings.items():
+        if memory.node(name) is None and settings != NodeSettings(name):
+            spec = NodeSpec(Resources(), backend=NOWHERE, pool="", taints=settings.taints)
+            yield Node(name, spec, ready=False, cordoned=settings.cordoned or settings.draining)
 
 
 def _document(
@@ -43,6 +55,8 @@ def _document(
 ) -> NodeDocument:
     settings = memory.node_settings.get(node.name)
     messages = [settings.message if settings else ""]
+    if node.spec.backend == NOWHERE:
+        messages.append("it isn't there")
     if health is not None:
         messages += [health.message, dict(health.of_nodes).get(node.name, "")]
     return NodeDocument(

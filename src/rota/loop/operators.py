@@ -40,19 +40,22 @@ class OperatorDesk:
         return node_documents(self._memory, healths)
 
     async def node_settings(self, name: NodeName) -> NodeSettings | None:
-        if self._memory.node(name) is None:
-            raise NotFound("node", name)
+        self._check_known(name)
         return self._memory.node_settings.get(name)
 
     async def set_node(self, settings: NodeSettings, who: Who, dry_run: bool = False) -> None:
-        if self._memory.node(settings.name) is None:
-            raise NotFound("node", settings.name)
+        self._check_known(settings.name)
 
         def command(draft: Draft) -> None:
             draft.batch.node_settings.append(settings)
             draft.note("node.Changed", settings.name, who.user, settings)
 
         await self._controller.do(command, dry_run)
+
+    def _check_known(self, name: NodeName) -> None:
+        """There, or at least something was done to it: what was may be undone while it is away."""
+        if self._memory.node(name) is None and name not in self._memory.node_settings:
+            raise NotFound("node", name)
 
     async def queues(self) -> Sequence[QueueDocument]:
         placed = (self._memory.jobs[job_id] for job_id in self._memory.on_nodes)

@@ -173,8 +173,7 @@ def _check_addresses(options: SchedulerOptions, trust: Trust) -> None:
 
 
 def _addresses(options: SchedulerOptions, rest: RestServer, agents: Door) -> Addresses:
-    url = rest.reached_at(options.public_url)
-    return Addresses(url, f"{urlsplit(url).hostname}:{agents.target.rpartition(':')[2]}")
+    return Addresses.on_one_host(rest.reached_at(options.public_url), agents.target.rpartition(":")[2])
 
 
 def _one_sided(certificate: Certificate | None) -> grpc.ServerCredentials | None:

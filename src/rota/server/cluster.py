@@ -156,8 +156,9 @@ class Cluster:
 
     def _addresses(self) -> Addresses:
         url = self._rest.reached_at(self._settings.server.public_url)
-        port = "" if self.door is None else self.door.target.rpartition(":")[2]
-        return Addresses(url, f"{urlsplit(url).hostname}:{port}" if port else "")
+        if self.door is None:
+            return Addresses(url)
+        return Addresses.on_one_host(url, self.door.target.rpartition(":")[2])
 
     @asynccontextmanager
     async def _open_door(self, agents: AgentsBackend, runtime: Runtime) -> AsyncIterator[Door | None]:

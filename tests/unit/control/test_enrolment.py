@@ -286,3 +286,15 @@ def test_what_can_never_come_back_is_forgotten(tmp_path: Path) -> None:
         assert [agent.name for agent, _ in await cluster.enrolment.agents()] == ["gpu-2"]
 
     run(tmp_path, test)
+
+
+@pytest.mark.parametrize(
+    "url, agents",
+    [
+        ("https://rota.example.org:8426", "rota.example.org:8427"),
+        ("http://127.0.0.1:8426", "127.0.0.1:8427"),
+        ("https://[::1]:8426", "[::1]:8427"),
+    ],
+)
+def test_where_agents_dial_on_the_host_of_a_url(url: str, agents: str) -> None:
+    assert Addresses.on_one_host(url, "8427") == (url, agents)

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from rota.api.documents import Role
 from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.control.access import Who
-from rota.control.errors import BadInput, Conflict
+from rota.control.errors import BadInput, Conflict, NotFound
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import Cause, EndReason, JobState, Phase, TaskEnd, TaskPhase
 from rota.loop.desk import LiveDesk
@@ -25,10 +25,12 @@ from rota.model.policy import Policy
 from rota.model.resources import Resources
 from rota.model.run import After, Dependency, JobSpec, OnTaskFailure, Retry, Run
 from rota.model.task import TaskSpec
+from rota.store.batch import NodeSettings
 from rota.store.store import open_store
 from tests.obedient import ObedientBackend, node
 
 ADA = Who("ada", Role.SUBMITTER)
+OPERATOR = Who("olga", Role.OPERATOR)
 FAILURE = TaskEnd(EndReason.EXITED, exit_code=3)
 
 
@@ -360,5 +362,26 @@ def test_those_who_stand_by_for_a_room_go_before_it_is_taken_from_who_has_it(tmp
             assert set(behind) <= set(order)
             assert order.index(runs.job) == len(order) - 1
             assert (await desk.job(high.id)).phase is Phase.SCHEDULED  # type: ignore[union-attr]
+
+    run(test)
+
+
+def test_what_was_done_to_a_node_that_is_away_is_seen_and_can_be_undone(tmp_path: Path) -> None:
+    async def test() -> None:
+        async with live(tmp_path, ObedientBackend(node("n1", cpus=2), node("n2", cpus=2))) as desk:
+            await desk.set_node(NodeSettings(NodeName("n2"), draining=True, message="a new disk"), OPERATOR)
+        # Started anew, and the machine isn't back yet.
+        async with live(tmp_path, ObedientBackend(node("n1", cpus=2))) as desk:
+            n1, n2 = await desk.nodes()
+            assert (n1.name, n1.ready, n1.message) == ("n1", True, "")
+            assert (n2.name, n2.ready, n2.draining) == ("n2", False, True)
+            assert n2.message == "a new disk; it isn't there"
+            with pytest.raises(NotFound, match="there is no node n3"):
+                await desk.set_node(NodeSettings(NodeName("n3"), draining=True), OPERATOR)
+            await desk.set_node(NodeSettings(NodeName("n2")), OPERATOR)
+            assert [one.name for one in await desk.nodes()] == ["n1"]
+        async with live(tmp_path, ObedientBackend(node("n2", cpus=2))) as desk:
+            [job] = await submit(desk, spec(cpus=2))
+            await until(desk, job, Phase.RUNNING)
 
     run(test)
