@@ -18,7 +18,7 @@ def stopping_tasks_have_no_room() -> Iterator[None]:
     """Released when it is told to stop, and once more when it has."""
 
     def holds_room(task: LiveTask) -> bool:
-        return task.phase not in (TaskPhase.STANDBY, TaskPhase.STOPPING)
+        return task.has_room and task.phase is not TaskPhase.STOPPING
 
     with patch.object(LiveTask, "holds_room", property(holds_room)):
         yield

@@ -19,7 +19,7 @@ from rota.faults.onlooker import Onlooker, Ran, name_of, names_of
 from rota.faults.room import Held, oversubscribed
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd
 from rota.lifecycle.validate import ImpossibleState, validate
-from rota.model.ids import JobId
+from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 from rota.store.batch import Attempt, Batch, StoredEvent
 
@@ -43,6 +43,8 @@ class Witness(Onlooker):
         self._least_limits_ms: dict[JobId, int] = {}
         """The shortest time limit that each job ever had."""
         self._acknowledged: dict[JobId, None] = {}
+        self._nodes: dict[NodeName, Node] = {}
+        """On which something has run."""
         self._told: dict[int, StoredEvent] = {}
         """Events that somebody who follows them was shown."""
 
@@ -50,6 +52,7 @@ class Witness(Onlooker):
 
     def task_started(self, node: Node, start: TaskStart) -> None:
         super().task_started(node, start)
+        self._nodes[node.name] = node
         ref = start.ref
         state = self.kept.jobs.get(ref.job)
         attempt = self.kept.attempts.get(ref)
@@ -91,6 +94,7 @@ class Witness(Onlooker):
         for attempt in sorted(batch.attempts, key=_FENCE):
             self._check_attempt(attempt, batch)
         self.kept.keep(batch)
+        self._check_rooms(batch)
         self._unheard.append(batch)
 
     def heard(self) -> None:
@@ -126,6 +130,18 @@ class Witness(Onlooker):
             done = {ref.rank for ref, ran in self.ran.items() if ref.job == state.id and _succeeded(ran)}
             missing = [rank for rank in range(state.spec.template.task_count) if rank not in done]
             self.demand(not missing, "I1", f"job {state.id} has succeeded without its tasks {missing}")
+
+    def _check_rooms(self, batch: Batch) -> None:
+        """What the server counts as taken, where that has just changed, fits."""
+        for name in {task.node for state in batch.jobs for task in state.live} & self._nodes.keys():
+            held = [
+                Held(f"{state.id}/{task.rank}", state.spec.template.spec_of(task.rank), task.gpu_devices)
+                for state in self.kept.jobs.values()
+                for task in state.live
+                if task.node == name and task.has_room
+            ]
+            complaint = oversubscribed(self._nodes[name], held)
+            self.demand(not complaint, "I3", f"{name}, as the server counts: {complaint}")
 
     def _note_pause(self, before: JobState, state: JobState) -> None:
         """Of a job with one task; with more, others of them may start meanwhile."""

@@ -26,7 +26,15 @@ def bound(state: JobState, event: Bound, at_ms: int) -> Advanced:
         fence += 1
         phase = TaskPhase.STANDBY if seat.standby else TaskPhase.BOUND
         live.append(
-            LiveTask(seat.rank, fence, seat.node, phase, bound_ms=at_ms, gpu_devices=seat.gpu_devices)
+            LiveTask(
+                seat.rank,
+                fence,
+                seat.node,
+                phase,
+                bound_ms=at_ms,
+                gpu_devices=seat.gpu_devices,
+                roomless=seat.standby,
+            )
         )
         starts.append(StartTask(state.id, seat.rank, fence, seat.node, seat.gpu_devices, seat.standby))
     if state.live or len(live) > 1:

@@ -59,7 +59,7 @@ class Cause(Enum):
 class TaskPhase(Enum):
     BOUND = "bound"
     STANDBY = "standby"
-    """Handed to a node to start there as soon as an equal task of it ends: it holds no room yet."""
+    """Handed to a node to start there as soon as an equal task of it ends."""
     RUNNING = "running"
     STOPPING = "stopping"
     """Told to stop. It holds its room until it has, unless it was evicted."""
@@ -78,12 +78,20 @@ class LiveTask(Struct, frozen=True, omit_defaults=True):
     evicted: bool = False
     """Stopping since it was evicted: its room is somebody else's already, who starts once it has stopped."""
 
-    inherits: bool = False
-    """On standby, and somebody has left it its room: its node is about to start it, or has."""
+    roomless: bool = False
+    """It was handed to its node to stand by, and nobody is known to have left it a room. It may run all the
+    same: in that of one whose end will be heard of later."""
+
+    @property
+    def has_room(self) -> bool:
+        """Of its own."""
+        return not self.roomless and not self.evicted
 
     @property
     def holds_room(self) -> bool:
-        return (self.phase is not TaskPhase.STANDBY or self.inherits) and not self.evicted
+        """Nobody else may be given it. Of one that stops before it had any, it isn't known whose it may have
+        taken just before."""
+        return self.has_room or (self.phase is TaskPhase.STOPPING and not self.evicted)
 
     @property
     def since_ms(self) -> int:

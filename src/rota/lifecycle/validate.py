@@ -47,6 +47,10 @@ def _always(state: JobState) -> list[str]:
                 all(task.phase is TaskPhase.STOPPING for task in state.live if task.evicted),
                 "an evicted task isn't told to stop",
             ),
+            (
+                all(task.phase is not TaskPhase.BOUND for task in state.live if task.roomless),
+                "a task is to start where it has no room",
+            ),
         ]
     )
 
