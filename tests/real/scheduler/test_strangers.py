@@ -83,6 +83,10 @@ def test_who_is_refused_and_why(stand: SchedulerStand) -> None:
         (("--agents", "nowhere"), "no address and port"),
         (("--tls-cert", "x.pem"), "--tls-key"),
         (("--policy", "missing.yaml"), "missing.yaml"),
+        (("--public-url", "rota.example.org:8426"), "is no URL"),
+        (("--public-url", "https://[rota"), "is no URL"),
+        (("--authority", "missing"), "rota scheduler authority missing"),
+        (("--authority", "a", "--agents-cert", "b", "--agents-key", "c", "--agents-ca", "d"), "not both"),
     ],
 )
 def test_options_that_will_not_do(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:

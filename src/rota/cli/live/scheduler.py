@@ -49,7 +49,7 @@ def schedule(
     trust = _all_or_none(("--agents-cert", "--agents-key", "--agents-ca"), agents_tls)
     if authority is not None and trust:
         raise typer.BadParameter("give this or --agents-ca, not both", param_hint="--authority")
-    if public_url is not None and urlsplit(public_url).scheme not in ("http", "https"):
+    if public_url is not None and not _is_url(public_url):
         raise typer.BadParameter(
             f"'{public_url}' is no URL; write it like https://rota.example.org:8426",
             param_hint="--public-url",
@@ -90,6 +90,14 @@ def make_authority(folder: str, hosts: Sequence[str]) -> int:
         talk(f"it has a certificate for {', '.join(hosts)}; clients trust it by {Path(folder, CA_FILE)}")
     talk(f"start a scheduler with: --authority {folder}")
     return 0
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
 
 
 def _duration(option: str, text: str, least_ms: int) -> int:
