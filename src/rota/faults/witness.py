@@ -133,7 +133,7 @@ class Witness(Onlooker):
 
     def _check_rooms(self, batch: Batch) -> None:
         """What the server counts as taken, where that has just changed, fits."""
-        for name in {task.node for state in batch.jobs for task in state.live} & self._nodes.keys():
+        for name in sorted({task.node for state in batch.jobs for task in state.live} & self._nodes.keys()):
             held = [
                 Held(f"{state.id}/{task.rank}", state.spec.template.spec_of(task.rank), task.gpu_devices)
                 for state in self.kept.jobs.values()
