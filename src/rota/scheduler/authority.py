@@ -10,7 +10,6 @@ Made by `rota scheduler authority`. A scheduler reads it, and writes nothing the
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from rota.backends.roster import Roster
 from rota.server.tls import Certificate, self_signed
 from rota.settings.contexts import CA_FILE
 from rota.trust import Authority, Identity
+from rota.trust.private_file import write_private
 
 log = structlog.get_logger()
 
@@ -38,12 +38,12 @@ def make_authority(folder: Path, hosts: Sequence[str], now_ms: int) -> bool:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         is_new = not path.exists()
         if is_new:
-            _create(path, Authority.create(now_ms).written())
+            write_private(path, Authority.create(now_ms).written())
         authority = read_authority(folder)
         if hosts:
             self_signed(folder, hosts, authority, now_ms)
         else:
-            (folder / CA_FILE).write_bytes(authority.pem)
+            write_private(folder / CA_FILE, authority.pem)
     except OSError as error:
         raise AuthorityError(
             f"{error.filename or folder} can't be written: {error.strerror}; give a folder that is yours"
@@ -105,15 +105,3 @@ class Vouched(Roster):
             log.warning("who is revoked can't be read", file=str(self._path), why=str(error))
             return
         self._revoked = frozenset(names)
-
-
-def _create(path: Path, content: bytes) -> None:
-    """Only for its user, from the first byte on; whole or not at all; and never in place of another."""
-    unfinished = path.with_suffix(".new")
-    unfinished.unlink(missing_ok=True)
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.link(unfinished, path)
-    unfinished.unlink()

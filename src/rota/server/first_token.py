@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from secrets import token_hex
 
@@ -11,6 +10,7 @@ from rota.control.access import SYSTEM, Who
 from rota.server.access import is_expired, new_secret, secret_hash
 from rota.server.desk import Desk
 from rota.store.batch import Token
+from rota.trust.private_file import write_private
 
 
 async def local_token(desk: Desk, path: Path, user: str, now_ms: int) -> None:
@@ -22,13 +22,4 @@ async def local_token(desk: Desk, path: Path, user: str, now_ms: int) -> None:
     secret = new_secret()
     token = Token(token_hex(4), secret_hash(secret), user, Role.ADMIN, None, now_ms)
     await desk.add_token(token, Who(SYSTEM, Role.ADMIN))
-    _write(path, secret)
-
-
-def _write(path: Path, secret: str) -> None:
-    """Only for its user, from the first byte on, and whole or not at all."""
-    unfinished = path.with_suffix(".new")
-    unfinished.unlink(missing_ok=True)
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secret + "\n")
-    unfinished.replace(path)
+    write_private(path, f"{secret}\n".encode())

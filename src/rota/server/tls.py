@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +14,7 @@ from rota.settings.contexts import CA_FILE
 from rota.trust import Authority
 from rota.trust.authority import host_name
 from rota.trust.keys import key_pem, new_key
+from rota.trust.private_file import write_private
 from rota.trust.times import DAY_MS, ms_of
 
 _LASTS_MS = 365 * DAY_MS
@@ -55,9 +55,9 @@ def self_signed(folder: Path, hosts: Sequence[str], authority: Authority, now_ms
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         key = new_key()
         made = authority.certify_server(key.public_key(), hosts, now_ms, _LASTS_MS)
-        _write(files.key, key_pem(key))
-        _write(files.certificate, made.public_bytes(Encoding.PEM))
-        _write(folder / CA_FILE, authority.pem)
+        write_private(files.key, key_pem(key))
+        write_private(files.certificate, made.public_bytes(Encoding.PEM))
+        write_private(folder / CA_FILE, authority.pem)
     return files
 
 
@@ -71,15 +71,3 @@ def _will_do(files: Certificate, hosts: Sequence[str], authority: Authority, now
         return False
     is_fresh = ms_of(found.not_valid_after_utc) - now_ms > _RENEWED_BEFORE_MS
     return is_ours and is_fresh and set(map(host_name, hosts)) <= set(names)
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Only for the server's user, from the first byte on, and whole or not at all."""
-    unfinished = path.with_suffix(path.suffix + ".new")
-    unfinished.unlink(missing_ok=True)
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.rename(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import ssl
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from rota.trust.authority import AGENT_LASTS_MS
 from rota.trust.credentials import Credentials
 from rota.trust.errors import TrustError
 from rota.trust.keys import PrivateKey, key_pem, new_key, read_key
+from rota.trust.private_file import write_private
 from rota.trust.times import ms_of
 
 IDENTITY_FILE = "identity.json"
@@ -69,7 +69,7 @@ def read_identity(folder: Path) -> AgentIdentity:
 
 
 def write_identity(folder: Path, identity: AgentIdentity) -> None:
-    _write(folder / IDENTITY_FILE, json.encode(identity))
+    write_private(folder / IDENTITY_FILE, json.encode(identity))
     (folder / _PENDING_FILE).unlink(missing_ok=True)
 
 
@@ -84,7 +84,7 @@ def pending_key(folder: Path) -> PrivateKey:
         path.unlink()
     key = new_key()
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(path, key_pem(key))
+    write_private(path, key_pem(key))
     return key
 
 
@@ -100,13 +100,3 @@ def server_trust(folder: Path) -> ssl.SSLContext:
     context = ssl.create_default_context()
     context.load_verify_locations(cadata=read_identity(folder).authority)
     return context
-
-
-def _write(path: Path, content: bytes) -> None:
-    unfinished = path.with_name(f"{path.name}.new")
-    unfinished.unlink(missing_ok=True)
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(path)
