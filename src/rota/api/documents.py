@@ -94,7 +94,7 @@ class JobDetail(Document, frozen=True, kw_only=True):
 
     job: JobDocument
     spec: dict[str, object]
-    """As submitted, in the form of a job file."""
+    """As submitted, in the form of a job file. Its environment is for its owner alone."""
     attempts: list[AttemptDocument]
     """The latest thousand."""
     depends_on: list[str]
@@ -209,6 +209,23 @@ class TokenDocument(Document, frozen=True, kw_only=True):
     last_used: datetime | None
     secret: str | None = None
     """Only in the answer that creates it."""
+
+
+class SecretSource(Enum):
+    STORE = "store"
+    """Set by a member of the project, sealed in the database."""
+    SETTINGS = "settings"
+    """Named by an operator in the server's settings: a file, or a variable of its environment."""
+
+
+class SecretDocument(Document, frozen=True, kw_only=True):
+    """That a project has a secret. Nobody is shown its value."""
+
+    project: str
+    name: str
+    source: SecretSource
+    set: datetime | None = None
+    set_by: str = ""
 
 
 class InvitationDocument(Document, frozen=True, kw_only=True):

@@ -34,6 +34,8 @@ class TaskStart(Struct, frozen=True, omit_defaults=True):
     run: Run
     environment: Labels = ()
     """On top of that of `run`: rank, peers, devices. Made by `dispatch`."""
+    secrets: Labels = ()
+    """Variables with their values. They are never written down, and masked in the task's output."""
     hosts: tuple[NodeName, ...] = ()
     """Of all tasks of the job, by rank: the host file."""
     limits: Resources = Resources()

@@ -25,6 +25,7 @@ class Wishes(NamedTuple):
     priority: str | None = None
     directory: str | None = None
     env: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
     after: tuple[str, ...] = ()
@@ -63,6 +64,10 @@ def _wishes(
         list[str] | None,
         typer.Option(metavar="NAME[=VALUE]", help="An environment variable; without a value, the one here."),
     ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option(metavar="VARIABLE[=NAME]", help="A secret of the project, by its name, as a variable."),
+    ] = None,
     take: Annotated[
         list[str] | None,
         typer.Option("--file", metavar="LOCAL[:REMOTE]", help="A file to take along into the task's folder."),
@@ -82,7 +87,7 @@ def _wishes(
 ) -> Wishes:
     return Wishes(
         name, cpus, memory, gpus, tasks, time, queue, project, priority, directory,
-        tuple(env or ()), tuple(take or ()), tuple(label or ()), tuple(after or ()),
+        tuple(env or ()), tuple(secret or ()), tuple(take or ()), tuple(label or ()), tuple(after or ()),
         array, retries, hold,
     )  # fmt: skip
 

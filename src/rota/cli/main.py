@@ -35,6 +35,7 @@ SECTIONS = {
         Listed("reserve", "Keep nodes for some people in a period."),
         Listed("maintenance", "Announce periods in which nodes are away."),
         Listed("project", "List projects, and who may do what in them."),
+        Listed("secret", "List a project's secrets by name, set or remove them."),
         Listed("token", "List tokens, make new ones, take them back."),
         Listed("events", "Show what happened, and what happens."),
     ),

@@ -95,12 +95,12 @@ class Draft:
     def _submitted(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> Submitted:
         """All elements of an array run the same, which is long: it is said of the first alone."""
         if spec.array_index is None:
-            return Submitted(spec, number, by)
+            return Submitted(_public(spec), number, by)
         array = job_id.partition(".")[0]
         first, said = self._arrays.setdefault(array, (job_id, spec))
         same = replace(said, array_index=spec.array_index, depends_on=spec.depends_on)
         if first == job_id or same != spec:
-            return Submitted(spec, number, by)
+            return Submitted(_public(spec), number, by)
         return Submitted(None, number, by, like=first, array_index=spec.array_index)
 
     def change(self, job_id: JobId, event: JobEvent, by: str = SYSTEM, at_ms: int | None = None) -> JobState:
@@ -207,3 +207,9 @@ class Draft:
         while draft is not None:
             yield draft
             draft = draft._below
+
+
+def _public(spec: JobSpec) -> JobSpec:
+    """Events outlive a job's record, and every viewer of its project reads them: its environment, which may
+    hold secrets, isn't in them."""
+    return replace(spec, run=replace(spec.run, environment=())) if spec.run.environment else spec

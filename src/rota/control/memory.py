@@ -30,6 +30,7 @@ from rota.store.batch import (
     NodeSettings,
     Project,
     Removal,
+    Secret,
     Token,
 )
 from rota.store.load import Loaded
@@ -50,6 +51,8 @@ class Memory:
         self.tokens: dict[str, Token] = {}
         self.join_tokens: dict[str, JoinToken] = {}
         self.agents: dict[str, Agent] = {}
+        self.secrets: dict[str, Secret] = {}
+        """By project/name."""
         self.cluster = ClusterState(policy.defaults)
         self.vacating: dict[NodeName, set[TaskRef]] = {}
         """Tasks that were evicted and haven't stopped yet."""
@@ -170,6 +173,7 @@ class Memory:
                 tokens=list(loaded.tokens),
                 join_tokens=list(loaded.join_tokens),
                 agents=list(loaded.agents),
+                secrets=list(loaded.secrets),
             )
         )
 
@@ -194,6 +198,7 @@ class Memory:
         self.tokens.update((one.secret_sha256, one) for one in batch.tokens)
         self.join_tokens.update((one.id, one) for one in batch.join_tokens)
         self.agents.update((one.name, one) for one in batch.agents)
+        self.secrets.update((f"{one.project}/{one.name}", one) for one in batch.secrets)
         for kind, name in batch.removed:
             self._remove(kind, name)
         if batch.queues or batch.maintenance or batch.reservations or batch.removed:
@@ -213,6 +218,8 @@ class Memory:
                 self.tokens = {key: one for key, one in self.tokens.items() if one.id != name}
             case Removal.JOIN_TOKEN:
                 self.join_tokens.pop(name, None)
+            case Removal.SECRET:
+                self.secrets.pop(name, None)
             case Removal.AGENT:
                 self.agents.pop(name, None)
             case Removal.NODE_SETTINGS:

@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Protocol
 
 import structlog
+from msgspec.structs import replace
 
 from rota.backends.backend import (
     Backend,
@@ -23,6 +24,7 @@ from rota.backends.backend import (
 )
 from rota.backends.registry import Registry
 from rota.dispatch.environment import environment_of, hosts_of
+from rota.dispatch.secrets import NoSecret, Reveal, no_secrets
 from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, StopTask
 from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName
@@ -49,8 +51,9 @@ Keep = Callable[[Sequence[TaskReport]], Awaitable[Sequence[TaskReport]]]
 
 
 class Dispatcher:
-    def __init__(self, backends: Registry, jobs: Jobs, keep: Keep) -> None:
+    def __init__(self, backends: Registry, jobs: Jobs, keep: Keep, reveal: Reveal = no_secrets) -> None:
         self._backends = backends
+        self._reveal = reveal
         self._jobs = jobs
         self._keep = keep
         self._held: dict[NodeName, list[StartTask]] = {}
@@ -139,13 +142,13 @@ class Dispatcher:
     async def _send(
         self, backend: Backend, instructions: Sequence[Instruction], settled: Sequence[TaskRef]
     ) -> None:
-        starts = [start for start in map(self._start_of, instructions) if start is not None]
+        starts = [await self._with_secrets(start) for start in map(self._start_of, instructions) if start]
         stops = [TaskRef(one.job, one.rank, one.fence) for one in instructions if isinstance(one, StopTask)]
         try:
             if settled:
                 await backend.settle(settled)
-            if starts:
-                await backend.start(starts)
+            if any(starts):
+                await backend.start([start for start in starts if start is not None])
             if stops:
                 await backend.stop(stops)
             for one in instructions:
@@ -168,6 +171,21 @@ class Dispatcher:
         if state is None or task is None or task.fence != instruction.fence:
             return None
         return None if task.phase is TaskPhase.STOPPING else start_of(state, task)
+
+    async def _with_secrets(self, start: TaskStart) -> TaskStart | None:
+        """None: a secret is missing, so it ends before any backend hears of it."""
+        wanted = start.run.secrets
+        if not wanted or start.ref in self._taken_up:
+            return start
+        state = self._jobs.jobs.get(start.ref.job)
+        try:
+            project = "" if state is None else state.spec.template.project
+            return replace(start, secrets=await asyncio.to_thread(self._reveal, project, wanted))
+        except NoSecret as error:
+            end = TaskEnd(EndReason.NOT_STARTED, message=str(error))
+            self._unsent.append(TaskEnded(start.ref, FAR_FUTURE_MS, end))
+            self._wake.set()
+            return None
 
     async def _receive(self, backend: Backend) -> None:
         while True:

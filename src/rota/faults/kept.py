@@ -26,6 +26,7 @@ from rota.store.batch import (
     NodeSettings,
     Project,
     Removal,
+    Secret,
     StoredEvent,
     Token,
     ToldEstimate,
@@ -93,6 +94,7 @@ class Kept:
         self._tokens: dict[str, Token] = {}
         self._join_tokens: dict[str, JoinToken] = {}
         self._agents: dict[str, Agent] = {}
+        self._secrets: dict[str, Secret] = {}
         self._usage: dict[str, TenantUsage] = {}
         self._learnt: bytes | None = None
 
@@ -113,6 +115,7 @@ class Kept:
         self._tokens.update((one.id, one) for one in batch.tokens)
         self._join_tokens.update((one.id, one) for one in batch.join_tokens)
         self._agents.update((one.name, one) for one in batch.agents)
+        self._secrets.update((f"{one.project}/{one.name}", one) for one in batch.secrets)
         self._usage.update((one.path, one) for one in batch.usage)
         if batch.learnt is not None:
             self._learnt = batch.learnt
@@ -128,6 +131,7 @@ class Kept:
             Removal.NODE_SETTINGS: self._node_settings,
             Removal.JOIN_TOKEN: self._join_tokens,
             Removal.AGENT: self._agents,
+            Removal.SECRET: self._secrets,
         }
         return by_kind[kind]
 
@@ -159,6 +163,7 @@ class Kept:
             tokens=_by_name(self._tokens),
             join_tokens=_by_name(self._join_tokens),
             agents=_by_name(self._agents),
+            secrets=_by_name(self._secrets),
             usage=_by_name(self._usage),
             learnt=self._learnt,
             last_seq=self.last_seq,

@@ -206,6 +206,10 @@ class Kernel:
         process = self._processes.get(pid)
         return None if process is None or process.has_ended else process.mark
 
+    def variables_of(self, pid: int, names: Sequence[str]) -> list[str] | None:
+        """Simulated tasks have no secrets."""
+        return None
+
     def marked(self) -> Iterator[tuple[int, str]]:
         for process in list(self._processes.values()):
             if not process.has_ended and process.mark is not None:

@@ -146,6 +146,7 @@ class RunForm(KindForm):
     script: str | UnsetType = UNSET
     directory: str = ""
     environment: dict[str, str] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
     files: tuple[InputFileForm, ...] = ()
     outputs: tuple[str, ...] = ()
     warn: WarnForm | UnsetType = UNSET
@@ -189,6 +190,7 @@ RUN_FIELDS = frozenset(
         "script",
         "directory",
         "environment",
+        "secrets",
         "files",
         "outputs",
         "warn",

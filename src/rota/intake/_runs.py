@@ -22,6 +22,8 @@ MAX_GRACE_MS = 3_600_000
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
+MOST_SECRETS = 32
 _SHELL_ONLY = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"))
 _CANNOT_BE_CAUGHT = (Signals.SIGKILL, Signals.SIGSTOP)
 
@@ -75,6 +77,7 @@ class RunReader:
             script="" if form.script is UNSET else form.script,
             directory=_directory(form.directory, at.at("directory")),
             environment=read_environment(form, at.at("environment")),
+            secrets=_secrets(form, at.at("secrets")),
             files=self._files(form.files, at.at("files")),
             outputs=_outputs(form.outputs, at.at("outputs")),
             warn_signal=warn_signal,
@@ -135,12 +138,30 @@ class RunReader:
 
 def read_environment(form: RunForm, at: Field) -> Labels:
     for name, value in form.environment.items():
-        if not _VARIABLE.fullmatch(name):
-            raise at.at(name).error(
-                f"{quoted(name)} is no name of a variable", "use letters, digits and _, not a digit first"
-            )
+        _check_variable(name, at)
         _refuse_nul(value, at.at(name))
     return tuple(sorted(form.environment.items()))
+
+
+def _secrets(form: RunForm, at: Field) -> Labels:
+    if len(form.secrets) > MOST_SECRETS:
+        raise at.error(f"{len(form.secrets)} secrets are too many", f"name at most {MOST_SECRETS}")
+    for variable, name in form.secrets.items():
+        _check_variable(variable, at)
+        if not SECRET_NAME.fullmatch(name):
+            raise at.at(variable).error(
+                f"{quoted(name)} is no name of a secret", "use letters, digits, '.', '_' and '-'"
+            )
+        if variable in form.environment:
+            raise at.at(variable).error("is in environment as well", "remove one of them")
+    return tuple(sorted(form.secrets.items()))
+
+
+def _check_variable(name: str, at: Field) -> None:
+    if not _VARIABLE.fullmatch(name):
+        raise at.at(name).error(
+            f"{quoted(name)} is no name of a variable", "use letters, digits and _, not a digit first"
+        )
 
 
 def read_retry(form: RunForm, at: Field) -> Retry:

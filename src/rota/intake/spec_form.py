@@ -238,6 +238,7 @@ def _run(run: Run) -> Plain:
         **what,
         "directory": run.directory,
         "environment": dict(run.environment),
+        "secrets": dict(run.secrets),
         "files": [_file(file) for file in run.files],
         "outputs": list(run.outputs),
         "warn": warn if run.warn_before_ms else None,

@@ -21,6 +21,7 @@ from rota.intake._fields import Field, raise_all
 from rota.intake._job_forms import STATE_FIELDS, DependencyForm, SubmissionForm, SubmittedForm
 from rota.intake._json import decode_json_body
 from rota.intake._names import MAX_LENGTH, read_name, unknown_name
+from rota.intake._runs import SECRET_NAME as SECRET_NAME
 from rota.intake._runs import RunReader, Stage, read_retry, stage_uploaded
 from rota.intake._starts import read_deadline_ms, read_stated_period
 from rota.intake._templates import TemplateReader

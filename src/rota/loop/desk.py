@@ -25,6 +25,7 @@ from rota.control.draft import Draft
 from rota.control.enrolment import Enrolment
 from rota.control.errors import Conflict, NotFound
 from rota.control.submission import partners, submit
+from rota.control.vault import Vault
 from rota.engine.calendar.extension import extend
 from rota.intake.submissions import Submission
 from rota.lifecycle.advance import Refused
@@ -36,6 +37,7 @@ from rota.loop.live import LiveLoop
 from rota.loop.logs import followed
 from rota.loop.operators import OperatorDesk
 from rota.loop.questions import plan_answer, why_of
+from rota.loop.secrets import SecretDesk
 from rota.loop.written import Written
 from rota.model.extension import Extension
 from rota.model.ids import JobId
@@ -55,9 +57,11 @@ class LiveDesk(OperatorDesk):
         forecaster: Forecaster,
         backends: Registry,
         put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
+        vault: Vault,
         enrolment: Enrolment | None = None,
     ) -> None:
         super().__init__(controller, live, backends)
+        self.secrets = SecretDesk(controller, vault)
         self.is_ready = False
         self._store = controller.store
         self._forecaster = forecaster
@@ -75,6 +79,7 @@ class LiveDesk(OperatorDesk):
         dry_run: bool = False,
         answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
     ) -> Sequence[JobState]:
+        self.secrets.vault.check(submission)
         self._admission.check(submission, self._controller.now_ms())
         ended = await self._ended_partners(submission)
         first = self._memory.last_number + 1

@@ -148,7 +148,14 @@ class OperatorDesk:
     async def remove_project(self, name: str, who: Who, dry_run: bool = False) -> None:
         if name not in self._memory.projects:
             raise NotFound("project", name)
-        await self._remove(Removal.PROJECT, "project.Removed", name, who, dry_run)
+
+        def command(draft: Draft) -> None:
+            draft.batch.removed.append((Removal.PROJECT, name))
+            secrets = [key for key, one in self._memory.secrets.items() if one.project == name]
+            draft.batch.removed.extend((Removal.SECRET, key) for key in secrets)
+            draft.note("project.Removed", name, who.user, {})
+
+        await self._controller.do(command, dry_run)
 
     async def tokens(self) -> Sequence[Token]:
         return tuple(self._memory.tokens.values())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Executor
 
 import structlog
@@ -18,6 +18,7 @@ from rota.control.errors import Unavailable
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.reports import Reports
+from rota.control.vault import Vault
 from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import EndReason
@@ -31,6 +32,7 @@ from rota.loop.node_watch import look_at_changes
 from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.store import Store
+from rota.trust.sealing import Sealer, temporary_sealer
 
 log = structlog.get_logger()
 
@@ -52,9 +54,11 @@ class Runtime:
         uploads: Uploads | None = None,
         make_pool: Callable[[], Executor] = own_process,
         enrol: Callable[[Controller], Enrolment] | None = None,
+        sealer: Callable[[], Sealer] = temporary_sealer,
+        secret_sources: Mapping[str, str] | None = None,
     ) -> None:
         """`make_pool`: where the forecaster works, so that nobody waits for it. `enrol`: what decides on
-        agents; None: there are none."""
+        agents; None: there are none. `sealer`, `secret_sources`: as of `Vault`."""
         registry = Registry(backends)
         loaded = store.load()
         self.memory = Memory(policy)
@@ -64,9 +68,12 @@ class Runtime:
         self.forecaster = Forecaster(self.controller, policy, loaded.learnt, make_pool)
         self.live = LiveLoop(self.controller, policy, self.forecaster.teller, self.metrics)
         self._reports = Reports(self.controller)
-        self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep)
+        vault = Vault(self.memory, sealer, secret_sources)
+        self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep, vault.reveal)
         self._enrolment = None if enrol is None else enrol(self.controller)
-        self.desk = LiveDesk(self.controller, self.live, self.forecaster, registry, put_file, self._enrolment)
+        self.desk = LiveDesk(
+            self.controller, self.live, self.forecaster, registry, put_file, vault, self._enrolment
+        )
         self._history = HistoryKeeper(self.controller, registry, retention, uploads)
         self._measuring = Measuring(self.metrics, self.controller)
         self._unreadable = loaded.unreadable

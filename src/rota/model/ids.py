@@ -9,3 +9,6 @@ QueueName = NewType("QueueName", str)
 
 Labels = tuple[tuple[str, str], ...]
 """Label pairs sorted by key: hashable, and equal whenever the labels are."""
+
+DEFAULT_PROJECT = "default"
+"""Of jobs that name none, where nothing else says which."""

@@ -31,6 +31,8 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     directory: str = ""
     """Where it runs; empty: in a folder of its own that is removed when the task has ended."""
     environment: Labels = ()
+    secrets: Labels = ()
+    """Variables, each with the name of a secret of the project. Values are looked up when a task starts."""
     files: tuple[InputFile, ...] = ()
     outputs: tuple[str, ...] = ()
     """Files that are kept when a task has ended, relative to its folder; those that don't exist aren't."""

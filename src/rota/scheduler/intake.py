@@ -12,7 +12,7 @@ from rota.backends.agents.claims import Refusal, check_name
 from rota.backends.process.beneath import Leaves, parts_of
 from rota.intake.errors import InputError
 from rota.intake.submissions import Entry, read_submission
-from rota.model.ids import NodeName
+from rota.model.ids import DEFAULT_PROJECT, NodeName
 from rota.model.run import InputFile, JobSpec, Retry
 from rota.scheduler.actions import Place
 from rota.wire import controllers_pb2 as wire
@@ -21,7 +21,6 @@ LONGEST_ID = 200
 LONGEST_JOB = 1 << 16
 LARGEST_FILES_BYTES = 1 << 20
 """All files of an action together."""
-DEFAULT_PROJECT = "default"
 _MOST_FILES = 100
 _MOST_FENCE = 2**53
 _REMEMBERED = 1_000

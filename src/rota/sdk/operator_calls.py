@@ -16,6 +16,7 @@ from rota.api.documents import (
     QueueDocument,
     ReservationDocument,
     Role,
+    SecretDocument,
     TokenDocument,
 )
 from rota.model.calendar import QueueMode
@@ -122,6 +123,25 @@ def set_project(
 
 def remove_project(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
     return delete(f"/projects/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
+
+
+def secrets(
+    project: str, *, limit: int | None = None, after: str | None = None
+) -> Call[Page[SecretDocument]]:
+    """Their names: nobody is shown a value."""
+    path = f"/projects/{segment('project', project)}/secrets"
+    return get(path, Page[SecretDocument], limit=limit, after=after)
+
+
+def set_secret(project: str, name: str, value: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+    """Jobs of the project get it by name; nobody is shown it again."""
+    path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
+    return send("PUT", path, {"value": value}, ChangeDocument, dry_run=dry_run)
+
+
+def remove_secret(project: str, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+    path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
+    return delete(path, ChangeDocument, dry_run=dry_run)
 
 
 def tokens(*, limit: int | None = None, after: str | None = None) -> Call[Page[TokenDocument]]:

@@ -50,8 +50,10 @@ from rota.settings.settings import Settings
 from rota.store.prune import History
 from rota.store.store import Store
 from rota.trust import Authority, server_credentials
+from rota.trust.sealing import sealer_of
 
 LOG_SEGMENTS = 4
+KEY_FILE = "secrets.key"
 
 
 class Cluster:
@@ -117,6 +119,8 @@ class Cluster:
             retention=_retention(settings),
             uploads=uploads if takes_files else None,
             enrol=self._enrol,
+            sealer=lambda: sealer_of(Path(settings.secrets.key_file or folder / KEY_FILE)),
+            secret_sources=settings.secrets.by_name,
         )
         agents.on_change = runtime.nodes_changed.set
         self._roster.watch(agents.seen, agents.cut)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Protocol, TypeVar
 
-from rota.api.documents import EstimateDocument, NodeDocument, PlanAnswer, QueueDocument, StatsDocument
+from rota.api.documents import (
+    EstimateDocument,
+    NodeDocument,
+    PlanAnswer,
+    QueueDocument,
+    SecretDocument,
+    StatsDocument,
+)
 from rota.backends.backend import Health, LogChunk, LogQuery
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who
@@ -55,6 +62,14 @@ class AgentDesk(Protocol):
     async def renew(self, header: str | None, body: bytes, request: str) -> Admission: ...
 
     async def revoke(self, name: str, who: Who, dry_run: bool = False) -> None: ...
+
+
+class SecretDesk(Protocol):
+    """Secrets of projects. Values go in, and never come out."""
+
+    async def of(self, project: str) -> Sequence[SecretDocument]: ...
+    async def set(self, project: str, name: str, value: str, who: Who, dry_run: bool = False) -> None: ...
+    async def remove(self, project: str, name: str, who: Who, dry_run: bool = False) -> None: ...
 
 
 class Desk(Protocol):
@@ -169,6 +184,9 @@ class Desk(Protocol):
     async def projects(self) -> Sequence[Project]: ...
     async def set_project(self, project: Project, who: Who, dry_run: bool = False) -> None: ...
     async def remove_project(self, name: str, who: Who, dry_run: bool = False) -> None: ...
+    @property
+    def secrets(self) -> SecretDesk: ...
+
     async def tokens(self) -> Sequence[Token]: ...
     async def add_token(
         self, token: Token, who: Who, dry_run: bool = False, answer_of: AnswerOf[Token] = None

@@ -12,6 +12,7 @@ import msgspec
 
 from rota import __version__
 from rota.api.documents import Problem
+from rota.intake.submissions import SECRET_NAME
 from rota.server import idempotency
 from rota.server.problems import MEDIA_TYPE as PROBLEM_TYPE
 from rota.server.reading import JOB_PATTERN, MAX_NAME, NAME_PATTERN, SHA256_PATTERN
@@ -32,6 +33,7 @@ _TAGS = {
     "maintenance": "When nodes are not to be used.",
     "reservations": "Nodes that are kept for some.",
     "projects": "Who works together.",
+    "secrets": "What a project's jobs may know, and nobody else.",
     "tokens": "Who may do what.",
     "service": "The server itself.",
 }
@@ -44,6 +46,14 @@ _NAMES: dict[str, dict[str, object]] = {
     "name": {
         "description": "Its name.",
         "schema": {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": NAME_PATTERN},
+    },
+    "project": {
+        "description": "The project's name.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": MAX_NAME, "pattern": NAME_PATTERN},
+    },
+    "secret": {
+        "description": "The secret's name.",
+        "schema": {"type": "string", "pattern": f"^{SECRET_NAME.pattern}$"},
     },
     "path": {
         "description": "As the job declares it, relative to the task's folder; may contain slashes.",

@@ -6,10 +6,9 @@ from rota.api.documents import Role
 from rota.api.limits import MOST_JOBS
 from rota.control.access import Who
 from rota.intake.submissions import Submission, read_submission
+from rota.model.ids import DEFAULT_PROJECT
 from rota.server.access import at_least
 from rota.server.problems import bad_input, forbidden
-
-DEFAULT_PROJECT = "default"
 
 
 def read_jobs(body: bytes, who: Who) -> Submission:

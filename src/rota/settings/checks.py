@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from rota.settings.errors import SettingsError
-from rota.settings.settings import Agents, Client, Server, Settings, is_loopback
+from rota.settings.settings import Agents, Client, Secrets, Server, Settings, is_loopback
 from rota.settings.toml_lines import KeyPath
 
 SHORTEST_LOST_AFTER_MS = 3_000
+_SECRET_SOURCE = re.compile(r"[^/=]+/[A-Za-z0-9][A-Za-z0-9._-]*=(file:/.+|env:[A-Za-z_][A-Za-z0-9_]*)")
 
 
 class _Fault(NamedTuple):
@@ -24,6 +26,7 @@ def check(settings: Settings, origin_of: Callable[[KeyPath], str]) -> None:
         _fault_of_server(settings.server)
         or _fault_of_agents(settings.agents)
         or _fault_of_client(settings.client)
+        or _fault_of_secrets(settings.secrets)
     )
     if fault is not None:
         raise SettingsError(origin_of(fault.path), ".".join(fault.path), fault.problem, fault.remedy)
@@ -55,6 +58,18 @@ def _fault_of_server(server: Server) -> _Fault | None:
 def _fault_of_agents(agents: Agents) -> _Fault | None:
     if agents.lost_after_ms < SHORTEST_LOST_AFTER_MS:
         return _Fault(("agents", "lost_after"), "is too short to be heard of in time", "give at least 3s")
+    return None
+
+
+def _fault_of_secrets(secrets: Secrets) -> _Fault | None:
+    for source in secrets.sources:
+        if not _SECRET_SOURCE.fullmatch(source):
+            # Not shown: somebody may have written a value.
+            return _Fault(
+                ("secrets", "sources"),
+                "one of them doesn't say where a secret comes from",
+                "write PROJECT/NAME=file:/PATH or PROJECT/NAME=env:VARIABLE",
+            )
     return None
 
 

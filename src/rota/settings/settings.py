@@ -154,6 +154,20 @@ class Client(Context, frozen=True, kw_only=True):
     contexts: dict[str, Context] = {}
 
 
+class Secrets(Section, frozen=True, kw_only=True):
+    """Of projects, for their jobs."""
+
+    key_file: Path = ""
+    """What secrets in the database are sealed with: made if it isn't there. Several servers of one database
+    share it. Empty: secrets.key in the data folder."""
+    sources: tuple[str, ...] = ()
+    """PROJECT/NAME=file:/PATH or PROJECT/NAME=env:VARIABLE: read when a task that names the secret starts."""
+
+    @property
+    def by_name(self) -> dict[str, str]:
+        return dict(source.partition("=")[::2] for source in self.sources)
+
+
 class Logs(Section, frozen=True, kw_only=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "text", "json"] = "auto"
@@ -166,4 +180,5 @@ class Settings(Section, frozen=True, kw_only=True):
     agents: Agents = Agents()
     agent: Agent = Agent()
     client: Client = Client()
+    secrets: Secrets = Secrets()
     logs: Logs = Logs()

@@ -73,6 +73,16 @@ class Token(Struct, frozen=True):
     expires_ms: int | None = None
 
 
+class Secret(Struct, frozen=True):
+    """Of a project. Its value is sealed with a key that isn't in the database."""
+
+    project: str
+    name: str
+    sealed: bytes
+    set_ms: int
+    set_by: str
+
+
 class AgentNode(Struct, frozen=True, omit_defaults=True):
     """What operators say of the node that an agent is, on top of what it reports itself."""
 
@@ -146,6 +156,8 @@ class Removal(Enum):
     NODE_SETTINGS = "node settings"
     JOIN_TOKEN = "join token"
     AGENT = "agent"
+    SECRET = "secret"
+    """By project/name."""
 
 
 class Batch(Struct):
@@ -163,6 +175,7 @@ class Batch(Struct):
     tokens: list[Token] = field(default_factory=list)
     join_tokens: list[JoinToken] = field(default_factory=list)
     agents: list[Agent] = field(default_factory=list)
+    secrets: list[Secret] = field(default_factory=list)
     usage: list[TenantUsage] = field(default_factory=list)
     estimates: list[ToldEstimate] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)

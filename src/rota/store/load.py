@@ -13,7 +13,7 @@ from rota.lifecycle.state import TERMINAL, JobState, Phase
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import TenantUsage
 from rota.model.ids import JobId
-from rota.store.batch import Agent, Attempt, JoinToken, NodeSettings, Project, Token
+from rota.store.batch import Agent, Attempt, JoinToken, NodeSettings, Project, Secret, Token
 from rota.store.records import Kind, decoded
 from rota.store.rows import STATE, read_attempt, read_states
 from rota.store.tables import attempts, counters, jobs, records
@@ -38,6 +38,7 @@ class Loaded(Struct):
     last_seq: int
     join_tokens: list[JoinToken] = field(default_factory=list)
     agents: list[Agent] = field(default_factory=list)
+    secrets: list[Secret] = field(default_factory=list)
 
 
 @contextmanager
@@ -76,6 +77,7 @@ def load(connection: Connection) -> Loaded:
         tokens=decoded(bodies[Kind.TOKEN.value], Token),
         join_tokens=decoded(bodies[Kind.JOIN_TOKEN.value], JoinToken),
         agents=decoded(bodies[Kind.AGENT.value], Agent),
+        secrets=decoded(bodies[Kind.SECRET.value], Secret),
         usage=decoded(bodies[Kind.USAGE.value], TenantUsage),
         learnt=bytes(learnt[0]) if learnt else None,
         last_seq=connection.execute(select(counters.c.value).where(counters.c.name == EVENTS)).scalar() or 0,

@@ -27,6 +27,7 @@ class Kind(Enum):
     TOKEN = "token"
     JOIN_TOKEN = "join token"
     AGENT = "agent"
+    SECRET = "secret"
     AUTHORITY = "authority"
     FILES = "files"
     USAGE = "usage"
@@ -63,6 +64,8 @@ def _records(batch: Batch) -> Iterator[tuple[Kind, str, object]]:
         yield Kind.JOIN_TOKEN, join_token.id, join_token
     for agent in batch.agents:
         yield Kind.AGENT, agent.name, agent
+    for secret in batch.secrets:
+        yield Kind.SECRET, f"{secret.project}/{secret.name}", secret
     for usage in batch.usage:
         yield Kind.USAGE, usage.path, usage
 

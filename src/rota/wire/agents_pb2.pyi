@@ -827,6 +827,26 @@ class TaskStart(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class SecretsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     REF_FIELD_NUMBER: _builtins.int
     RUN_FIELD_NUMBER: _builtins.int
     ENVIRONMENT_FIELD_NUMBER: _builtins.int
@@ -836,6 +856,7 @@ class TaskStart(_message.Message):
     END_BEFORE_MS_FIELD_NUMBER: _builtins.int
     LANE_FIELD_NUMBER: _builtins.int
     STANDBY_FIELD_NUMBER: _builtins.int
+    SECRETS_FIELD_NUMBER: _builtins.int
     time_limit_ms: _builtins.int
     end_before_ms: _builtins.int
     """By the agent's clock, as far as the server knows it."""
@@ -851,6 +872,10 @@ class TaskStart(_message.Message):
     def hosts(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
     def limits(self) -> Global___Resources: ...
+    @_builtins.property
+    def secrets(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Variables with their values. They are in no file, and masked in the task's output."""
+
     def __init__(
         self,
         *,
@@ -863,10 +888,11 @@ class TaskStart(_message.Message):
         end_before_ms: _builtins.int | None = ...,
         lane: _builtins.str = ...,
         standby: _builtins.bool = ...,
+        secrets: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "end_before_ms", b"end_before_ms", "limits", b"limits", "ref", b"ref", "run", b"run", "time_limit_ms", b"time_limit_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "end_before_ms", b"end_before_ms", "environment", b"environment", "hosts", b"hosts", "lane", b"lane", "limits", b"limits", "ref", b"ref", "run", b"run", "standby", b"standby", "time_limit_ms", b"time_limit_ms"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "end_before_ms", b"end_before_ms", "environment", b"environment", "hosts", b"hosts", "lane", b"lane", "limits", b"limits", "ref", b"ref", "run", b"run", "secrets", b"secrets", "standby", b"standby", "time_limit_ms", b"time_limit_ms"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__end_before_ms: _TypeAlias = _typing.Literal["end_before_ms"]  # noqa: Y015
     _WhichOneofArgType__end_before_ms: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms"]  # noqa: Y015
@@ -903,6 +929,26 @@ class Run(_message.Message):
         def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
         def WhichOneof(self, oneof_group: _Never) -> None: ...
 
+    @_typing.final
+    class SecretsEntry(_message.Message):
+        DESCRIPTOR: _descriptor.Descriptor
+
+        KEY_FIELD_NUMBER: _builtins.int
+        VALUE_FIELD_NUMBER: _builtins.int
+        key: _builtins.str
+        value: _builtins.str
+        def __init__(
+            self,
+            *,
+            key: _builtins.str = ...,
+            value: _builtins.str = ...,
+        ) -> None: ...
+        _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+        def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+        _ClearFieldArgType: _TypeAlias = _typing.Literal["key", b"key", "value", b"value"]  # noqa: Y015
+        def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+        def WhichOneof(self, oneof_group: _Never) -> None: ...
+
     COMMAND_FIELD_NUMBER: _builtins.int
     SCRIPT_FIELD_NUMBER: _builtins.int
     DIRECTORY_FIELD_NUMBER: _builtins.int
@@ -912,6 +958,7 @@ class Run(_message.Message):
     WARN_SIGNAL_FIELD_NUMBER: _builtins.int
     WARN_BEFORE_MS_FIELD_NUMBER: _builtins.int
     GRACE_MS_FIELD_NUMBER: _builtins.int
+    SECRETS_FIELD_NUMBER: _builtins.int
     script: _builtins.str
     directory: _builtins.str
     warn_signal: _builtins.str
@@ -925,6 +972,10 @@ class Run(_message.Message):
     def files(self) -> _containers.RepeatedCompositeFieldContainer[Global___InputFile]: ...
     @_builtins.property
     def outputs(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
+    @_builtins.property
+    def secrets(self) -> _containers.ScalarMap[_builtins.str, _builtins.str]:
+        """Variables with the names of secrets."""
+
     def __init__(
         self,
         *,
@@ -937,10 +988,11 @@ class Run(_message.Message):
         warn_signal: _builtins.str = ...,
         warn_before_ms: _builtins.int = ...,
         grace_ms: _builtins.int = ...,
+        secrets: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "directory", b"directory", "environment", b"environment", "files", b"files", "grace_ms", b"grace_ms", "outputs", b"outputs", "script", b"script", "warn_before_ms", b"warn_before_ms", "warn_signal", b"warn_signal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "directory", b"directory", "environment", b"environment", "files", b"files", "grace_ms", b"grace_ms", "outputs", b"outputs", "script", b"script", "secrets", b"secrets", "warn_before_ms", b"warn_before_ms", "warn_signal", b"warn_signal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

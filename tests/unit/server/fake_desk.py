@@ -16,6 +16,8 @@ from rota.api.documents import (
     QueueDocument,
     Role,
     SchedulingDocument,
+    SecretDocument,
+    SecretSource,
     StatsDocument,
 )
 from rota.backends.backend import Health, LogChunk, LogQuery, Stream
@@ -383,6 +385,10 @@ class FakeDesk:
     async def remove_project(self, name: str, who: Who, dry_run: bool = False) -> None:
         self._change(dry_run, "remove project", name)
 
+    @property
+    def secrets(self) -> FakeSecrets:
+        return FakeSecrets(self)
+
     async def tokens(self) -> list[Token]:
         return self.known_tokens
 
@@ -402,6 +408,20 @@ class FakeDesk:
     def end(self, job_id: str, **fields: Any) -> None:
         job = JobId(job_id)
         self.states[job] = replace(self.states[job], **fields)
+
+
+class FakeSecrets:
+    def __init__(self, desk: FakeDesk) -> None:
+        self._desk = desk
+
+    async def of(self, project: str) -> list[SecretDocument]:
+        return [SecretDocument(project=project, name="api-key", source=SecretSource.STORE, set_by="ada")]
+
+    async def set(self, project: str, name: str, value: str, who: Who, dry_run: bool = False) -> None:
+        self._desk._change(dry_run, "secret", (project, name, value))
+
+    async def remove(self, project: str, name: str, who: Who, dry_run: bool = False) -> None:
+        self._desk._change(dry_run, "remove secret", (project, name))
 
 
 class _Current:

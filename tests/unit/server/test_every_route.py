@@ -15,7 +15,15 @@ from rota.server.route import ChangeQuery, Route
 from rota.server.routes import ROUTES
 from tests.unit.server.fake_desk import Service
 
-NAMES = {"job": "17", "name": "n1", "path": "result.txt", "sha256": "0" * 64, "id": "eve"}
+NAMES = {
+    "job": "17",
+    "name": "n1",
+    "path": "result.txt",
+    "sha256": "0" * 64,
+    "id": "eve",
+    "project": "vision",
+    "secret": "api-key",
+}
 WITH_TOKEN = [route for route in ROUTES if route.role is not None]
 CHANGING = [route for route in ROUTES if route.method != "GET"]
 WITH_JSON = [route for route in CHANGING if route.documented_body or route.body is not type(None)]

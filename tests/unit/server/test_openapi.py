@@ -42,7 +42,7 @@ def test_operations_can_be_understood(operation: dict[str, Any]) -> None:
 
 
 def test_examples_are_accepted() -> None:
-    names = {"job": "17", "name": "n1", "id": "eve"}
+    names = {"job": "17", "name": "n1", "id": "eve", "project": "vision", "secret": "api-key"}
     tried = 0
     for route in ROUTES:
         for example in route.examples.values():

@@ -80,6 +80,7 @@ def start_to(start: TaskStart, server_ahead_ms: int) -> wire.TaskStart:
             script=run.script,
             directory=run.directory,
             environment=dict(run.environment),
+            secrets=dict(run.secrets),
             files=[
                 wire.InputFile(
                     path=one.path,
@@ -96,6 +97,7 @@ def start_to(start: TaskStart, server_ahead_ms: int) -> wire.TaskStart:
             grace_ms=run.grace_ms,
         ),
         environment=dict(start.environment),
+        secrets=dict(start.secrets),
         hosts=start.hosts,
         limits=_resources_to(start.limits),
         lane=start.lane,
@@ -118,6 +120,7 @@ def start_from(message: wire.TaskStart, node: NodeName) -> TaskStart:
             script=run.script,
             directory=run.directory,
             environment=tuple(sorted(run.environment.items())),
+            secrets=tuple(sorted(run.secrets.items())),
             files=tuple(
                 InputFile(one.path, one.sha256, one.size_bytes, one.executable, one.unpack)
                 for one in run.files
@@ -128,6 +131,7 @@ def start_from(message: wire.TaskStart, node: NodeName) -> TaskStart:
             grace_ms=run.grace_ms,
         ),
         environment=tuple(sorted(message.environment.items())),
+        secrets=tuple(sorted(message.secrets.items())),
         hosts=tuple(map(NodeName, message.hosts)),
         limits=_resources_from(message.limits),
         time_limit_ms=message.time_limit_ms if message.HasField("time_limit_ms") else None,

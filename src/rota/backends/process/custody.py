@@ -22,6 +22,7 @@ from rota.backends.process.folders import Folders
 from rota.backends.process.kernel import Aside, Kernel
 from rota.backends.process.ledger import Ledger
 from rota.backends.process.log_writer import Drain, LogWriter, Rotation
+from rota.backends.process.masking import Mask, Withheld
 from rota.backends.process.outlets import Outlets
 from rota.backends.process.outputs import collect
 from rota.backends.process.recovery import Finished, Remembered
@@ -184,6 +185,9 @@ class Custody:
 
     def _spawn(self, task: KeptTask) -> None:
         start, ref = task.start, task.ref
+        if task.lacks_secrets:
+            self._over(task, TaskEnd(EndReason.NOT_STARTED, message="its secrets didn't come with it"))
+            return
         try:
             room = task.room = task.room or self._rooms.take()
             group = task.group = self._cgroups.make(f"{ref.job}-{ref.rank}-{ref.fence}", start.limits)
@@ -208,7 +212,8 @@ class Custody:
             (os.fstat(spawned.out).st_ino, os.fstat(spawned.err).st_ino),
         )
         self._ledger.began(task, began)
-        self._runs(task, Drain(spawned.out, spawned.err, writer))
+        mask = Mask(value for _, value in start.secrets) if start.secrets else None
+        self._runs(task, Drain(spawned.out, spawned.err, writer, mask))
 
     def _runs(self, task: KeptTask, drain: Drain) -> None:
         task.stage = Stage.RUNNING
@@ -293,7 +298,7 @@ class Custody:
             task = remembered.as_task()
             if remembered.began is not None:
                 self._adopt(task, remembered.began)
-            elif remembered.was_tried or remembered.boot_id != self._boot_id:
+            elif remembered.was_tried or remembered.boot_id != self._boot_id or task.lacks_secrets:
                 self._give_up(task)
             else:
                 untried.append(task)
@@ -323,7 +328,7 @@ class Custody:
             out, err = self._reopened(task, began, out, err)
         writer = self._writer(task.ref)
         writer.resume()
-        self._runs(task, Drain(out, err, writer))
+        self._runs(task, Drain(out, err, writer, self._mask_again(task, began)))
         if task.pidfd is None:
             task.stage = Stage.CLEARING
             return
@@ -340,6 +345,14 @@ class Custody:
             self._kernel.reopen_pipe(holders, inode) if fd is None else fd
             for fd, inode in zip(reopened or (None, None), began.pipes, strict=True)
         )
+
+    def _mask_again(self, task: KeptTask, began: journal.Began) -> Mask | None:
+        """The secrets weren't written down: its process still has them."""
+        variables = [variable for variable, _ in task.start.run.secrets]
+        if not variables:
+            return None
+        found = None if task.pidfd is None else self._kernel.variables_of(began.pid, variables)
+        return Withheld() if found is None else Mask(found)
 
     def _adopted_ended(self, task: KeptTask, pidfd: int) -> None:
         self._watch.remove(pidfd)

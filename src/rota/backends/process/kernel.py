@@ -5,7 +5,7 @@ that are none."""
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from rota.backends.backend import TaskStart
@@ -55,6 +55,9 @@ class Kernel(Protocol):
 
     def mark_of(self, pid: int) -> str | None:
         """None: it bears none, or is gone."""
+
+    def variables_of(self, pid: int, names: Sequence[str]) -> list[str] | None:
+        """What it found in its environment when it began; None: not all of these, or it is gone."""
 
     def marked(self) -> Iterator[tuple[int, str]]:
         """All processes of the machine that bear a mark."""
@@ -107,6 +110,7 @@ class Linux:
     kill = staticmethod(processes.kill)
     kill_group = staticmethod(processes.kill_group)
     mark_of = staticmethod(processes.mark_of)
+    variables_of = staticmethod(processes.variables_of)
     marked = staticmethod(processes.marked)
     started_ms = staticmethod(processes.started_ms)
     open_pidfd = staticmethod(processes.open_pidfd)

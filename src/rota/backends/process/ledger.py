@@ -14,7 +14,7 @@ from rota.backends.process import journal
 from rota.backends.process.journal import Journal
 from rota.backends.process.lanes import Arrival, Lanes
 from rota.backends.process.outbox import Outbox
-from rota.backends.process.task import KeptTask, Stage
+from rota.backends.process.task import KeptTask, Stage, without_secrets
 from rota.clock import boot_id, now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 
@@ -41,7 +41,7 @@ class Ledger:
         """May come twice."""
         if start.ref not in self._tasks:
             task = KeptTask(start, self._boot_id)
-            self._journal.add(journal.Told(start, task.boot_id))
+            self._journal.add(journal.Told(without_secrets(start), task.boot_id))
             self.queue(task)
 
     def queue(self, task: KeptTask) -> None:

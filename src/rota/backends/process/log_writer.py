@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from rota.backends.backend import Stream
+from rota.backends.process.masking import Mask
 from rota.backends.process.segments import (
     HEAD,
     LARGEST_READ_BYTES,
@@ -116,19 +117,22 @@ class LogWriter:
 class Drain:
     """The two pipes of a task and where they lead."""
 
-    def __init__(self, out: int | None, err: int | None, writer: LogWriter) -> None:
+    def __init__(self, out: int | None, err: int | None, writer: LogWriter, mask: Mask | None = None) -> None:
+        """`mask`: hides the secrets that the task was given."""
         self.pipes = {fd: stream for fd, stream in ((out, Stream.OUT), (err, Stream.ERR)) if fd is not None}
         self.writer = writer
+        self._mask = mask
 
     def take(self, fd: int) -> bool:
         """One read's worth; False: there will be no more. Raises OSError as `LogWriter.write`."""
         try:
-            data = os.read(fd, LARGEST_READ_BYTES)
+            data = os.read(fd, self._readable_bytes(fd))
         except BlockingIOError:
             return True
         if not data:
+            self._write_rest(self.pipes[fd])
             return False
-        self.writer.write(self.pipes[fd], data)
+        self._write(self.pipes[fd], data)
         return True
 
     def finish(self) -> None:
@@ -137,15 +141,32 @@ class Drain:
         for fd in list(self.pipes):
             while True:
                 try:
-                    data = os.read(fd, LARGEST_READ_BYTES)
+                    data = os.read(fd, self._readable_bytes(fd))
                 except BlockingIOError:
                     # Somebody who isn't of the task was handed the pipe; what they write isn't its output.
                     data = b""
                 if not data:
                     break
-                self.writer.write(self.pipes[fd], data)
+                self._write(self.pipes[fd], data)
+            self._write_rest(self.pipes[fd])
             self.shut(fd)
         self.writer.close()
+
+    def _readable_bytes(self, fd: int) -> int:
+        """With what is held back, no more than a frame may hold."""
+        held_bytes = 0 if self._mask is None else self._mask.held_bytes(self.pipes[fd])
+        return LARGEST_READ_BYTES - held_bytes
+
+    def _write(self, stream: Stream, data: bytes) -> None:
+        if self._mask is not None:
+            data = self._mask.feed(stream, data)
+        if data:
+            self.writer.write(stream, data)
+
+    def _write_rest(self, stream: Stream) -> None:
+        """No more comes of this stream."""
+        if self._mask is not None and (rest := self._mask.rest(stream)):
+            self.writer.write(stream, rest)
 
     def shut(self, fd: int) -> None:
         del self.pipes[fd]

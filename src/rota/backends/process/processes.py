@@ -7,7 +7,7 @@ import os
 import select
 import signal
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from ctypes import CDLL
 from pathlib import Path
@@ -59,6 +59,19 @@ def mark_of(pid: int) -> str | None:
         if variable.startswith(_MARK_PREFIX):
             return variable[len(_MARK_PREFIX) :].decode(errors="replace")
     return None
+
+
+def variables_of(pid: int, names: Sequence[str]) -> list[str] | None:
+    """What a process found in its environment when it began. None: not all of these, or it is gone."""
+    try:
+        environment = Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return None
+    found = dict(variable.partition(b"=")[::2] for variable in environment.split(b"\0"))
+    values = [found[name.encode()] for name in names if name.encode() in found]
+    if len(values) < len(names):
+        return None
+    return [value.decode(errors="replace") for value in values]
 
 
 def marked() -> Iterator[tuple[int, str]]:

@@ -121,6 +121,7 @@ def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) 
     if len(start.hosts) > 1:
         environment["ROTA_HOSTFILE"] = str(room.hosts)
     environment.update(start.run.environment)
+    environment.update(start.secrets)
     environment.update(start.environment)
     environment[MARK] = mark
     return environment

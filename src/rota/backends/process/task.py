@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Self
 
+from msgspec.structs import replace
+
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
 from rota.backends.process import journal
 from rota.backends.process.cgroups import Group
@@ -30,6 +32,11 @@ class Stage(Enum):
     COLLECTING = "collecting"
     """What it leaves is being kept."""
     OVER = "over"
+
+
+def without_secrets(start: TaskStart) -> TaskStart:
+    """As it may be written down."""
+    return replace(start, secrets=()) if start.secrets else start
 
 
 class KeptTask:
@@ -76,6 +83,11 @@ class KeptTask:
     @property
     def ref(self) -> TaskRef:
         return self.start.ref
+
+    @property
+    def lacks_secrets(self) -> bool:
+        """It was told to another keeper, which took its secrets along."""
+        return bool(self.start.run.secrets) and not self.start.secrets
 
     @property
     def is_ready(self) -> bool:
@@ -127,7 +139,7 @@ class KeptTask:
         if self.over is not None:
             yield journal.Over(self.over, self.started, self.start.lane)
             return
-        yield journal.Told(self.start, self.boot_id)
+        yield journal.Told(without_secrets(self.start), self.boot_id)
         if self.began is not None:
             yield self.began
         if self.limit_changed and self.time_limit_ms is not None:

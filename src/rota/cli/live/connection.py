@@ -17,12 +17,14 @@ from rota.api.documents import (
     JobDetail,
     JobDocument,
     MaintenanceDocument,
+    MeDocument,
     NodeDocument,
     PlanAnswer,
     ProjectDocument,
     QueueDocument,
     ReservationDocument,
     Role,
+    SecretDocument,
     Submitted,
     TokenDocument,
 )
@@ -131,6 +133,10 @@ class Server(Protocol):
         dry_run: bool = False,
     ) -> ProjectDocument: ...
     def remove_project(self, name: str, *, dry_run: bool = False) -> ChangeDocument: ...
+    def me(self) -> MeDocument: ...
+    def secrets(self, project: str) -> Iterator[SecretDocument]: ...
+    def set_secret(self, project: str, name: str, value: str, *, dry_run: bool = False) -> ChangeDocument: ...
+    def remove_secret(self, project: str, name: str, *, dry_run: bool = False) -> ChangeDocument: ...
     def tokens(self) -> Iterator[TokenDocument]: ...
     def add_token(
         self,

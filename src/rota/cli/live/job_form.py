@@ -22,6 +22,7 @@ _OPTIONS = {
     "priority": "--priority",
     "directory": "--dir",
     "environment": "--env",
+    "secrets": "--secret",
     "files": "--file",
     "labels": "--label",
     "depends_on": "--after",
@@ -47,6 +48,7 @@ def form_of(wishes: Wishes, command: Sequence[str], environment: Mapping[str, st
         "priority": _number_or_name(wishes.priority),
         "directory": wishes.directory,
         "environment": _environment(wishes.env, environment),
+        "secrets": dict(_secret(text) for text in wishes.secrets),
         "files": [_file(text) for text in wishes.files],
         "labels": dict(pairs_of("--label", wishes.labels)),
         "depends_on": [_dependency(text) for text in wishes.after],
@@ -98,6 +100,12 @@ def _environment(given: Sequence[str], ours: Mapping[str, str]) -> dict[str, str
             raise typer.BadParameter(f"{name} isn't set here; write {name}=VALUE", param_hint="--env")
         found[name] = value if equals else ours[name]
     return found
+
+
+def _secret(text: str) -> tuple[str, str]:
+    """`VARIABLE=NAME`, or `VARIABLE` for the secret of the same name."""
+    variable, _, name = text.partition("=")
+    return variable, name or variable
 
 
 def _file(text: str) -> dict[str, object]:

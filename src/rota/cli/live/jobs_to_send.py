@@ -29,7 +29,8 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
     """Of a file, with what was given besides; or of a command. After a script, `command` is its arguments."""
     if file is None and not command:
         raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
-    default = _default_project()
+    project = context_project()
+    default: dict[str, object] = {"project": project} if project else {}
     if file is None:
         return _checked([{**default, **form_of(wishes, command, os.environ)}])
     raw = read_standard_input() if file == _STANDARD_INPUT else None
@@ -48,11 +49,10 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
     return JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
 
 
-def _default_project() -> dict[str, object]:
-    """Of jobs that name none, if the context has one."""
+def context_project() -> str:
+    """Of jobs that name none; empty: as the server decides."""
     flags = {"client.context": chosen_context()}
-    project = current_context(load_settings(default_files(os.environ), os.environ, flags)).project
-    return {"project": project} if project else {}
+    return current_context(load_settings(default_files(os.environ), os.environ, flags)).project
 
 
 def _is_script(file: str, raw: bytes | None) -> bool:

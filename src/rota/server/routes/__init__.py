@@ -14,6 +14,7 @@ from rota.server.routes import (
     projects,
     questions,
     queues,
+    secrets,
     service,
     tokens,
 )
@@ -29,6 +30,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
     *queues.ROUTES,
     *bookings.ROUTES,
     *projects.ROUTES,
+    *secrets.ROUTES,
     *tokens.ROUTES,
     *service.ROUTES,
 )

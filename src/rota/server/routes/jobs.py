@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from rota.api.documents import ChangeDocument, JobDetail, JobDocument, Page, Role, Submitted
 from rota.api.limits import MOST_JOBS
+from rota.control.access import Who
 from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of
 from rota.lifecycle.state import JobState, Phase
@@ -106,12 +107,20 @@ async def show_job(call: Call[Query, None]) -> Reply:
     live = {task.fence: task for task in state.live}
     detail = JobDetail(
         job=job_document(state),
-        spec=form_of(state.spec),
+        spec=_spec_shown(state, call.who),
         attempts=[attempt_document(one, live) for one in attempts[-MOST_ATTEMPTS:]],
         depends_on=[dependency.job for dependency in state.depends_on],
         estimate=await call.desk.eta(state.id) if state.phase in _WAITING else None,
     )
     return json_reply(detail)
+
+
+def _spec_shown(state: JobState, who: Who) -> dict[str, object]:
+    """What is in a job's environment is for its owner alone: it may hold secrets."""
+    form = form_of(state.spec)
+    if who.user != state.spec.template.user:
+        form.pop("environment", None)
+    return form
 
 
 async def cancel_job(call: Call[ChangeQuery, CancelForm]) -> Reply:

@@ -17,12 +17,14 @@ from rota.api.documents import (
     JobDetail,
     JobDocument,
     MaintenanceDocument,
+    MeDocument,
     NodeDocument,
     PlanAnswer,
     ProjectDocument,
     QueueDocument,
     ReservationDocument,
     Role,
+    SecretDocument,
     Submitted,
     TokenDocument,
 )
@@ -58,6 +60,7 @@ class FakeServer:
         self.queue_list: list[QueueDocument] = []
         self.project_list: list[ProjectDocument] = []
         self.token_list: list[TokenDocument] = []
+        self.secret_list: list[SecretDocument] = []
         self.agent_list: list[AgentDocument] = []
         self.maintenance_list: list[MaintenanceDocument] = []
         self.reservation_list: list[ReservationDocument] = []
@@ -304,6 +307,18 @@ class FakeServer:
 
     def remove_project(self, name: str, *, dry_run: bool = False) -> ChangeDocument:
         return self._changed("remove project", name, dry_run)
+
+    def me(self) -> MeDocument:
+        return MeDocument(user="ada", role=Role.SUBMITTER, projects=["vision"])
+
+    def secrets(self, project: str) -> Iterator[SecretDocument]:
+        return iter(one for one in self.secret_list if one.project == project)
+
+    def set_secret(self, project: str, name: str, value: str, *, dry_run: bool = False) -> ChangeDocument:
+        return self._changed("secret", name, dry_run, project=project, value=value)
+
+    def remove_secret(self, project: str, name: str, *, dry_run: bool = False) -> ChangeDocument:
+        return self._changed("remove secret", name, dry_run, project=project)
 
     def tokens(self) -> Iterator[TokenDocument]:
         return iter(self.token_list)
