@@ -106,7 +106,7 @@ class ObedientBackend:
     async def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
         yield []
 
-    async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    async def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         yield b""
 
     async def forget(self, jobs: Sequence[JobId]) -> None:

@@ -149,7 +149,7 @@ class Performance:
         await call.write(report_to(over))
 
     async def _deliver(self, ended: TaskEnded, output_bytes: int) -> None:
-        outputs = self._folders.outputs_of_task(self._ref.job, self._ref.rank)
+        outputs = self._folders.outputs_left_by(self._ref)
         try:
             await self._rest.deliver(self._session, self._kept.started, ended, outputs, output_bytes)
         except (Refused, ClientError, TimeoutError, OSError) as error:

@@ -101,6 +101,8 @@ class LogChunk(Struct, frozen=True, array_like=True):
 
 class LogQuery(Struct, frozen=True, omit_defaults=True):
     job: JobId
+    epoch: int = 0
+    """In which the job came in: what is older was written by another job of that number."""
     ranks: tuple[int, ...] | None = None
     """None: all of them."""
     since_ms: int = 0
@@ -152,8 +154,9 @@ class Backend(Protocol):
 
     def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]: ...
 
-    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        """A file that a task left, as its run declared; raises FileNotFoundError."""
+    def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
+        """A file that a task left, as its run declared; raises FileNotFoundError. `epoch`: in which the job
+        came in."""
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         """Removes logs and whatever else is left of them."""

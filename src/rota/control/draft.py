@@ -12,6 +12,7 @@ from rota.control.access import SYSTEM
 from rota.control.memory import Memory
 from rota.lifecycle.advance import advance, submitted
 from rota.lifecycle.events import Bound, DependencyEnded, Ended, JobEvent, Returned, Started, Submitted
+from rota.lifecycle.fences import fence_before
 from rota.lifecycle.instructions import Instruction, TellDependents
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId
@@ -76,7 +77,7 @@ class Draft:
         return self.memory.job(job_id)
 
     def submit(self, job_id: JobId, number: int, spec: JobSpec, by: str) -> JobState:
-        advanced = submitted(job_id, number, spec, self.now_ms)
+        advanced = submitted(job_id, number, spec, self.now_ms, self.memory.epoch)
         self._note(advanced.state, self._submitted(job_id, number, spec, by), by)
         self._await(advanced.state)
         self._keep(advanced.state, advanced.instructions)
@@ -108,6 +109,8 @@ class Draft:
         before = self.job(job_id)
         assert before is not None, job_id
         at_ms = self.now_ms if at_ms is None else at_ms
+        if isinstance(event, Bound):
+            event = self._of_this_epoch(before, event)
         advanced = advance(before, event, at_ms, self._chance())
         after = advanced.state
         if after is before:
@@ -117,6 +120,10 @@ class Draft:
         self._note_attempts(before, after, event, at_ms)
         self._keep(after, advanced.instructions)
         return after
+
+    def _of_this_epoch(self, job: JobState, event: Bound) -> Bound:
+        above = fence_before(self.memory.epoch)
+        return event if job.fence >= above else replace(event, fences_above=above)
 
     def note(self, kind: str, subject: str, by: str, data: object, project: str | None = None) -> None:
         """An event that is about no job."""

@@ -40,7 +40,9 @@ REMEMBERED = 10_000
 
 
 class Memory:
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: Policy, epoch: int = 0) -> None:
+        """`epoch`: of the server that leads, see `lifecycle.fences`."""
+        self.epoch = epoch
         self.jobs: dict[JobId, JobState] = {}
         self.ended: OrderedDict[JobId, JobState] = OrderedDict()
         self.node_settings: dict[NodeName, NodeSettings] = {}
@@ -152,7 +154,7 @@ class Memory:
     def reload(self, loaded: Loaded) -> None:
         """Takes what is kept for what is true, whatever was in memory."""
         nodes = list(self._reported.values())
-        self.__init__(self._policy)  # type: ignore[misc]
+        self.__init__(self._policy, self.epoch)  # type: ignore[misc]
         self.load(loaded)
         self.set_nodes(nodes)
 

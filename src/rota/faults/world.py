@@ -153,6 +153,7 @@ class World(Cluster[Witness]):
                 _no_files,
                 self._metrics,
                 make_pool=_InTheLoop,
+                epoch=store.begin_epoch(self.clock_ms() // 1000),
             )
         except StoreError as error:
             self.witness.note(f"{life.name} can't start: {error}")

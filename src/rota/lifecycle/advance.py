@@ -32,6 +32,7 @@ from rota.lifecycle.events import (
     StartMissed,
     Submitted,
 )
+from rota.lifecycle.fences import fence_before
 from rota.lifecycle.outcome import Advanced, Objection, Refused
 from rota.lifecycle.placing import bound, limit_changed, promised
 from rota.lifecycle.state import JobState
@@ -43,7 +44,7 @@ from rota.model.run import JobSpec
 __all__ = ["Advanced", "Objection", "Refused", "advance", "submitted"]
 
 
-def submitted(job_id: JobId, number: int, spec: JobSpec, at_ms: int) -> Advanced:
+def submitted(job_id: JobId, number: int, spec: JobSpec, at_ms: int, epoch: int = 0) -> Advanced:
     """Dependencies that have ended already are told afterwards, as those that will end."""
     phase, cause = in_its_queue(spec.held, spec.depends_on)
     return Advanced(
@@ -57,6 +58,8 @@ def submitted(job_id: JobId, number: int, spec: JobSpec, at_ms: int) -> Advanced
             cause=cause,
             held=spec.held,
             depends_on=spec.depends_on,
+            epoch=epoch,
+            fence=fence_before(epoch),
             time_limit_ms=spec.template.time_limit_ms,
         )
     )

@@ -52,6 +52,8 @@ class Bound(Event, frozen=True):
     """The scheduler found room. Each seat gets the next fence, in order."""
 
     seats: tuple[Seat, ...]
+    fences_above: int = 0
+    """Where they go on, if the job's own are lower: they are of an epoch before."""
 
 
 class Started(Event, frozen=True):

@@ -20,7 +20,7 @@ def bound(state: JobState, event: Bound, at_ms: int) -> Advanced:
     _may_have_room(state)
     _ranks_wait(state, seats)
     _run_together(state, seats)
-    fence = state.fence
+    fence = max(state.fence, event.fences_above)
     live, starts = [], []
     for seat in seats:
         fence += 1

@@ -153,6 +153,8 @@ class JobState(Struct, frozen=True, omit_defaults=True):
     """Ranks that have ended and are not to run again, in order."""
     failed: tuple[int, ...] = ()
     """Those of them that failed."""
+    epoch: int = 0
+    """In which it came in: its tasks' fences are of this one or a later one (see `fences`)."""
     fence: int = 0
     """The highest that was given out."""
     attempt: int = 1

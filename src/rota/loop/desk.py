@@ -230,9 +230,9 @@ class LiveDesk(OperatorDesk):
             return self._written.logs(query)
         return followed(query, self._written.logs, self._memory, self._controller.feed)
 
-    def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    def output(self, job_id: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         self._check_any_backend(job_id)
-        return self._written.output(job_id, rank, path)
+        return self._written.output(job_id, rank, path, epoch)
 
     def _check_any_backend(self, job_id: JobId) -> None:
         if not len(self._backends):

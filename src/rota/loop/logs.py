@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 
 from msgspec.structs import replace
@@ -21,13 +21,11 @@ async def followed(
     feed: Feed,
 ) -> AsyncIterator[Sequence[LogChunk]]:
     """Backends follow what they run; before and between, the job's events say when that is."""
-    seen: set[int] = set()
-    """Fences of which all was shown, or was before what is asked for."""
+    seen = _Seen()
     events = feed.follow(feed.last_seq, EventFilter(subject=query.job))
     try:
         while True:
             state = memory.jobs.get(query.job)
-            before = set() if state is None else _begun(state, range(1, state.fence + 1))
             shown: set[int] = set()
             async with aclosing(logs(replace(query, follow=state is not None))) as batches:
                 async for chunks in batches:
@@ -37,18 +35,32 @@ async def followed(
                         yield new
             if state is None:
                 return
-            seen |= before | shown
+            seen.add(state, shown)
             # What was to be shown of the end of the log was shown by now.
             query = replace(query, tail_bytes=None)
             while (state := memory.jobs.get(query.job)) is not None:
-                if not _begun(state, (task.fence for task in state.live)) <= seen:
+                if not all(task.fence in seen for task in state.live if task.started_ms is not None):
                     break
                 await anext(events)
     finally:
         await events.aclose()
 
 
-def _begun(state: JobState, fences: Iterable[int]) -> set[int]:
-    """Those whose tasks have started. One that hasn't may be kept back for long: its backend, which would
-    follow it, doesn't know of it yet."""
-    return set(fences).difference(task.fence for task in state.live if task.started_ms is None)
+class _Seen:
+    """Fences of which all was shown, or was before what is asked for."""
+
+    def __init__(self) -> None:
+        self._up_to = 0
+        self._but: frozenset[int] = frozenset()
+        """Those that hadn't started. One may be kept back for long: its backend, which would follow it,
+        doesn't know of it yet."""
+        self._shown: set[int] = set()
+
+    def __contains__(self, fence: int) -> bool:
+        return fence in self._shown or (fence <= self._up_to and fence not in self._but)
+
+    def add(self, state: JobState, shown: set[int]) -> None:
+        """`state`: as the job was before what was shown."""
+        self._up_to = state.fence
+        self._but = frozenset(task.fence for task in state.live if task.started_ms is None)
+        self._shown |= shown

@@ -56,12 +56,14 @@ class Runtime:
         enrol: Callable[[Controller], Enrolment] | None = None,
         sealer: Callable[[], Sealer] = temporary_sealer,
         secret_sources: Mapping[str, str] | None = None,
+        epoch: int = 0,
     ) -> None:
         """`make_pool`: where the forecaster works, so that nobody waits for it. `enrol`: what decides on
-        agents; None: there are none. `sealer`, `secret_sources`: as of `Vault`."""
+        agents; None: there are none. `sealer`, `secret_sources`: as of `Vault`. `epoch`: as of
+        `lifecycle.fences`."""
         registry = Registry(backends)
         loaded = store.load()
-        self.memory = Memory(policy)
+        self.memory = Memory(policy, epoch)
         self.memory.load(loaded)
         self.metrics = metrics or Metrics()
         self.controller = Controller(store, self.memory, Feed(store, loaded.last_seq), clock, chance)

@@ -33,11 +33,11 @@ class Written:
                 if kept:
                     yield kept
 
-    async def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    async def output(self, job_id: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         """The latest; raises FileNotFoundError before the first bytes."""
         for backend in reversed(await self._backends_of(job_id)):
             try:
-                async for piece in backend.output(job_id, rank, path):
+                async for piece in backend.output(job_id, rank, path, epoch):
                     yield piece
                 return
             except FileNotFoundError:

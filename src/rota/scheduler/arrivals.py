@@ -62,7 +62,7 @@ class ControllerArrivals:
         """None: they are with the controllers."""
         return _nothing()
 
-    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         raise FileNotFoundError("what tasks left is with their controllers")
 
     async def forget(self, jobs: Sequence[JobId]) -> None:

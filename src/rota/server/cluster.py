@@ -42,6 +42,7 @@ from rota.model.policy import Policy
 from rota.model.resources import Resources
 from rota.server.agents import AgentCalls, keep_notices
 from rota.server.app import make_app
+from rota.server.epoch import begin_epoch
 from rota.server.first_token import local_token
 from rota.server.limits import Limits
 from rota.server.serve import RestServer
@@ -107,6 +108,9 @@ class Cluster:
         uploads = FileStore(kept)
         if takes_files:
             kept.make()
+        epoch = await asyncio.to_thread(
+            begin_epoch, self._store, files, (Folders(folder / "worker"), Folders(files / "agents"))
+        )
         # All that is unfinished is read: meanwhile the lease is to be renewed.
         runtime = await asyncio.to_thread(
             Runtime,
@@ -121,6 +125,7 @@ class Cluster:
             enrol=self._enrol,
             sealer=lambda: sealer_of(Path(settings.secrets.key_file or folder / KEY_FILE)),
             secret_sources=settings.secrets.by_name,
+            epoch=epoch,
         )
         agents.on_change = runtime.nodes_changed.set
         self._roster.watch(agents.seen, agents.cut)

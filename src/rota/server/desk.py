@@ -140,7 +140,7 @@ class Desk(Protocol):
 
     def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]: ...
 
-    def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    def output(self, job_id: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         """Raises FileNotFoundError before the first bytes, or NotFound."""
 
     async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:

@@ -24,6 +24,7 @@ from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
 from rota.loop.metrics import Metrics
 from rota.server.cluster import Cluster, files_folder
+from rota.server.epoch import EpochError
 from rota.server.forward import Forward
 from rota.server.front import Front
 from rota.server.limits import Limits
@@ -69,6 +70,7 @@ def run_server(settings: Settings) -> int:
         DoorError,
         CertificateError,
         FilesError,
+        EpochError,
         StoreError,
         InputError,
     ) as error:

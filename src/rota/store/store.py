@@ -33,7 +33,7 @@ from rota.store.prune import History, Pruner, remove_answers, remove_events, rem
 from rota.store.queries import JobPage
 from rota.store.records import Kind, first_of_its_kind
 from rota.store.tables import counters
-from rota.store.write import EVENTS, NUMBERS, BatchWriter
+from rota.store.write import EPOCH, EVENTS, NUMBERS, BatchWriter
 
 NUMBERS_AT_ONCE = 100
 """Taken from the database in one go. A crash loses those that are left; a close gives them back."""
@@ -79,6 +79,7 @@ class Store:
         self._writing = threading.Lock()
         self._allocating = threading.Lock()
         self._numbers = range(0)
+        self._note_number: Callable[[int], None] = lambda up_to: None
         self._leadership: Leadership | None = None
         self._reading = Guard(_BREAKER, since_boot_s)
         self._in_doubt: tuple[Batch, int] | None = None
@@ -128,10 +129,37 @@ class Store:
                 taken = max(count, NUMBERS_AT_ONCE)
                 with self._write() as connection:
                     last = self._writer.add(connection, NUMBERS, taken)
+                self._note_numbers(last)
                 self._numbers = range(last - taken + 1, last + 1)
             first = self._numbers.start
             self._numbers = self._numbers[count:]
             return first
+
+    def begin_epoch(self, least: int) -> int:
+        """That, or the next: above all that were begun before."""
+        with self._write() as connection:
+            before = self._writer.add(connection, EPOCH, 0)
+            return self._writer.add(connection, EPOCH, max(1, least - before))
+
+    def note_numbers_by(self, note: Callable[[int], None]) -> None:
+        """Who is told, each time before numbers are used, how high they may go. Raises OSError if it can't
+        be noted: then none is given out."""
+        self._note_number = note
+
+    def _note_numbers(self, up_to: int) -> None:
+        try:
+            self._note_number(up_to)
+        except OSError as error:
+            raise StoreUnavailable(f"{error.filename}: {error.strerror}") from None
+
+    def skip_numbers(self, up_to: int) -> int:
+        """None of these is given out from now on; answers the highest that was, or won't be."""
+        with self._allocating, self._write() as connection:
+            given = self._writer.add(connection, NUMBERS, 0)
+            if given >= up_to:
+                return given
+            self._numbers = range(0)
+            return self._writer.add(connection, NUMBERS, up_to - given)
 
     def forget(self, ids: Iterable[JobId], with_events: bool = False) -> list[JobId]:
         """Removes those that have ended, with their attempts and estimates; answers which these were."""
@@ -316,8 +344,10 @@ class Store:
                 return
             left, self._numbers = self._numbers, range(0)
             with self._write() as connection:
-                connection.execute(
+                given_back = connection.execute(
                     update(counters)
                     .where(counters.c.name == NUMBERS, counters.c.value == left[-1])
                     .values(value=left.start - 1)
-                )
+                ).rowcount
+            if given_back:
+                self._note_numbers(left.start - 1)

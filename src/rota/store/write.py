@@ -36,6 +36,8 @@ EVENTS = "events"
 """The counter of events: the latest one's seq."""
 NUMBERS = "numbers"
 """The counter of jobs: the highest number that was given out."""
+EPOCH = "epoch"
+"""The counter of epochs: the latest. About when a server began to lead, in seconds."""
 _JOBS_IN = "jobs "
 
 _MANY = 2_500

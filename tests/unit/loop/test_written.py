@@ -41,7 +41,7 @@ class Writing(ObedientBackend):
             written = [LogChunk(0, Stream.OUT, at_ms, self.name.encode()) for at_ms in self.at_ms]
             yield written if query.tail_bytes is None else written[-query.tail_bytes :]
 
-    async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    async def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         if job not in self.jobs:
             raise FileNotFoundError(path)
         yield self.name.encode()

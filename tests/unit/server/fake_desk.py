@@ -279,7 +279,7 @@ class FakeDesk:
         for chunk in self.log:
             yield [chunk]
 
-    async def output(self, job_id: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    async def output(self, job_id: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         if path != "result.txt":
             raise FileNotFoundError(path)
         yield b"42"

@@ -63,7 +63,7 @@ class Arrivals(Protocol):
 
     def logs(self, query: LogQuery, may_write: Callable[[], bool]) -> AsyncIterator[Sequence[LogChunk]]: ...
 
-    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]: ...
+    def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]: ...
 
     async def forget(self, jobs: Sequence[JobId]) -> None: ...
 
@@ -98,8 +98,8 @@ class FolderArrivals:
     def logs(self, query: LogQuery, may_write: Callable[[], bool]) -> AsyncIterator[Sequence[LogChunk]]:
         return self._left.logs(query, may_write)
 
-    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        return self._left.output(job, rank, path)
+    def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
+        return self._left.output(job, rank, path, epoch)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._left.forget(jobs)
@@ -164,7 +164,7 @@ class OutputFiles:
 
 
 async def keep_file(folders: Folders, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
-    kept = folders.outputs_of_task(ref.job, ref.rank).joinpath(*checked_parts(path))
+    kept = folders.outputs_of_task(ref).joinpath(*checked_parts(path))
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd, name = mkstemp(prefix="output-", dir=folders.files)
     half = Path(name)

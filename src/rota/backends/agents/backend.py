@@ -143,8 +143,8 @@ class AgentsBackend(AgentPool):
 
         return self._arrivals.logs(query, may_write)
 
-    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        return self._arrivals.output(job, rank, path)
+    def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
+        return self._arrivals.output(job, rank, path, epoch)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._arrivals.forget(jobs)

@@ -106,8 +106,8 @@ class ProcessBackend:
     def logs(self, query: LogQuery) -> AsyncIterator[Sequence[LogChunk]]:
         return self._left.logs(query, lambda: self._line.may_write(query.job))
 
-    def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
-        return self._left.output(job, rank, path)
+    def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
+        return self._left.output(job, rank, path, epoch)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._left.forget(jobs)

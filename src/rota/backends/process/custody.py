@@ -264,7 +264,7 @@ class Custody:
             return
         task.stage = Stage.COLLECTING
         source = Path(run.directory) if run.directory else room.work
-        target = self._folders.outputs_of_task(task.ref.job, task.ref.rank)
+        target = self._folders.outputs_of_task(task.ref)
         self._begin_aside(
             partial(collect, run.outputs, source, target, move=not run.directory),
             partial(self._collected, task, end),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
+from rota.backends.backend import TaskRef
+from rota.lifecycle.fences import epoch_of
 from rota.model.ids import JobId
 
 _SAFE = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]{0,199}", re.ASCII)
+_EPOCH = re.compile(r"e([1-9][0-9]{0,17})", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -37,8 +41,24 @@ class Folders:
     def outputs_of(self, job: JobId) -> Path:
         return self.outputs / as_name(job)
 
-    def outputs_of_task(self, job: JobId, rank: int) -> Path:
-        return self.outputs_of(job) / str(rank)
+    def outputs_of_task(self, ref: TaskRef) -> Path:
+        """OUTPUTS/JOB/eEPOCH/RANK: apart from those of another job that had the number before a database was
+        put back. Without the epoch where there are none."""
+        epoch = epoch_of(ref.fence)
+        return self.outputs_of(ref.job) / (f"e{epoch}/{ref.rank}" if epoch else str(ref.rank))
+
+    def outputs_left_by(self, ref: TaskRef) -> Path:
+        """The same, or where a keeper of an older Rota has put them."""
+        folder = self.outputs_of_task(ref)
+        return folder if folder.exists() else self.outputs_of(ref.job) / str(ref.rank)
+
+    def all_outputs_of_task(self, job: JobId, rank: int, epoch: int) -> list[Path]:
+        """Since that epoch, the latest first. Last the folder without one, which a keeper of an older Rota
+        uses as long as it runs."""
+        found = [_EPOCH.fullmatch(name) for name in _names_in(self.outputs_of(job))]
+        epochs = sorted((int(match[1]) for match in found if match), reverse=True)
+        folders = [self.outputs_of(job) / f"e{each}" for each in epochs if each >= epoch]
+        return [folder / str(rank) for folder in (*folders, self.outputs_of(job))]
 
     def file(self, sha256: str) -> Path:
         if not is_sha256(sha256):
@@ -55,3 +75,10 @@ def as_name(job: JobId) -> str:
     if not _SAFE.fullmatch(job):
         raise ValueError(f"job: {job!r} can't be the name of a folder; letters, digits, '.', '_', '-' can")
     return job
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        return []

@@ -37,18 +37,21 @@ class LeftBehind:
                 return
             await asyncio.sleep(_LOOK_EACH_S)
 
-    async def output(self, job: JobId, rank: int, path: str) -> AsyncIterator[bytes]:
+    async def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         """Raises FileNotFoundError before the first bytes."""
-        folder = self._folders.outputs_of_task(job, rank)
-        try:
-            parts = parts_of(path)
-            with opened(folder) as root, parent_of(root, parts, make=False) as parent:
-                file = _open_regular(parts[-1], parent)
-        except (Leaves, NotADirectoryError, IsADirectoryError) as error:
-            raise FileNotFoundError(f"no task has left a file {path!r}") from error
-        with file:
+        with self._open_output(job, rank, path, epoch) as file:
             while data := await asyncio.to_thread(file.read, _PIECE_BYTES):
                 yield data
+
+    def _open_output(self, job: JobId, rank: int, path: str, epoch: int) -> BinaryIO:
+        for folder in self._folders.all_outputs_of_task(job, rank, epoch):
+            try:
+                parts = parts_of(path)
+                with opened(folder) as root, parent_of(root, parts, make=False) as parent:
+                    return _open_regular(parts[-1], parent)
+            except (Leaves, FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                continue
+        raise FileNotFoundError(f"no task has left a file {path!r}")
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         for job in jobs:

@@ -17,6 +17,7 @@ from rota.backends.process.segments import (
     frames,
     segments_in,
 )
+from rota.lifecycle.fences import fence_before
 
 BATCH_BYTES = 1 << 20
 _BLOCK_BYTES = 2 * (HEAD.size + LARGEST_READ_BYTES)
@@ -29,6 +30,7 @@ class LogReader:
     def __init__(self, folder: Path, query: LogQuery) -> None:
         self._folder = folder
         self._ranks = query.ranks
+        self._above = fence_before(query.epoch)
         self._since_ms = query.since_ms
         self._cursors: dict[Origin, _Cursor] = {}
         self._skip_bytes = 0
@@ -72,6 +74,8 @@ class LogReader:
 
     def _look_for_new(self) -> None:
         for origin, segments in segments_in(self._folder).items():
+            if origin.fence <= self._above:
+                continue
             if self._ranks is None or origin.rank in self._ranks:
                 self._cursors.setdefault(origin, _Cursor(origin)).segments = segments
 

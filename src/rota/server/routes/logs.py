@@ -58,6 +58,7 @@ async def read_logs(call: Call[LogsQuery, None]) -> ASGIApp:
     chunks = call.desk.logs(
         LogQuery(
             job=state.id,
+            epoch=state.epoch,
             ranks=None if query.rank is None else read_ranks(query.rank),
             since_ms=0 if query.since is None else read_quantity("since", parse_timestamp_ms, query.since),
             follow=query.follow,
@@ -91,7 +92,7 @@ async def read_output(call: Call[OutputQuery, None]) -> ASGIApp:
     if path not in state.spec.run.outputs:
         raise not_found("output", path)
     try:
-        chunks = await begun(call.desk.output(state.id, call.query.rank, path))
+        chunks = await begun(call.desk.output(state.id, call.query.rank, path, state.epoch))
     except FileNotFoundError:
         raise not_found("output", path) from None
     return StreamReply(chunks, BYTES, call.streams, still_allowed=call.still_allowed)

@@ -118,7 +118,7 @@ async def chunks(*data: bytes) -> AsyncIterator[bytes]:
 
 def test_files_are_kept_whole_or_not_at_all(folders: Folders) -> None:
     asyncio.run(keep_file(folders, REF, "out/a", chunks(b"a", b"b")))
-    assert (folders.outputs_of_task(REF.job, REF.rank) / "out" / "a").read_bytes() == b"ab"
+    assert (folders.outputs_of_task(REF) / "out" / "a").read_bytes() == b"ab"
 
     async def broken() -> AsyncIterator[bytes]:
         yield b"x"
@@ -126,7 +126,7 @@ def test_files_are_kept_whole_or_not_at_all(folders: Folders) -> None:
 
     with pytest.raises(ConnectionError):
         asyncio.run(keep_file(folders, REF, "out/a", broken()))
-    assert (folders.outputs_of_task(REF.job, REF.rank) / "out" / "a").read_bytes() == b"ab"
+    assert (folders.outputs_of_task(REF) / "out" / "a").read_bytes() == b"ab"
     assert list(folders.files.iterdir()) == []
 
 
