@@ -42,7 +42,7 @@ def test_an_agent_that_is_killed_finds_its_tasks_again(fleet: Fleet, tmp_path: P
     assert fleet.server.over(job).phase is Phase.FAILED
     assert_whole(fleet.server.output(job))
     [attempt] = fleet.server.client.job(job).attempts
-    assert (attempt.fence, attempt.exit_code) == (1, 4)
+    assert attempt.exit_code == 4
 
 
 @pytest.mark.covers("agent-5", "job-3")
@@ -124,7 +124,8 @@ def test_tasks_of_an_agent_that_is_gone_end_and_then_run_elsewhere(
     impatient.until_ready("a", "b")
     again = impatient.server.run(shell("echo fine", node_selector={"host": name}))
     assert again.phase is Phase.SUCCEEDED
-    assert [one.fence for one in impatient.server.client.job(job).attempts] == [1, 2]
+    first, second = impatient.server.client.job(job).attempts
+    assert first.fence < second.fence
 
 
 @pytest.mark.covers("agent-6")

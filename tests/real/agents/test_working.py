@@ -133,4 +133,4 @@ def test_who_is_told_twice_leaves_at_once_and_its_tasks_go_on(fleet: Fleet) -> N
     told.touch()
     assert fleet.server.over(job).phase is Phase.SUCCEEDED
     assert fleet.server.output(job) == "up\ndown\n"
-    assert [attempt.fence for attempt in fleet.server.client.job(job).attempts] == [1]
+    assert len(fleet.server.client.job(job).attempts) == 1
