@@ -77,8 +77,8 @@ def test_a_task_that_was_killed_with_its_keeper_runs_again(new_server: NewServer
     server.start()
     told.touch()
     assert server.over(job).phase is Phase.SUCCEEDED
-    first, second = server.client.job(job).attempts
-    assert first.fence < second.fence
+    before, after = server.client.job(job).attempts
+    assert before.fence < after.fence
 
 
 def test_a_server_that_is_told_to_stop_keeps_all_and_leaves_no_address(new_server: NewServer) -> None:
