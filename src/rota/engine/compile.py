@@ -51,12 +51,14 @@ class Compiler:
         self._signatures: dict[object, Signature] = {}
         self._works: dict[int, Work] = {}
         self._footprints: dict[int, Footprint] = {}
+        self._seen: dict[TaskSpec, TaskSpec] = {}
         self.network_of: Callable[[JobId], str] = lambda _: ""
         """Of a job that others connect to, the network that its nodes are in; empty: in none by name."""
 
     def know(self, template: JobTemplate) -> None:
         """Prepares for a job that neither runs nor waits."""
         self._topology.prepare((template.namespace, group.spec) for group in template.groups)
+        self._forget()
 
     def enter(self, scheduler: SchedulerPolicy, queue: QueuePolicy) -> None:
         """What is compiled from here on is for this queue of this scheduler."""
@@ -67,6 +69,7 @@ class Compiler:
     def _forget(self) -> None:
         self._signatures.clear()
         self._works.clear()
+        self._seen.clear()
 
     def work(self, lane: Lane, job: Job) -> Work:
         """What to place of a job of this lane; kept, since all jobs of a lane are alike."""
@@ -80,14 +83,22 @@ class Compiler:
         specs = [group.spec for group in template.groups]
         if self._scheduler.recovery.drops_wishes(key.retries):
             specs = [_without_wishes(spec) for spec in specs]
-        signatures = tuple(self._signature(template, spec) for spec in specs)
+        kinds: dict[Signature, int] = {}
+        kind_of_group = tuple(
+            kinds.setdefault(self._signature(template, spec), len(kinds)) for spec in specs
+        )
+        counts = [0] * len(kinds)
+        for kind, count in zip(kind_of_group, key.waiting_by_group, strict=True):
+            counts[kind] += count
         placed_at: tuple[int, ...] = ()
         if key.ranks is not None and template.topology:
             position = self._snapshot.nodes.position
             nodes = [placement.node for placement in self._snapshot.jobs[job.id].placements]
             placed_at = tuple(position[node] for node in nodes if node in position)
         is_single = key.ranks is None and template.task_count == 1 and not template.topology
-        return Work(signatures, key.waiting_by_group, key.needed, template.topology, placed_at, is_single)
+        return Work(
+            tuple(kinds), tuple(counts), key.needed, template.topology, placed_at, is_single, kind_of_group
+        )
 
     def footprint_of_running(self, kind: int) -> Footprint:
         """The counters that running tasks of a kind are in."""
@@ -102,6 +113,8 @@ class Compiler:
         spec = self._effective(template, spec)
         active = self._outside.of(self._scheduler)
         # Plugins from outside may look at the whole job; nothing else does.
+        if not active:
+            spec = self._as_seen(spec)
         key = (spec, template if active else template.namespace)
         signature = self._signatures.get(key)
         if signature is None:
@@ -117,6 +130,18 @@ class Compiler:
                 self._outside.ask,
             )
         return signature
+
+    def _as_seen(self, spec: TaskSpec) -> TaskSpec:
+        """The spec with no more of its labels than rules of this cluster's jobs can tell apart: tasks that
+        differ in the others are of one kind."""
+        if not spec.labels:
+            return spec
+        seen = self._seen.get(spec)
+        if seen is None:
+            labels = self._topology.seen(spec.labels)
+            seen = spec if labels == spec.labels else replace(spec, labels=labels)
+            self._seen[spec] = seen
+        return seen
 
     def _effective(self, template: JobTemplate, spec: TaskSpec) -> TaskSpec:
         """The spec with the pools of its queue and tenant, its share of the job's budget, and within reach

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -461,9 +462,8 @@ class Cycle:
 
     def _verdict_of_rest(self, run: Run, work: Work, seats: list[Seat]) -> Verdict:
         """Why the rest of a job waits of which enough has started."""
-        left = tuple(
-            count - sum(seat.group == group for seat in seats) for group, count in enumerate(work.counts)
-        )
+        placed = Counter(seat.group for seat in seats)
+        left = tuple(count - placed[group] for group, count in enumerate(work.counts))
         rest = Work(work.signatures, left, 1, work.topology, tuple(seat.position for seat in seats))
         quota = self._books.refusal(run.head.template, rest)
         if quota is not None:
@@ -517,13 +517,13 @@ class Cycle:
     def _bind(self, run: Run, work: Work, seats: list[Seat]) -> None:
         job, key = run.head, run.cursor.lane.key
         names = self.snapshot.nodes.names
-        ranks = [iter(group) for group in key.ranks_by_group()]
+        ranks = work.ranks_by_kind(key)
         self._bindings += [
             Binding(job.id, next(ranks[seat.group]), names[seat.position], seat.devices) for seat in seats
         ]
+        placed = Counter(seat.group for seat in seats)
         for group, signature in enumerate(work.signatures):
-            count = sum(seat.group == group for seat in seats)
-            self._books.charge(job.template, signature.demand.take, count)
+            self._books.charge(job.template, signature.demand.take, placed[group])
         self._started.add(job.id)
         self._ahead.started(job.template, _held(work, seats))
         if key.placed:

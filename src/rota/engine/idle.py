@@ -15,7 +15,7 @@ from rota.engine.outside import OutsidePlugins
 from rota.engine.place import hardest_first, regions, rules_of, would_place
 from rota.engine.plugin import Concern, Plugins
 from rota.engine.search import search
-from rota.engine.topology import affinity_group
+from rota.engine.selected import GroupIndex, affinity_group
 from rota.engine.work import Work
 from rota.model.job import Job, JobTemplate, TopologyMode
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
@@ -57,7 +57,10 @@ class IdleCluster:
         compiler.know(template)
         compiler.enter(plain, queue)
         work = compiler.compiled(replace_template(key, template), job)
-        counts = tuple(group.count for group in template.groups)
+        tasks = [0] * len(work.counts)
+        for kind, group in zip(work.kind_of_group, template.groups, strict=True):
+            tasks[kind] += group.count
+        counts = tuple(tasks)
         # If what it needs fits nowhere, as many as fit somewhere are worth telling.
         for least in (min(template.min_count, sum(counts)), 1):
             seats = would_place(Work(work.signatures, counts, least, work.topology), self._board)
@@ -91,11 +94,15 @@ class IdleCluster:
 
     def _without_company(self, template: JobTemplate) -> JobTemplate:
         """Only what the job's own tasks demand of each other is left of its rules about jobs."""
-        namespace = template.namespace
+        namespace, index = template.namespace, GroupIndex()
+        for group in template.groups:
+            for term in group.spec.job_affinity:
+                index.add(affinity_group(term, namespace))
+        labels = {index.seen(group.spec.labels) for group in template.groups}
+        of_its_own = {group for some in labels for group in index.including(namespace, some)}
 
         def is_own(term: JobAffinity) -> bool:
-            selected = affinity_group(term, namespace)
-            return any(selected.includes(namespace, group.spec.labels) for group in template.groups)
+            return affinity_group(term, namespace) in of_its_own
 
         def own(spec: TaskSpec) -> TaskSpec:
             terms = [term for term in spec.job_affinity if term.is_required]

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.board import Board, Devices
+from rota.engine.company import company_order
 from rota.engine.search import search
 from rota.engine.signature import Signature
 from rota.engine.work import Apart, Seat, Work, apart_rules
@@ -225,27 +226,23 @@ def _place_seed(
 def hardest_first(work: Work) -> list[int]:
     """Tasks with few nodes to choose from before those with many, large ones before small ones,
     which still find room between them; but none before those of the job that it must be near to."""
-    if len(work.signatures) == 1:
+    signatures = work.signatures
+    if len(signatures) == 1:
         return [0]
-    nodes = [int((signature.feasible_scores() >= 0).sum()) for signature in work.signatures]
-    size = [signature.largest_share() for signature in work.signatures]
-    left = sorted(range(len(size)), key=lambda group: (nodes[group], -size[group], group))
-    order: list[int] = []
-    while left:
-        ready = [group for group in left if not _company(work, group).intersection(left)]
-        order.append((ready or left)[0])
-        left.remove(order[-1])
-    return order
-
-
-def _company(work: Work, group: int) -> set[int]:
-    """The other groups of the job that this one must be near to."""
-    wanted = {id(rule.counter) for rule in work.signatures[group].domain_rules.near if not rule.may_be_first}
-    return {
-        other
-        for other, signature in enumerate(work.signatures)
-        if other != group and any(id(counter) in wanted for counter in signature.footprint.counters)
-    }
+    nodes = [int((signature.feasible_scores() >= 0).sum()) for signature in signatures]
+    size = [signature.largest_share() for signature in signatures]
+    wished = sorted(range(len(size)), key=lambda group: (nodes[group], -size[group], group))
+    wants = [
+        {id(rule.counter) for rule in signature.domain_rules.near if not rule.may_be_first}
+        for signature in signatures
+    ]
+    wanted = set().union(*wants)
+    if not wanted:
+        return wished
+    offers = [
+        {id(counter) for counter in signature.footprint.counters} & wanted for signature in signatures
+    ]
+    return company_order(wished, wants, offers)
 
 
 def regions(

@@ -36,16 +36,15 @@ from rota.engine.score import (
     share_weights,
     utilisation,
 )
+from rota.engine.selected import Group, affinity_group
 from rota.engine.topology import (
     SPREAD_WISH_WEIGHT,
     Away,
     DomainRules,
     Even,
-    Group,
     Near,
     Topology,
     Wish,
-    affinity_group,
 )
 from rota.model.policy import SchedulerPolicy, Strategy
 from rota.model.resources import GpuRequest

@@ -7,14 +7,16 @@ is compiled once a kind of task (its footprint), and what a kind demands of them
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rota.engine.selected import Group, GroupIndex, affinity_group
 from rota.model.ids import Labels
-from rota.model.selectors import Selector
 from rota.model.task import JobAffinity, TaskSpec
 from rota.snapshot.nodes import NODE_KEY, NodeColumns
 from rota.snapshot.running import RunningColumns
@@ -22,9 +24,6 @@ from rota.snapshot.running import RunningColumns
 Bools = NDArray[np.bool_]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
-
-ALL_NAMESPACES = "*"
-
 
 @dataclass(eq=False)
 class Counter:
@@ -35,6 +34,8 @@ class Counter:
     """[node] index of its domain; where the node lacks the key, that of the last place"""
     count: Int64s
     has_key: Bools
+    number: int
+    """In the order in which counters were asked for."""
     total: int = 0
     """Over all domains; kept because the first-of-its-kind rule asks for it each time."""
 
@@ -70,23 +71,6 @@ NO_FOOTPRINT = Footprint()
 
 
 @dataclass(frozen=True)
-class Group:
-    """Tasks that a selector selects within namespaces: what an affinity term counts."""
-
-    selector: Selector
-    namespaces: tuple[str, ...]
-
-    def includes(self, namespace: str, labels: Labels) -> bool:
-        return (ALL_NAMESPACES in self.namespaces or namespace in self.namespaces) and self.selector.selects(
-            labels
-        )
-
-
-def affinity_group(term: JobAffinity, namespace: str) -> Group:
-    return Group(term.selector, term.namespaces or (namespace,))
-
-
-@dataclass(frozen=True)
 class _Owned:
     """Counts tasks that own a required anti-affinity against the group, not members of it."""
 
@@ -100,76 +84,100 @@ class Topology:
         self._nodes = nodes
         self._running = running
         self._counters: dict[tuple[Group | _Owned, str], Counter] = {}
+        self._domains: dict[str, tuple[Int64s, int, Bools]] = {}
+        self._index = GroupIndex()
+        self._keys: defaultdict[Group | _Owned, list[str]] = defaultdict(list)
+        """Over which topology keys each is counted."""
 
     def prepare(self, kinds: Iterable[tuple[str, TaskSpec]]) -> None:
         """Makes every counter that these kinds of tasks (with their namespaces) ask for, so that
         footprints compiled later are complete."""
+        new: dict[tuple[Group | _Owned, str], None] = {}
         for namespace, spec in kinds:
             for term in spec.job_affinity:
                 group = affinity_group(term, namespace)
-                self._make(group, term.topology_key)
+                new[group, term.topology_key] = None
                 if term.anti and term.is_required:
-                    self._make(_Owned(group), term.topology_key)
+                    new[_Owned(group), term.topology_key] = None
             for spread in spec.spread:
-                self._make(Group(spread.selector, (namespace,)), spread.topology_key)
-                self._make(Group(spread.selector, (namespace,)), NODE_KEY)
+                group = Group(spread.selector, (namespace,))
+                new[group, spread.topology_key] = None
+                new[group, NODE_KEY] = None
+        self._make([one for one in new if one not in self._counters])
 
     def members(self, group: Group, key: str) -> Counter:
         return self._counters[group, key]
 
-    def owners(self, group: Group, key: str) -> Counter:
-        return self._counters[_Owned(group), key]
+    def seen(self, labels: Labels) -> Labels:
+        """What any rule sees of a task's labels: tasks that differ in others are alike."""
+        return self._index.seen(labels)
 
     def owned_against(self, namespace: str, labels: Labels) -> list[Counter]:
         """Counters of the tasks whose anti-affinity is against tasks with these labels."""
-        return [
-            counter
-            for (group, _), counter in self._counters.items()
-            if isinstance(group, _Owned) and group.group.includes(namespace, labels)
-        ]
+        owned = (_Owned(group) for group in self._index.including(namespace, labels))
+        return self._in_order(one for one in owned if one in self._keys)
 
     def footprint(self, namespace: str, spec: TaskSpec) -> Footprint:
         if not self._counters:
             return NO_FOOTPRINT
-        counters = [
-            counter
-            for (group, key), counter in self._counters.items()
-            if _counts(group, key, namespace, spec)
-        ]
+        counters = self._in_order(self._index.including(namespace, spec.labels))
+        owned = [self._counters[one] for one in _owned(namespace, spec) if one in self._counters]
+        counters = sorted([*counters, *owned], key=_number) if owned else counters
         return Footprint(tuple(counters)) if counters else NO_FOOTPRINT
 
-    def _make(self, group: Group | _Owned, key: str) -> None:
-        if (group, key) in self._counters:
+    def _in_order(self, groups: Iterable[Group | _Owned]) -> list[Counter]:
+        found = [self._counters[group, key] for group in groups for key in self._keys[group]]
+        return sorted(found, key=_number)
+
+    def _make(self, new: list[tuple[Group | _Owned, str]]) -> None:
+        if not new:
             return
-        column = self._nodes.topology(key)
-        counter = Counter(
-            domain=np.where(column.codes < 0, len(column.values), column.codes).astype(np.int64),
-            count=np.zeros(len(column.values) + 1, dtype=np.int64),
-            has_key=column.codes >= 0,
-        )
-        counted = np.fromiter(
-            (
-                _counts(group, key, template.namespace, template.groups[number].spec)
-                for template, number in self._running.kinds
-            ),
-            np.bool_,
-            len(self._running.kinds),
-        )
-        if counted.any():
-            counter.add_many(self._running.node[counted[self._running.spec]].astype(np.int64), 1)
-        self._counters[group, key] = counter
+        for group, key in new:
+            domain, count, has_key = self._domain(key)
+            counter = Counter(domain, np.zeros(count + 1, dtype=np.int64), has_key, len(self._counters))
+            self._counters[group, key] = counter
+            self._keys[group].append(key)
+            self._index.add(group if isinstance(group, Group) else group.group)
+        self._count_running({id(self._counters[one]) for one in new})
+
+    def _domain(self, key: str) -> tuple[Int64s, int, Bools]:
+        """[node] its domain; how many there are; whether the node has the key."""
+        known = self._domains.get(key)
+        if known is None:
+            column = self._nodes.topology(key)
+            domain = np.where(column.codes < 0, len(column.values), column.codes).astype(np.int64)
+            has_key = column.codes >= 0
+            # All counters over this key share them.
+            domain.flags.writeable = has_key.flags.writeable = False
+            known = self._domains[key] = domain, len(column.values), has_key
+        return known
+
+    def _count_running(self, new: AbstractSet[int]) -> None:
+        """Adds to the counters with these ids what runs: each kind of task is looked at once."""
+        running = self._running
+        if not len(running):
+            return
+        order = np.argsort(running.spec, kind="stable")
+        ends = np.cumsum(np.bincount(running.spec, minlength=len(running.kinds))).tolist()
+        nodes = running.node[order].astype(np.int64)
+        first = 0
+        for (template, number), end in zip(running.kinds, ends, strict=True):
+            for counter in self.footprint(template.namespace, template.groups[number].spec).counters:
+                if id(counter) in new:
+                    counter.add_many(nodes[first:end], 1)
+            first = end
 
 
-def _counts(group: Group | _Owned, key: str, namespace: str, spec: TaskSpec) -> bool:
-    if isinstance(group, Group):
-        return group.includes(namespace, spec.labels)
-    return any(
-        term.anti
-        and term.is_required
-        and term.topology_key == key
-        and affinity_group(term, namespace) == group.group
+def _number(counter: Counter) -> int:
+    return counter.number
+
+
+def _owned(namespace: str, spec: TaskSpec) -> set[tuple[_Owned, str]]:
+    return {
+        (_Owned(affinity_group(term, namespace)), term.topology_key)
         for term in spec.job_affinity
-    )
+        if term.anti and term.is_required
+    }
 
 
 @dataclass(frozen=True, eq=False)

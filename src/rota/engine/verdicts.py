@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 from itertools import chain
 
 import numpy as np
@@ -50,16 +51,17 @@ def verdict_of(
     """Why the job can't start, from the group that has the fewest nodes to go to."""
     if not len(board.nodes):
         return Verdict(Kind.NEVER, (Refusal(Reason(Code.NO_NODES), 0),)), []
+    # One trial tells it for all groups: it costs as much as placing the job.
+    too_little_room = cache(partial(_too_little_room, work, board))
     groups = {
-        group: _group_refusals(work, group, board, filters, order)
+        group: _group_refusals(work.signatures[group], board, filters, order, too_little_room)
         for group, count in enumerate(work.counts)
         if count
     }
-    hopeful = [group for group, refusals in groups.items() if _is_possible(refusals)]
+    hopeful = {group for group, refusals in groups.items() if _is_possible(refusals)}
     # Groups that can never start matter only if it needs some of their tasks.
     enough = sum(work.counts[group] for group in hopeful) >= work.needed
-    telling = hopeful if enough else [group for group in groups if group not in hopeful]
-    found = min((groups[group] for group in telling), key=_room_for)
+    found = min((groups[group] for group in groups if (group in hopeful) is enough), key=_room_for)
     kind = Kind.NOT_NOW if _is_possible(found) else Kind.NEVER
     if kind is Kind.NOT_NOW:
         most = _room_at_best(work, board, found, room_when_idle)
@@ -80,15 +82,19 @@ def _room_for(refusals: list[NodeRefusal]) -> int:
 
 
 def _group_refusals(
-    work: Work, group: int, board: Board, filters: Sequence[NodeFilter], order: RefusalOrder
+    signature: Signature,
+    board: Board,
+    filters: Sequence[NodeFilter],
+    order: RefusalOrder,
+    too_little_room: Callable[[], Reason],
 ) -> list[NodeRefusal]:
     """A reason for every node; those with room for a task of the group lack room for the rest."""
-    refusals = node_refusals(work.signatures[group], board, filters, order)
+    refusals = node_refusals(signature, board, filters, order)
     left = np.ones(len(board.nodes), dtype=np.bool_)
     for refusal in refusals:
         left &= ~refusal.nodes
     if left.any():
-        refusals.append(NodeRefusal(_too_little_room(work, board), left))
+        refusals.append(NodeRefusal(too_little_room(), left))
     return refusals
 
 

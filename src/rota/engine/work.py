@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,13 +13,18 @@ from rota.engine.board import Devices
 from rota.engine.signature import Signature
 from rota.model.job import TopologyMode, TopologyRule
 from rota.snapshot.nodes import NodeColumns
+from rota.snapshot.waiting import LaneKey
 
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
 class Work:
-    """What is to be placed of one job: per group a signature and the number of tasks."""
+    """What is to be placed of one job: per kind of task a signature and the number of tasks.
+
+    Groups of the job that nothing in the cluster can tell apart, such as those of pods that differ in a
+    label which no rule asks about, are one kind.
+    """
 
     signatures: tuple[Signature, ...]
     counts: tuple[int, ...]
@@ -28,15 +35,24 @@ class Work:
     """Nodes of the tasks of this job that run already."""
     is_single: bool = False
     """A job of one task, none of which runs: the most frequent kind, and the simplest to place."""
+    kind_of_group: tuple[int, ...] = (0,)
+    """Of each group of the job, which of these kinds it is of."""
 
     @property
     def total(self) -> int:
         return sum(self.counts)
 
+    def ranks_by_kind(self, key: LaneKey) -> list[Iterator[int]]:
+        """The ranks of the tasks that wait, kind by kind."""
+        ranks: list[list[range | list[int]]] = [[] for _ in self.signatures]
+        for kind, waiting in zip(self.kind_of_group, key.ranks_by_group(), strict=True):
+            ranks[kind].append(waiting)
+        return [chain.from_iterable(one) for one in ranks]
+
 
 @dataclass(frozen=True, eq=False)
 class Seat:
-    """One task's place: the group it is of, the node, and the devices there."""
+    """One task's place: the kind of task it is, the node, and the devices there."""
 
     group: int
     position: int

@@ -54,7 +54,7 @@ def _placement(
         node=node.name,
         started_ms=_started_ms(entry.details.started, started_ms, entry.at),
         gpu_devices=read_devices(
-            entry.details.gpus, _spec_of(template, entry.rank), node, entry.at.at("gpus")
+            entry.details.gpus, template.spec_of(entry.rank), node, entry.at.at("gpus")
         ),
     )
 
@@ -115,14 +115,6 @@ def find_node(name: str, nodes: Mapping[NodeName, Node], at: Field) -> Node:
     if node is None:
         raise unknown_name("node", name, nodes, at, "name a node of the cluster file")
     return node
-
-
-def _spec_of(template: JobTemplate, rank: int) -> TaskSpec:
-    for group in template.groups:
-        if rank < group.count:
-            return group.spec
-        rank -= group.count
-    raise AssertionError("ranks were checked")
 
 
 def read_devices(given: Sequence[int], spec: TaskSpec, node: Node, at: Field) -> tuple[int, ...]:

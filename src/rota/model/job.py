@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from enum import Enum
+from functools import cached_property
+from itertools import accumulate
 
 from msgspec import Struct
 
@@ -54,7 +57,7 @@ class AtMaintenance(Enum):
     END = "end"
 
 
-class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True):
+class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True, dict=True):
     """All that jobs of one kind have in common, and all that the engine decides by."""
 
     groups: tuple[TaskGroup, ...]
@@ -85,12 +88,20 @@ class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     def task_count(self) -> int:
         return sum(group.count for group in self.groups)
 
+    @cached_property
+    def _ends(self) -> tuple[int, ...]:
+        """Of each group, the first rank behind it."""
+        return tuple(accumulate(group.count for group in self.groups))
+
+    def group_of(self, rank: int) -> int:
+        """The number of the group that the task with this rank is of."""
+        group = bisect_right(self._ends, rank)
+        if rank < 0 or group == len(self.groups):
+            raise IndexError(f"no task has the rank {rank}")
+        return group
+
     def spec_of(self, rank: int) -> TaskSpec:
-        for group in self.groups:
-            if rank < group.count:
-                return group.spec
-            rank -= group.count
-        raise IndexError("no task has this rank")
+        return self.groups[self.group_of(rank)].spec
 
     @property
     def min_count(self) -> int:
@@ -131,11 +142,7 @@ class Job(Struct, frozen=True, omit_defaults=True):
         return self.task_names[rank] if self.task_names else TaskName(f"{self.id}/{rank}")
 
     def group_of(self, rank: int) -> int:
-        for index, group in enumerate(self.template.groups):
-            if rank < group.count:
-                return index
-            rank -= group.count
-        raise IndexError(f"job {self.id} has no task of rank {rank}")
+        return self.template.group_of(rank)
 
 
 class Placement(Struct, frozen=True, omit_defaults=True):

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
@@ -36,13 +37,14 @@ class LaneKey:
 
     def ranks_by_group(self) -> list[range | list[int]]:
         """The ranks that wait, group by group."""
-        result: list[range | list[int]] = []
-        first = 0
-        for group in self.template.groups:
-            whole = range(first, first + group.count)
-            result.append(whole if self.ranks is None else [rank for rank in self.ranks if rank in whole])
-            first += group.count
-        return result
+        groups = self.template.groups
+        if self.ranks is not None:
+            some: list[list[int]] = [[] for _ in groups]
+            for rank in self.ranks:
+                some[self.template.group_of(rank)].append(rank)
+            return [*some]
+        ends = accumulate(group.count for group in groups)
+        return [range(end - group.count, end) for group, end in zip(groups, ends, strict=True)]
 
     @property
     def task_count(self) -> int:

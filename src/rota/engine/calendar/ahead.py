@@ -137,7 +137,7 @@ class Ahead:
         """Holds what was promised. False: it can't be, because nodes are gone or announced away."""
         agenda, promise = self._open(), record.promise
         assert promise is not None
-        seats = self._promised_seats(record)
+        seats = self._promised_seats(record, work)
         if len(seats) < len(promise.placements) or len(seats) < work.needed:
             return False
         if not all(work.signatures[seat.group].static_mask[seat.position] for seat in seats):
@@ -155,7 +155,7 @@ class Ahead:
         assert record.promise is not None
         if record.promise.start_ms > self._now_ms:
             return None
-        seats = self._promised_seats(record)
+        seats = self._promised_seats(record, work)
         checkpoint = self._board.checkpoint()
         for seat in seats:
             signature = work.signatures[seat.group]
@@ -171,11 +171,11 @@ class Ahead:
         del self._starts[record.job.id]
         return seats
 
-    def _promised_seats(self, record: JobRecord) -> list[Seat]:
+    def _promised_seats(self, record: JobRecord, work: Work) -> list[Seat]:
         assert record.promise is not None
         position = self._snapshot.nodes.position
         return [
-            Seat(record.job.group_of(one.rank), position[one.node], one.gpu_devices)
+            Seat(work.kind_of_group[record.job.group_of(one.rank)], position[one.node], one.gpu_devices)
             for one in record.promise.placements
             if one.node in position
         ]
@@ -199,7 +199,7 @@ class Ahead:
         is_fixed = queue.interactive or bool(job.template.reservation)
         self._open().plan(job, work, slot, is_fixed=is_fixed)
         self._starts[job.id] = PlannedStart(
-            job.id, slot.start_ms, self._placements(key, slot), promised=queue.interactive
+            job.id, slot.start_ms, self._placements(key, work, slot), promised=queue.interactive
         )
         self._queue_of[job.id] = self._scheduler, queue.name
         self._count[self._scheduler, queue.name] += 1
@@ -234,8 +234,8 @@ class Ahead:
         started_ms = max((one.started_ms for one in record.placements), default=self._now_ms)
         return started_ms + limit_ms(record.job.template)
 
-    def _placements(self, key: LaneKey, slot: Slot) -> tuple[Placement, ...]:
-        ranks = [iter(group) for group in key.ranks_by_group()]
+    def _placements(self, key: LaneKey, work: Work, slot: Slot) -> tuple[Placement, ...]:
+        ranks = work.ranks_by_kind(key)
         names = self._snapshot.nodes.names
         return tuple(
             Placement(next(ranks[seat.group]), names[seat.position], slot.start_ms, seat.devices)
