@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
 from msgspec.structs import replace
@@ -17,7 +18,10 @@ from rota.model.ids import JobId
 from rota.model.run import Dependency, JobSpec
 
 MOST_PARTNERS = 1000
-"""That one job waits for: an array of a thousand that waits for another is a million of them."""
+"""That one job waits for."""
+MOST_WAITS = 100_000
+"""Of all jobs of one submission together: each element of an array waits for each of its partners, so that a
+few bytes can ask for a hundred million."""
 
 
 def submit(
@@ -45,6 +49,11 @@ class _Incoming:
         self._elements: dict[str, list[JobId]] = {}
         """Of arrays that came in just now."""
         self._resolved: dict[tuple[Dependency, ...], tuple[Dependency, ...]] = {}
+        self._wait_count = 0
+        self._stored: defaultdict[str, list[JobId]] = defaultdict(list)
+        """Of arrays that are only in the store any more, the elements."""
+        for job_id in ended:
+            self._stored[job_id.partition(".")[0]].append(job_id)
 
     def take(self, job: Expanded, number: int) -> JobState:
         job_id = self._id_of(job, number)
@@ -52,6 +61,7 @@ class _Incoming:
         self._check_queue(spec, job.entry)
         if spec.depends_on:
             spec = replace(spec, depends_on=self._resolve(spec.depends_on, job.entry))
+            self._count_waits(len(spec.depends_on), job.entry)
         state = self._draft.submit(job_id, number, spec, self._who.user)
         for dependency in spec.depends_on:
             partner = self._draft.job(dependency.job) or self._ended.get(dependency.job)
@@ -83,26 +93,35 @@ class _Incoming:
         """With every element instead of an array."""
         found = self._resolved.get(depends_on)
         if found is None:
-            resolved = dict.fromkeys(
-                Dependency(partner, dependency.after)
-                for index, dependency in enumerate(depends_on)
-                for partner in self._partners(dependency.job, f"jobs[{entry}].depends_on[{index}]")
-            )
-            if len(resolved) > MOST_PARTNERS:
-                raise BadInput(
-                    f"jobs[{entry}].depends_on",
-                    f"{len(resolved):,} jobs are too many to wait for",
-                    f"wait for at most {MOST_PARTNERS:,}, or let one job wait for them and this one for that",
-                )
+            resolved: dict[Dependency, None] = {}
+            for index, dependency in enumerate(depends_on):
+                found_now = self._partners(dependency.job, f"jobs[{entry}].depends_on[{index}]")
+                resolved |= dict.fromkeys(Dependency(partner, dependency.after) for partner in found_now)
+                if len(resolved) > MOST_PARTNERS:
+                    raise BadInput(
+                        f"jobs[{entry}].depends_on",
+                        f"{len(resolved):,} jobs are too many to wait for",
+                        f"wait for at most {MOST_PARTNERS:,}, or let one job wait for them and this one for"
+                        " that",
+                    )
             found = self._resolved[depends_on] = tuple(resolved)
         return found
+
+    def _count_waits(self, count: int, entry: int) -> None:
+        self._wait_count += count
+        if self._wait_count > MOST_WAITS:
+            raise BadInput(
+                f"jobs[{entry}].depends_on",
+                f"with this, jobs of the submission wait more than {MOST_WAITS:,} times for others",
+                "let one job wait for them all, and these for that one",
+            )
 
     def _partners(self, job_id: JobId, field: str) -> list[JobId]:
         state = self._draft.job(job_id) or self._ended.get(job_id)
         if state is not None:
             ids = [state.id]
         else:
-            stored = [one for one in self._ended if one.startswith(f"{job_id}.")]
+            stored = [one for one in self._stored.get(job_id, ()) if one != job_id]
             ids = [*self._elements.get(job_id, ()), *self._draft.memory.elements(job_id), *stored]
         states = (self._draft.job(one) or self._ended.get(one) for one in dict.fromkeys(ids))
         seen = [one.id for one in states if one is not None and self._who.sees(one.spec.template.project)]

@@ -84,9 +84,7 @@ class Compiler:
         if self._scheduler.recovery.drops_wishes(key.retries):
             specs = [_without_wishes(spec) for spec in specs]
         kinds: dict[Signature, int] = {}
-        kind_of_group = tuple(
-            kinds.setdefault(self._signature(template, spec), len(kinds)) for spec in specs
-        )
+        kind_of_group = tuple(kinds.setdefault(self._signature(template, spec), len(kinds)) for spec in specs)
         counts = [0] * len(kinds)
         for kind, count in zip(kind_of_group, key.waiting_by_group, strict=True):
             counts[kind] += count

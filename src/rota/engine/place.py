@@ -239,9 +239,7 @@ def hardest_first(work: Work) -> list[int]:
     wanted = set().union(*wants)
     if not wanted:
         return wished
-    offers = [
-        {id(counter) for counter in signature.footprint.counters} & wanted for signature in signatures
-    ]
+    offers = [{id(counter) for counter in signature.footprint.counters} & wanted for signature in signatures]
     return company_order(wished, wants, offers)
 
 

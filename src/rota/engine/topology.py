@@ -25,6 +25,7 @@ Bools = NDArray[np.bool_]
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
 
+
 @dataclass(eq=False)
 class Counter:
     """Tasks by domain. The last place collects the nodes that lack the key, and is never read as

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import UNSET, Meta, UnsetType, field
 
 from rota.intake._fields import Amount
-from rota.intake._forms import AmountsForm, Count, Form, LabelsForm, Positive, TaintForm
+from rota.intake._forms import AmountsForm, Count, Form, Positive, TaintForm
 from rota.intake._job_forms import JobForm
 from rota.model.calendar import QueueMode
 
@@ -21,7 +21,7 @@ class MachineForm(Form, kw_only=True):
     name: str
     backend: str = "local"
     pool: str = "default"
-    labels: LabelsForm = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
     resources: AmountsForm
     gpus: Count | GpusForm = 0
     taints: tuple[str | TaintForm, ...] = ()

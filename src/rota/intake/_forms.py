@@ -17,8 +17,27 @@ class Form(Struct, forbid_unknown_fields=True):
 Positive: TypeAlias = Annotated[int, Meta(ge=1, le=1_000_000)]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000)]
 Weight: TypeAlias = Annotated[int, Meta(ge=1, le=100)]
-LabelsForm: TypeAlias = dict[str, str]
-AmountsForm: TypeAlias = dict[str, Amount]
+
+# How many of a thing one job may hold: far more than anybody writes by hand, and few enough that no single
+# job is a burden to all others. docs/files.md lists them.
+MOST_GROUPS = 64
+MOST_LABELS = 64
+MOST_TERMS = 32
+"""Of affinity, to nodes or to jobs, and of spreads."""
+MOST_TOLERATIONS = 64
+MOST_VALUES = 256
+"""That one condition on a label names."""
+MOST_NAMES = 1000
+"""Of nodes, pools and the like that one list holds."""
+MOST_RULES = 8
+"""Of topology."""
+MOST_ENTRIES = 1000
+"""Of an environment, of files, of outputs, of dependencies."""
+MOST_ARGUMENTS = 10_000
+
+LabelsForm: TypeAlias = Annotated[dict[str, str], Meta(max_length=MOST_LABELS)]
+AmountsForm: TypeAlias = Annotated[dict[str, Amount], Meta(max_length=MOST_LABELS)]
+NamesForm: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=MOST_NAMES)]
 
 PriorityName: TypeAlias = Literal["critical", "high", "medium", "low", "batch"]
 PriorityForm: TypeAlias = PriorityName | Annotated[int, Meta(ge=-(2**31), lt=2**31)]
@@ -31,17 +50,23 @@ def read_priority(form: PriorityForm) -> int:
 class RequirementForm(Form):
     key: str
     operator: Operator
-    values: tuple[str | int, ...] = ()
+    values: Annotated[tuple[str | int, ...], Meta(max_length=MOST_VALUES)] = ()
 
 
-SelectorForm: TypeAlias = dict[str, str | tuple[str, ...]] | tuple[RequirementForm, ...]
+SelectorForm: TypeAlias = (
+    Annotated[
+        dict[str, str | Annotated[tuple[str, ...], Meta(max_length=MOST_VALUES)]],
+        Meta(max_length=MOST_LABELS),
+    ]
+    | Annotated[tuple[RequirementForm, ...], Meta(max_length=MOST_LABELS)]
+)
 """`{app: db}`, `{app: [db, cache]}` or requirements with operators."""
 
 
 class NodeTermForm(Form):
     labels: SelectorForm = field(default_factory=dict)
-    names: tuple[str, ...] = ()
-    not_names: tuple[str, ...] = ()
+    names: NamesForm = ()
+    not_names: NamesForm = ()
 
 
 class PreferredNodeTermForm(NodeTermForm, kw_only=True):
@@ -49,8 +74,8 @@ class PreferredNodeTermForm(NodeTermForm, kw_only=True):
 
 
 class NodeAffinityForm(Form):
-    required: tuple[NodeTermForm, ...] = ()
-    preferred: tuple[PreferredNodeTermForm, ...] = ()
+    required: Annotated[tuple[NodeTermForm, ...], Meta(max_length=MOST_TERMS)] = ()
+    preferred: Annotated[tuple[PreferredNodeTermForm, ...], Meta(max_length=MOST_TERMS)] = ()
 
 
 class JobAffinityForm(Form):
@@ -58,7 +83,7 @@ class JobAffinityForm(Form):
     within: str
     anti: bool = False
     weight: Weight | UnsetType = UNSET
-    namespaces: tuple[str, ...] = ()
+    namespaces: NamesForm = ()
 
 
 class SpreadForm(Form):

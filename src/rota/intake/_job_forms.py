@@ -6,11 +6,18 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from rota.intake._fields import Amount
 from rota.intake._forms import (
+    MOST_ARGUMENTS,
+    MOST_ENTRIES,
+    MOST_GROUPS,
+    MOST_RULES,
+    MOST_TERMS,
+    MOST_TOLERATIONS,
     AmountsForm,
     Count,
     Form,
     JobAffinityForm,
     LabelsForm,
+    NamesForm,
     NodeAffinityForm,
     Positive,
     PriorityForm,
@@ -22,12 +29,14 @@ from rota.model.run import After, OnTaskFailure
 from rota.model.task import CostGoal
 
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
+MOST_PORTS = 64
+ArgumentsForm: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=MOST_ARGUMENTS)]
 
 
 class GpuRequestForm(Form):
     count: Positive | UnsetType = UNSET
     share: Amount | UnsetType = UNSET
-    models: tuple[str, ...] = ()
+    models: NamesForm = ()
 
 
 class PortForm(Form):
@@ -48,18 +57,18 @@ class TaskForm(Form):
     resources: AmountsForm = field(default_factory=dict)
     limits: AmountsForm = field(default_factory=dict)
     gpus: Amount | GpuRequestForm = 0
-    ports: tuple[Port | PortForm, ...] = ()
+    ports: Annotated[tuple[Port | PortForm, ...], Meta(max_length=MOST_PORTS)] = ()
     exclusive: bool = False
     platform: str = ""
     runtime: str = ""
     labels: LabelsForm = field(default_factory=dict)
     node_selector: LabelsForm = field(default_factory=dict)
     node_affinity: NodeAffinityForm = field(default_factory=NodeAffinityForm)
-    affinity: tuple[JobAffinityForm, ...] = ()
-    spread: tuple[SpreadForm, ...] = ()
-    tolerations: tuple[str | TolerationForm, ...] = ()
-    pools: tuple[str, ...] = ()
-    backends: tuple[str, ...] = ()
+    affinity: Annotated[tuple[JobAffinityForm, ...], Meta(max_length=MOST_TERMS)] = ()
+    spread: Annotated[tuple[SpreadForm, ...], Meta(max_length=MOST_TERMS)] = ()
+    tolerations: Annotated[tuple[str | TolerationForm, ...], Meta(max_length=MOST_TOLERATIONS)] = ()
+    pools: NamesForm = ()
+    backends: NamesForm = ()
     near: LabelsForm = field(default_factory=dict)
     cost: CostForm = field(default_factory=CostForm)
 
@@ -102,9 +111,9 @@ class KindForm(TaskForm):
     preemptible: bool = True
     may_preempt: bool | UnsetType = UNSET
     tasks: Positive | UnsetType = UNSET
-    groups: tuple[GroupForm, ...] | UnsetType = UNSET
+    groups: Annotated[tuple[GroupForm, ...], Meta(max_length=MOST_GROUPS)] | UnsetType = UNSET
     min_available: Amount | UnsetType = UNSET
-    topology: tuple[TopologyForm, ...] = ()
+    topology: Annotated[tuple[TopologyForm, ...], Meta(max_length=MOST_RULES)] = ()
     time_limit: Amount | UnsetType = UNSET
     start_within: Amount | UnsetType = UNSET
     at_maintenance: AtMaintenance = AtMaintenance.REQUEUE
@@ -130,7 +139,7 @@ class RetryForm(Form):
     limit: Count
     backoff: Amount | UnsetType = UNSET
     max_backoff: Amount | UnsetType = UNSET
-    exit_codes: tuple[Annotated[int, Meta(ge=1, le=255)], ...] = ()
+    exit_codes: Annotated[tuple[Annotated[int, Meta(ge=1, le=255)], ...], Meta(max_length=255)] = ()
 
 
 class DependencyForm(Form):
@@ -141,14 +150,14 @@ class DependencyForm(Form):
 class RunForm(KindForm):
     """And what its tasks execute, and what becomes of it when they end."""
 
-    command: str | tuple[str, ...] | UnsetType = UNSET
-    args: tuple[str, ...] = ()
+    command: str | ArgumentsForm | UnsetType = UNSET
+    args: ArgumentsForm = ()
     script: str | UnsetType = UNSET
     directory: str = ""
-    environment: dict[str, str] = field(default_factory=dict)
-    secrets: dict[str, str] = field(default_factory=dict)
-    files: tuple[InputFileForm, ...] = ()
-    outputs: tuple[str, ...] = ()
+    environment: Annotated[dict[str, str], Meta(max_length=MOST_ENTRIES)] = field(default_factory=dict)
+    secrets: Annotated[dict[str, str], Meta(max_length=MOST_ENTRIES)] = field(default_factory=dict)
+    files: Annotated[tuple[InputFileForm, ...], Meta(max_length=MOST_ENTRIES)] = ()
+    outputs: Annotated[tuple[str, ...], Meta(max_length=MOST_ENTRIES)] = ()
     warn: WarnForm | UnsetType = UNSET
     grace: Amount | UnsetType = UNSET
     slurm_names: bool = False
@@ -158,7 +167,7 @@ class RunForm(KindForm):
     start_before: Amount | UnsetType = UNSET
     deadline: Amount | UnsetType = UNSET
     array: str | int | UnsetType = UNSET
-    depends_on: tuple[str | int | DependencyForm, ...] = ()
+    depends_on: Annotated[tuple[str | int | DependencyForm, ...], Meta(max_length=MOST_ENTRIES)] = ()
     hold: bool = False
 
 
@@ -170,7 +179,7 @@ class JobForm(RunForm, kw_only=True):
     retries: Count = 0
     running_on: str | tuple[str | RunningForm | None, ...] | UnsetType = UNSET
     started: Amount | UnsetType = UNSET
-    preempted_by: tuple[str, ...] = ()
+    preempted_by: NamesForm = ()
     done: tuple[Count, ...] = ()
     promised: PromiseForm | UnsetType = UNSET
 

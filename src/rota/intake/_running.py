@@ -53,9 +53,7 @@ def _placement(
         rank=entry.rank,
         node=node.name,
         started_ms=_started_ms(entry.details.started, started_ms, entry.at),
-        gpu_devices=read_devices(
-            entry.details.gpus, template.spec_of(entry.rank), node, entry.at.at("gpus")
-        ),
+        gpu_devices=read_devices(entry.details.gpus, template.spec_of(entry.rank), node, entry.at.at("gpus")),
     )
 
 

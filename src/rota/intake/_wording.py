@@ -2,12 +2,17 @@
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import islice
 
 from msgspec import inspect
 
 Choice = str | int | None
 
 _LONGEST_SHOWN = 60
+_MOST_COMPARED = 200
+"""Comparing words is slow, and a suggestion is worth little time."""
+_MOST_DIFFERENCE = 20
+"""In length: beyond that a word isn't meant by another."""
 _NOUNS: Mapping[type[inspect.Type], str] = {
     inspect.BoolType: "true or false",
     inspect.IntType: "a whole number",
@@ -69,7 +74,8 @@ def quoted(text: str) -> str:
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """The known word that was probably meant; case, dashes and underscores weigh nothing."""
-    by_letters = {_letters(candidate): candidate for candidate in known}
+    likely = (one for one in known if abs(len(one) - len(word)) <= _MOST_DIFFERENCE)
+    by_letters = {_letters(candidate): candidate for candidate in islice(likely, _MOST_COMPARED)}
     matches = get_close_matches(_letters(word[:_LONGEST_SHOWN]), by_letters, n=1)
     return by_letters[matches[0]] if matches else None
 

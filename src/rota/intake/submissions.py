@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from rota.intake._amounts import Totals
 from rota.intake._arrays import MAX_ELEMENTS, read_array
 from rota.intake._fields import Field, raise_all
-from rota.intake._job_forms import STATE_FIELDS, DependencyForm, SubmissionForm, SubmittedForm
+from rota.intake._job_forms import STATE_FIELDS, DependencyForm, SubmissionForm
+from rota.intake._job_forms import SubmittedForm as SubmittedForm
 from rota.intake._json import decode_json_body
 from rota.intake._names import MAX_LENGTH, read_name, unknown_name
 from rota.intake._runs import SECRET_NAME as SECRET_NAME

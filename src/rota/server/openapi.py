@@ -118,6 +118,8 @@ def _types(routes: Iterable[Route[Any, Any]]) -> Iterator[Any]:
         yield from (answer for answer in route.answers.values() if not isinstance(answer, (str, tuple)))
         if _is_struct(route.body):
             yield route.body
+        if _is_struct(route.documented_body):
+            yield route.documented_body
 
 
 def _schema_of_others(kind: type) -> dict[str, Any]:
@@ -207,7 +209,8 @@ def _request_body(route: Route[Any, Any], schemas: _Schemas) -> dict[str, object
     if route.documented_body is not None:
         if isinstance(route.documented_body, str):
             return {"required": True, "content": {route.documented_body: {}}}
-        schema = route.documented_body
+        is_struct = _is_struct(route.documented_body)
+        schema = schemas.of(route.documented_body) if is_struct else route.documented_body
     elif _is_struct(route.body):
         schema = schemas.of(route.body)
     else:

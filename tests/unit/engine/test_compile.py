@@ -9,11 +9,20 @@ from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
 from rota.engine.work import Work
 from rota.model.ids import JobId
-from rota.model.policy import FairShare, Policy, QueuePolicy, Recovery, SchedulerPolicy, TenantPolicy
+from rota.model.job import TaskGroup
+from rota.model.policy import (
+    FairShare,
+    PluginConfig,
+    Policy,
+    QueuePolicy,
+    Recovery,
+    SchedulerPolicy,
+    TenantPolicy,
+)
 from rota.model.task import TaskSpec
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
-from tests.words import NOW_MS, apart, lie, near, spread
+from tests.words import NOW_MS, apart, lie, near, spread, tasks
 
 
 class Compiling:
@@ -201,3 +210,56 @@ class TestSharing:
             [job] = lane.view()[0]
             demand = made.compiler.work(lane, job).signatures[0].demand
             assert f"j{demand.take[0]}" == job.id
+
+
+class TestKinds:
+    """Groups that nothing can tell apart are one kind of task."""
+
+    GANG: tuple[TaskGroup, ...] = tuple(
+        tasks(2, cpu=1, labels={"app": "g", "index": str(at)}) for at in range(5)
+    )
+
+    @staticmethod
+    def counts(cluster: Cluster) -> tuple[int, ...]:
+        return Compiling(cluster).work().counts
+
+    def test_labels_that_nobody_looks_at(self) -> None:
+        work = Compiling(Cluster().node("n", cpu=1).job("j", groups=self.GANG)).work()
+        assert (work.counts, work.kind_of_group) == ((10,), (0, 0, 0, 0, 0))
+
+    def test_what_asks_for_something_else_is_another_kind(self) -> None:
+        cluster = Cluster().node("n", cpu=1).job("j", groups=[*self.GANG, tasks(3, cpu=2)])
+        assert self.counts(cluster) == (10, 3)
+
+    @pytest.mark.parametrize(
+        ("condition", "counts"),
+        [
+            ("app In g", (10,)),
+            ("index Exists", (10,)),
+            ("index In 9", (10,)),
+            ("index In 3", (8, 2)),
+            ("index NotIn 0,1", (2, 2, 6)),
+            ("index Gt 3", (6, 2, 2)),
+            ("index Lt 2", (4, 2, 4)),
+        ],
+    )
+    @pytest.mark.parametrize("is_running", [True, False])
+    def test_labels_that_another_job_looks_at(
+        self, condition: str, counts: tuple[int, ...], is_running: bool
+    ) -> None:
+        cluster = Cluster().node("n", cpu=1).job("j", groups=self.GANG)
+        words: Any = {"cpu": 1, "affinity": [apart("zone", condition)]}
+        other = cluster.running("o", on=["n"], **words) if is_running else cluster.job("o", **words)
+        assert sorted(self.counts(other)) == sorted(counts)
+
+    def test_a_plugin_from_outside_sees_all_labels(self) -> None:
+        own = policy(plugins=(PluginConfig("by-name"),))
+        cluster = Cluster().node("n", cpu=1).job("j", groups=self.GANG)
+        assert Compiling(cluster, own).work().counts == (2, 2, 2, 2, 2)
+
+    def test_each_rank_gets_one_place(self) -> None:
+        cluster = Cluster().node("n1", cpu=6).node("n2", cpu=6).job("j", groups=[*self.GANG, tasks(1, cpu=2)])
+        bound = cluster.plan().plan.bindings
+        assert sorted(one.rank for one in bound) == list(range(11))
+        large = next(one for one in bound if one.rank == 10)
+        assert sum(one.node == large.node for one in bound) <= 5

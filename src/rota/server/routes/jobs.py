@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 from rota.api.documents import ChangeDocument, JobDetail, JobDocument, Page, Role, Submitted
 from rota.api.limits import MOST_JOBS
 from rota.control.access import Who
 from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of
+from rota.intake.submissions import SubmittedForm
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId
 from rota.model.quantities import parse_timestamp_ms
@@ -192,19 +193,12 @@ def _change(action: str, call: Callable[[Call[Any, Any]], Any], body: type, summ
     )
 
 
-SUBMISSION_SCHEMA: dict[str, object] = {
-    "type": "object",
-    "required": ["jobs"],
-    "additionalProperties": False,
-    "properties": {
-        "jobs": {
-            "type": "array",
-            "minItems": 1,
-            "maxItems": MOST_JOBS,
-            "items": {"type": "object", "description": "A job, in the form of a job file."},
-        }
-    },
-}
+class Submission(Struct, forbid_unknown_fields=True):
+    """Jobs in the form of a job file, as clients may read it; `rota.intake` reads them."""
+
+    jobs: Annotated[tuple[SubmittedForm, ...], Meta(min_length=1, max_length=MOST_JOBS)]
+
+
 SUBMISSION_EXAMPLES = {
     "one": {"jobs": [{"command": ["python", "train.py"], "resources": {"cpu": 4, "memory": "8Gi"}}]},
     "array": {"jobs": [{"name": "sweep", "command": "./fit", "array": "0-99", "time_limit": "10m"}]},
@@ -220,7 +214,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         role=Role.SUBMITTER,
         query=ChangeQuery,
         body=bytes,
-        documented_body=SUBMISSION_SCHEMA,
+        documented_body=Submission,
         examples=SUBMISSION_EXAMPLES,
         answers={201: Submitted, 200: Submitted},
     ),

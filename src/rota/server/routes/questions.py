@@ -18,8 +18,8 @@ from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, Query, Route
 from rota.server.routes.jobs import (
     SUBMISSION_EXAMPLES,
-    SUBMISSION_SCHEMA,
     TAG,
+    Submission,
     seen_job,
     seen_with_attempts,
 )
@@ -158,7 +158,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         role=Role.SUBMITTER,
         query=Query,
         body=bytes,
-        documented_body=SUBMISSION_SCHEMA,
+        documented_body=Submission,
         examples=SUBMISSION_EXAMPLES,
         answers={200: PlanAnswer},
     ),
