@@ -155,7 +155,7 @@ class RunForm(KindForm):
     script: str | UnsetType = UNSET
     directory: str = ""
     environment: Annotated[dict[str, str], Meta(max_length=MOST_ENTRIES)] = field(default_factory=dict)
-    secrets: Annotated[dict[str, str], Meta(max_length=MOST_ENTRIES)] = field(default_factory=dict)
+    secrets: dict[str, str] = field(default_factory=dict)
     files: Annotated[tuple[InputFileForm, ...], Meta(max_length=MOST_ENTRIES)] = ()
     outputs: Annotated[tuple[str, ...], Meta(max_length=MOST_ENTRIES)] = ()
     warn: WarnForm | UnsetType = UNSET

@@ -65,7 +65,6 @@ CASES = [
     ("pools", 1000, lambda n: {"pools": many(n)}),
     ("backends", 1000, lambda n: {"backends": many(n)}),
     ("environment", 1000, lambda n: {"environment": labels(n)}),
-    ("secrets", 1000, lambda n: {"secrets": {one.upper(): one for one in many(n)}}),
     ("outputs", 1000, lambda n: {"outputs": many(n)}),
     ("depends_on", 1000, lambda n: {"depends_on": list(range(1, n + 1))}),
     ("args", 10_000, lambda n: {"args": many(n)}),
