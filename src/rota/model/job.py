@@ -142,7 +142,10 @@ class Job(Struct, frozen=True, omit_defaults=True):
         return self.task_names[rank] if self.task_names else TaskName(f"{self.id}/{rank}")
 
     def group_of(self, rank: int) -> int:
-        return self.template.group_of(rank)
+        try:
+            return self.template.group_of(rank)
+        except IndexError:
+            raise IndexError(f"job {self.id} has no task of rank {rank}") from None
 
 
 class Placement(Struct, frozen=True, omit_defaults=True):
