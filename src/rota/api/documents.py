@@ -207,6 +207,8 @@ class TokenDocument(Document, frozen=True, kw_only=True):
     created: datetime
     expires: datetime | None
     last_used: datetime | None
+    parent: str | None = None
+    """The token that it was made with: it is valid only while that one is, and may do no more."""
     secret: str | None = None
     """Only in the answer that creates it."""
 

@@ -17,7 +17,7 @@ from rota.lifecycle.instructions import Instruction, TellDependents
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId
 from rota.model.run import JobSpec
-from rota.store.batch import Agent, Attempt, Batch, EventRow, JoinToken
+from rota.store.batch import Agent, Attempt, Batch, EventRow, JoinToken, Token
 
 _encode = json.Encoder().encode
 _PHASES = {phase: b',"phase":"' + phase.value.encode() + b'"}' for phase in Phase}
@@ -196,6 +196,13 @@ class Draft:
         return Attempt(
             before.id, rank, fence, task.node, task.gpu_devices, task.bound_ms, started_ms=task.started_ms
         )
+
+    # -- who may what
+
+    def tokens(self) -> Iterator[Token]:
+        yield from self.memory.tokens.values()
+        for draft in self._drafts():
+            yield from draft.batch.tokens
 
     # -- agents
 

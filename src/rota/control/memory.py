@@ -51,6 +51,10 @@ class Memory:
         self.reservations: dict[str, Reservation] = {}
         self.projects: dict[str, Project] = {}
         self.tokens: dict[str, Token] = {}
+        """By the hash of the secret."""
+        self.tokens_by_id: dict[str, Token] = {}
+        self.rights_version = 0
+        """Counts up whenever somebody may have lost a right: a project or a token was changed or removed."""
         self.join_tokens: dict[str, JoinToken] = {}
         self.agents: dict[str, Agent] = {}
         self.secrets: dict[str, Secret] = {}
@@ -154,8 +158,10 @@ class Memory:
     def reload(self, loaded: Loaded) -> None:
         """Takes what is kept for what is true, whatever was in memory."""
         nodes = list(self._reported.values())
+        rights_version = self.rights_version
         self.__init__(self._policy, self.epoch)  # type: ignore[misc]
         self.load(loaded)
+        self.rights_version += rights_version + 1
         self.set_nodes(nodes)
 
     def load(self, loaded: Loaded) -> None:
@@ -198,11 +204,14 @@ class Memory:
         self.reservations.update((one.name, one) for one in batch.reservations)
         self.projects.update((one.name, one) for one in batch.projects)
         self.tokens.update((one.secret_sha256, one) for one in batch.tokens)
+        self.tokens_by_id.update((one.id, one) for one in batch.tokens)
         self.join_tokens.update((one.id, one) for one in batch.join_tokens)
         self.agents.update((one.name, one) for one in batch.agents)
         self.secrets.update((f"{one.project}/{one.name}", one) for one in batch.secrets)
         for kind, name in batch.removed:
             self._remove(kind, name)
+        if batch.projects or batch.removed:
+            self.rights_version += 1
         if batch.queues or batch.maintenance or batch.reservations or batch.removed:
             self.cluster.set_calendar(self.calendar)
         if batch.node_settings or batch.agents or batch.removed:
@@ -217,7 +226,9 @@ class Memory:
             case Removal.PROJECT:
                 self.projects.pop(name, None)
             case Removal.TOKEN:
-                self.tokens = {key: one for key, one in self.tokens.items() if one.id != name}
+                token = self.tokens_by_id.pop(name, None)
+                if token is not None:
+                    self.tokens.pop(token.secret_sha256, None)
             case Removal.JOIN_TOKEN:
                 self.join_tokens.pop(name, None)
             case Removal.SECRET:

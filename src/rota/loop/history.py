@@ -13,6 +13,8 @@ from msgspec import Struct
 from rota.backends.backend import BackendUnavailable
 from rota.backends.registry import Registry
 from rota.control.controller import Controller
+from rota.control.errors import Unavailable
+from rota.control.tokens import forget_old_tokens
 from rota.store.errors import StoreUnavailable
 from rota.store.prune import History
 
@@ -57,7 +59,7 @@ class HistoryKeeper:
             await asyncio.sleep(EVERY_S)
             try:
                 await self.tidy()
-            except (StoreUnavailable, BackendUnavailable, OSError) as error:
+            except (Unavailable, StoreUnavailable, BackendUnavailable, OSError) as error:
                 log.warning("history can't be tidied", why=str(error))
 
     async def tidy(self) -> None:
@@ -70,6 +72,7 @@ class HistoryKeeper:
             for backend in self._backends:
                 await backend.forget(gone)
         await self._remove_uploads(now_ms)
+        await forget_old_tokens(self._controller, now_ms)
 
     async def _remove_uploads(self, now_ms: int) -> None:
         uploads, kept_ms = self._uploads, self._retention.uploads_ms

@@ -13,6 +13,7 @@ from rota.control.bookings import check_room
 from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, NotFound
+from rota.control.tokens import check_token, with_descendants
 from rota.lifecycle.state import Phase
 from rota.loop.forecaster import time_of
 from rota.loop.live import LiveLoop
@@ -163,26 +164,46 @@ class OperatorDesk:
     async def token_named(self, secret_sha256: str) -> Token | None:
         return self._memory.tokens.get(secret_sha256)
 
+    async def token_with_id(self, token_id: str) -> Token | None:
+        return self._memory.tokens_by_id.get(token_id)
+
+    @property
+    def rights_version(self) -> int:
+        return self._memory.rights_version
+
     async def add_token(
         self,
         token: Token,
         who: Who,
         dry_run: bool = False,
         answer_of: Callable[[Token], Answer] | None = None,
+        most: int | None = None,
     ) -> None:
+        """`most`: so many of one user may be valid at once."""
+
         def command(draft: Draft) -> None:
+            check_token(draft, token, most)
             draft.batch.tokens.append(token)
-            about = {"id": token.id, "user": token.user, "role": token.role.value}
+            about = {"id": token.id, "user": token.user, "role": token.role.value, "parent": token.parent}
             draft.note("token.Made", token.id, who.user, about)
             if answer_of is not None:
                 draft.batch.answers.append(answer_of(token))
 
         await self._controller.do(command, dry_run)
 
-    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> None:
-        if all(token.id != token_id for token in self._memory.tokens.values()):
-            raise NotFound("token", token_id)
-        await self._remove(Removal.TOKEN, "token.Revoked", token_id, who, dry_run)
+    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> Sequence[str]:
+        """With all that were made with it, which would be worth nothing any more: the ids of all."""
+
+        def command(draft: Draft) -> Sequence[str]:
+            ids = with_descendants(token_id, draft.tokens())
+            if not ids:
+                raise NotFound("token", token_id)
+            for one in ids:
+                draft.batch.removed.append((Removal.TOKEN, one))
+                draft.note("token.Revoked", one, who.user, {} if one == token_id else {"with": token_id})
+            return ids
+
+        return await self._controller.do(command, dry_run)
 
     async def _remove(self, kind: Removal, event: str, name: str, who: Who, dry_run: bool) -> None:
         def command(draft: Draft) -> None:

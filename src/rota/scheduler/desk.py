@@ -55,6 +55,11 @@ class SchedulerDesk:
         role = Role.OPERATOR if self._tokens.is_operator(name) else Role.VIEWER
         return Token(name, secret_sha256, name, role, None, 0)
 
+    @property
+    def rights_version(self) -> int:
+        """Its file of tokens is read once."""
+        return 0
+
 
 def scheduler_app(
     scheduler: Scheduler, tokens: Tokens, enrolment: SchedulerEnrolment | None = None

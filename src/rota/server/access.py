@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
-from secrets import token_urlsafe
 
 from rota.api.documents import Role
 from rota.control.access import Who
+from rota.control.tokens import MOST_GENERATIONS, is_expired
 from rota.server.desk import Desk
 from rota.server.problems import ProblemError, forbidden, not_found
 from rota.store.batch import Project, Token
 
-SECRET_PREFIX = "rota_"
-_SECRET_BYTES = 32
 _MAX_HEADER = 200
 _RANKS = {role: rank for rank, role in enumerate(Role)}
-
-
-def new_secret() -> str:
-    """`rota_` and 43 characters that may stand in a URL: 256 random bits."""
-    return SECRET_PREFIX + token_urlsafe(_SECRET_BYTES)
+Line = Sequence[Token]
+"""A token, the one that it was made with, and so on up to the first. None may do more than those after it."""
 
 
 def secret_hash(secret: str) -> str:
@@ -38,7 +33,8 @@ class Access:
         self.last_used_ms: dict[str, int] = {}
         """By the token's id, since the server started."""
 
-    async def token_of(self, authorization: str | None, now_ms: int) -> Token:
+    async def line_of(self, authorization: str | None, now_ms: int) -> Line:
+        """Of the token that is shown; all of it is valid."""
         if not authorization:
             raise _unauthorised("no token was sent")
         scheme, _, secret = authorization.partition(" ")
@@ -50,27 +46,106 @@ class Access:
             raise _unauthorised("the token is unknown, or was removed")
         if is_expired(token, now_ms):
             raise _unauthorised("the token has expired")
+        line = await self._line(token, now_ms)
+        if line is None:
+            raise _unauthorised("the token that this one was made with has expired, or was removed")
         self.last_used_ms[token.id] = now_ms
-        return token
+        return line
 
-    async def still_allows(self, token: Token, now_ms: int) -> bool:
-        return await self._desk.token_named(token.secret_sha256) == token and not is_expired(token, now_ms)
+    async def _line(self, token: Token, now_ms: int) -> Line | None:
+        """None: one of them is gone."""
+        line = [token]
+        while line[-1].parent:
+            parent = await self._desk.token_with_id(line[-1].parent)
+            if parent is None or is_expired(parent, now_ms) or len(line) == MOST_GENERATIONS:
+                return None
+            line.append(parent)
+        return line
+
+    async def still_allows(
+        self, token: Token, needed: Role, projects: Collection[str] | None, now_ms: int
+    ) -> bool:
+        """Whether it is valid, with this role in all these projects. None: in all that there are."""
+        if await self._desk.token_with_id(token.id) != token or is_expired(token, now_ms):
+            return False
+        line = await self._line(token, now_ms)
+        if line is None:
+            return False
+        who = who_is(line, await self._desk.projects(), needed)
+        if not at_least(who.role, needed):
+            return False
+        return who.projects is None or (projects is not None and all(map(who.sees, projects)))
 
 
-def is_expired(token: Token, now_ms: int) -> bool:
-    return token.expires_ms is not None and token.expires_ms <= now_ms
+class Permit:
+    """What a request was allowed with. Streams ask again before all that they send: tokens expire and are
+    removed, memberships end."""
+
+    def __init__(
+        self, access: Access, desk: Desk, line: Line, needed: Role, now_ms: Callable[[], int]
+    ) -> None:
+        self._access = access
+        self._desk = desk
+        self._line = line
+        self._needed = needed
+        self._now_ms = now_ms
+        self._version = desk.rights_version
+        self._expires_ms = expires_ms(line)
+
+    async def holds(self, projects: Collection[str] | None) -> bool:
+        """In all these projects; None: in all that there are."""
+        version, now_ms = self._desk.rights_version, self._now_ms()
+        if self._expires_ms is not None and self._expires_ms <= now_ms:
+            return False
+        # Mostly nothing has changed, and a busy stream asks often.
+        if version != self._version:
+            if not await self._access.still_allows(self._line[0], self._needed, projects, now_ms):
+                return False
+            self._version = version
+        return True
 
 
-def who_is(token: Token, projects: Iterable[Project], needed: Role) -> Who:
-    """With those projects in which the token may do what needs this role: operators and admins in all;
-    others in those that the token names, or else wherever its user is a member of at least that role."""
+def expires_ms(line: Line) -> int | None:
+    """When the first of them does."""
+    return min((one.expires_ms for one in line if one.expires_ms is not None), default=None)
+
+
+def who_is(line: Line, projects: Iterable[Project], needed: Role) -> Who:
+    """With those projects in which the token, and each that it descends from, may do what needs this role."""
+    seen: set[str] | None = None
+    for token in line:
+        reach = _reach(token, projects, needed)
+        if reach is not None:
+            seen = set(reach) if seen is None else seen.intersection(reach)
+    role = min((token.role for token in line), key=_RANKS.__getitem__)
+    return Who(line[0].user, role, None if seen is None else tuple(sorted(seen)))
+
+
+def _reach(token: Token, projects: Iterable[Project], needed: Role) -> Iterable[str] | None:
+    """Operators and admins have all projects (None); others those that the token names, or else wherever
+    its user is a member of at least the role that is needed."""
     if at_least(token.role, Role.OPERATOR):
-        return Who(token.user, token.role, None)
+        return None
     if token.projects is not None:
-        return Who(token.user, token.role, token.projects)
-    roles = {project.name: dict(project.members).get(token.user) for project in projects}
-    mine = tuple(sorted(name for name, role in roles.items() if role is not None and at_least(role, needed)))
-    return Who(token.user, token.role, mine)
+        return token.projects
+    return [
+        project.name
+        for project in projects
+        for user, role in project.members
+        if user == token.user and at_least(role, needed)
+    ]
+
+
+def covers(line: Line, other: Token, projects: Iterable[Project]) -> bool:
+    """Whether a token may do all that another of the same user may, now and later."""
+    who = who_is(line, projects, other.role)
+    if not at_least(who.role, other.role):
+        return False
+    if who.projects is None:
+        return True
+    if other.projects is not None:
+        return all(map(who.sees, other.projects))
+    return all(token.projects is None for token in line if not at_least(token.role, Role.OPERATOR))
 
 
 def at_least(role: Role, needed: Role) -> bool:
@@ -96,6 +171,6 @@ def _unauthorised(detail: str) -> ProblemError:
         HTTPStatus.UNAUTHORIZED,
         "unauthorised",
         detail,
-        help="send the header Authorization: Bearer SECRET; `rota token create` makes a token",
+        help="send the header Authorization: Bearer SECRET; `rota token add` makes a token",
         headers=(("www-authenticate", 'Bearer realm="rota"'),),
     )

@@ -18,6 +18,7 @@ from rota.server.desk import Desk
 from rota.server.exchange import Exchange
 from rota.server.front import Front
 from rota.server.limits import DEFAULT_LIMITS, Limits
+from rota.server.minting import Mint
 from rota.server.openapi import openapi_document
 from rota.server.problems import problem_reply
 from rota.server.reply import SAFE_HEADERS
@@ -38,7 +39,7 @@ def make_app(
 ) -> ASGIApp:
     """`closing`: set when the server stops, so that streams end."""
     metrics = metrics or Metrics()
-    service = Service(Access(desk), metrics, openapi_document(routes), agents)
+    service = Service(Access(desk), metrics, openapi_document(routes), Mint(desk, limits), agents)
     exchange = Exchange(desk, service, limits, now_ms, closing or Event())
     app = Litestar(
         route_handlers=[_handler(route, exchange) for route in (*routes, *AGENT_ROUTES)],

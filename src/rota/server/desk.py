@@ -189,9 +189,23 @@ class Desk(Protocol):
 
     async def tokens(self) -> Sequence[Token]: ...
     async def add_token(
-        self, token: Token, who: Who, dry_run: bool = False, answer_of: AnswerOf[Token] = None
-    ) -> None: ...
-    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> None: ...
+        self,
+        token: Token,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: AnswerOf[Token] = None,
+        most: int | None = None,
+    ) -> None:
+        """`most`: so many of one user may be valid at once."""
+
+    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> Sequence[str]:
+        """With all that were made with it: the ids of all."""
+
     async def token_named(self, secret_sha256: str) -> Token | None: ...
+    async def token_with_id(self, token_id: str) -> Token | None: ...
+
+    @property
+    def rights_version(self) -> int:
+        """Counts up whenever somebody may have lost a right: a project or a token was changed or removed."""
 
     async def answer(self, scope: str, key: str) -> Answer | None: ...

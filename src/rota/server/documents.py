@@ -257,5 +257,6 @@ def token_document(token: Token, last_used_ms: int | None, secret: str | None = 
         created=moment(token.created_ms),
         expires=moment_or_none(token.expires_ms),
         last_used=moment_or_none(last_used_ms),
+        parent=token.parent or None,
         secret=secret,
     )

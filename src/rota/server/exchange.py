@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Event
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from http import HTTPStatus
 from typing import Any
 
@@ -14,7 +14,7 @@ from litestar.types import ASGIApp
 from rota.api.documents import Role
 from rota.control.access import Who
 from rota.server import idempotency
-from rota.server.access import check_role, who_is
+from rota.server.access import Line, Permit, check_role, who_is
 from rota.server.desk import Desk
 from rota.server.idempotency import InFlight, KeyedRequest
 from rota.server.limits import Limits, RateLimit, body_chunks, whole_body
@@ -26,6 +26,7 @@ from rota.server.streams import StreamLimits
 
 NOBODY = Who("", Role.VIEWER, ())
 """Who asks where no token is needed."""
+_NO_TOKEN: Line = ()
 
 
 class Exchange:
@@ -38,23 +39,19 @@ class Exchange:
         self._limits = limits
         self._now_ms = now_ms
         self._rate = RateLimit(limits.requests_per_second, limits.burst)
-        self._streams = StreamLimits(closing)
+        self._streams = StreamLimits(closing, limits.heartbeat_seconds)
         self._in_flight = InFlight()
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
 
     async def answer(self, route: Route[Any, Any], request: Request[Any, Any, Any]) -> ASGIApp:
         now_ms = self._now_ms()
-        who, still_allowed, expires_ms = NOBODY, _always, None
+        who, line, still_allowed = NOBODY, _NO_TOKEN, _always
         if route.role is not None:
-            token = await self._access.token_of(request.headers.get("authorization"), now_ms)
-            self._rate.take(token.id, now_ms)
-            who = who_is(token, await self._desk.projects(), route.role)
-            expires_ms = token.expires_ms
+            line = await self._access.line_of(request.headers.get("authorization"), now_ms)
+            self._rate.take(line[0].id, now_ms)
+            still_allowed = Permit(self._access, self._desk, line, route.role, self._now_ms).holds
+            who = who_is(line, await self._desk.projects(), route.role)
             check_role(who, route.role)
-
-            async def still_allowed() -> bool:
-                return await self._access.still_allows(token, self._now_ms())
-
         raw_query = request.scope["query_string"]
         query = read_query(raw_query, route.query)
         is_read = not (route.body is type(None) or route.streams_body)
@@ -69,7 +66,7 @@ class Exchange:
             now_ms=now_ms,
             streams=self._streams,
             still_allowed=still_allowed,
-            expires_ms=expires_ms,
+            line=line,
             service=self._service,
         )
         key = request.headers.get(idempotency.HEADER) if route.takes_key else None
@@ -121,5 +118,5 @@ class Exchange:
         return read_body(raw or b"{}", decoder)
 
 
-async def _always() -> bool:
+async def _always(projects: Collection[str] | None) -> bool:
     return True

@@ -7,8 +7,10 @@ from secrets import token_hex
 
 from rota.api.documents import Role
 from rota.control.access import SYSTEM, Who
-from rota.server.access import is_expired, new_secret, secret_hash
+from rota.control.tokens import is_expired
+from rota.server.access import secret_hash
 from rota.server.desk import Desk
+from rota.server.minting import new_secret
 from rota.store.batch import Token
 from rota.trust.private_file import write_private
 

@@ -15,6 +15,7 @@ from rota.api.limits import BODY_BYTES
 from rota.server.problems import ProblemError
 
 MIB = 2**20
+_MANY_JOBS = "many jobs can be submitted with one request"
 
 
 class Limits(Struct, frozen=True):
@@ -30,6 +31,12 @@ class Limits(Struct, frozen=True):
     """Of one token, and of one address, in the long run."""
     burst: int = 4000
     """As many at once after a pause."""
+    tokens_per_user: int = 100
+    """Of those that are valid."""
+    token_age_ms: int | None = None
+    """No new token lasts longer; None: they may last for ever."""
+    heartbeat_seconds: float = 15
+    """A stream that has nothing to say says so this often, and ends by then if it is no longer allowed."""
 
 
 DEFAULT_LIMITS = Limits()
@@ -38,7 +45,11 @@ DEFAULT_LIMITS = Limits()
 class RateLimit:
     """A bucket of tokens for each client, filled at a steady rate. Those that are full are forgotten."""
 
-    def __init__(self, per_second: float, burst: int, most_clients: int = 10_000) -> None:
+    def __init__(
+        self, per_second: float, burst: int, most_clients: int = 10_000, help: str = _MANY_JOBS
+    ) -> None:
+        """`help`: how a client gets on with fewer requests."""
+        self._help = help
         self._per_second = per_second
         self._burst = burst
         self._most_clients = most_clients
@@ -50,19 +61,19 @@ class RateLimit:
         left = min(self._burst, left + max(0, now_ms - at_ms) * self._per_second / 1000)
         if left < 1:
             self._buckets[client] = (left, now_ms)
-            raise _too_many(ceil((1 - left) / self._per_second))
+            raise _too_many(ceil((1 - left) / self._per_second), self._help)
         self._buckets[client] = (left - 1, now_ms)
         self._buckets.move_to_end(client)
         if len(self._buckets) > self._most_clients:
             self._buckets.popitem(last=False)
 
 
-def _too_many(wait_s: int) -> ProblemError:
+def _too_many(wait_s: int, help: str) -> ProblemError:
     return ProblemError(
         HTTPStatus.TOO_MANY_REQUESTS,
         "too-many-requests",
         "this client sends more requests than it may",
-        help=f"wait {wait_s} s; many jobs can be submitted with one request",
+        help=f"wait {wait_s} s; {help}",
         headers=(("retry-after", str(wait_s)),),
     )
 

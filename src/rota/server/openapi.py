@@ -88,7 +88,7 @@ def openapi_document(routes: Sequence[Route[Any, Any]]) -> bytes:
                 _SECURITY: {
                     "type": "http",
                     "scheme": "bearer",
-                    "description": "A secret that begins with rota_ and that `rota token create` makes.",
+                    "description": "A secret that begins with rota_ and that `rota token add` makes.",
                 }
             },
             "responses": {"Problem": _problem_response(schemas)},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -12,10 +12,11 @@ from msgspec import Meta, Struct
 from rota.api.documents import Role
 from rota.control.access import Who
 from rota.loop.metrics import Metrics
-from rota.server.access import Access
+from rota.server.access import Access, Line
 from rota.server.agents import AgentCalls
 from rota.server.desk import AnswerOf, Desk
 from rota.server.idempotency import KeyedRequest
+from rota.server.minting import Mint
 from rota.server.reply import Reply
 from rota.server.streams import StreamLimits
 
@@ -48,6 +49,7 @@ class Service:
     access: Access
     metrics: Metrics
     openapi: bytes
+    mint: Mint
     agents: AgentCalls | None = None
     """None: it takes none."""
 
@@ -65,10 +67,11 @@ class Call(Generic[Q, B]):
     headers: Mapping[str, str]
     now_ms: int
     streams: StreamLimits
-    still_allowed: Callable[[], Awaitable[bool]]
-    """Asked again and again by streams: tokens expire, and are removed."""
-    expires_ms: int | None
-    """When its token expires; None: never."""
+    still_allowed: Callable[[Collection[str] | None], Awaitable[bool]]
+    """In these projects, or in all of them. Asked again and again by streams: tokens expire and are removed,
+    memberships end."""
+    line: Line
+    """The token that was shown, and those that it descends from; empty where none is needed."""
     service: Service
     keyed: KeyedRequest | None = None
 

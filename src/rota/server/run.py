@@ -223,6 +223,9 @@ def _limits(settings: Settings) -> Limits:
         connections=stated.connections,
         requests_per_second=stated.requests_per_second,
         burst=2 * stated.requests_per_second,
+        tokens_per_user=stated.tokens_per_user,
+        token_age_ms=stated.token_age_ms or None,
+        heartbeat_seconds=stated.heartbeat_ms / 1000,
     )
 
 

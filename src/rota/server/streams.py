@@ -56,8 +56,6 @@ class StreamReply:
         gone = asyncio.ensure_future(disconnected(receive))
         closing = asyncio.ensure_future(self._limits.closing.wait())
         upcoming: asyncio.Future[bytes] | None = None
-        clock = asyncio.get_running_loop().time
-        checked = clock()
         try:
             upcoming = asyncio.ensure_future(anext(self._chunks))
             await self._send_start(send)
@@ -69,6 +67,12 @@ class StreamReply:
                 )
                 if gone in done:
                     return
+                if not await self._is_allowed():
+                    if not self._heartbeat:
+                        # It must not look complete. An event stream has no end that could be mistaken.
+                        abort(scope)
+                        return
+                    break
                 if upcoming in done:
                     try:
                         chunk = upcoming.result()
@@ -80,10 +84,6 @@ class StreamReply:
                     break
                 elif self._heartbeat:
                     await self._send_chunk(send, self._heartbeat)
-                if clock() - checked >= self._limits.heartbeat_seconds:
-                    if self._still_allowed is not None and not await self._still_allowed():
-                        break
-                    checked = clock()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except Exception as error:
             # The answer has begun: all that is left to say is that it isn't complete.
@@ -92,6 +92,9 @@ class StreamReply:
         finally:
             await _end(gone, closing, upcoming)
             await _close(self._chunks)
+
+    async def _is_allowed(self) -> bool:
+        return self._still_allowed is None or await self._still_allowed()
 
     async def _send_start(self, send: Send) -> None:
         headers = [

@@ -72,7 +72,7 @@ class Kind:
         """QuantityError says what is wrong with it. `is_text`: of the environment, where all is text."""
         parse = _PARSERS.get(self._extra)
         if parse is not None:
-            return parse(value)
+            return self._within_range(parse(value))
         match self._wanted:
             case inspect.BoolType():
                 return _boolean(value, is_text)
@@ -86,6 +86,13 @@ class Kind:
                 return _texts(value)
             case _:
                 return _text(value)
+
+    def _within_range(self, amount: int) -> int:
+        match self._wanted:
+            case inspect.IntType(ge=int(least), le=int(most)) if not least <= amount <= most:
+                shown, first, last = map(_FORMATS[self._extra], (amount, least, most))
+                raise QuantityError(f"{shown} is out of range", f"give {first} to {last}")
+        return amount
 
 
 def _boolean(value: object, is_text: bool) -> bool:

@@ -54,6 +54,12 @@ class Limits(Section, frozen=True, kw_only=True):
     """Of one input file."""
     log_bytes: SizeBytes = field(default=256 * 2**20, name="log")
     """What is kept of the output of one task: the latest."""
+    tokens_per_user: Positive = 100
+    """Valid at once."""
+    token_age_ms: DurationMs = field(default=0, name="token_age")
+    """No new token lasts longer; 0: they may last for ever."""
+    heartbeat_ms: Annotated[DurationMs, Meta(ge=100, le=30_000)] = field(default=15_000, name="heartbeat")
+    """How often a stream that has nothing to say says so. Clients give up on one that is silent for 45 s."""
 
 
 class History(Section, frozen=True, kw_only=True):

@@ -69,8 +69,11 @@ class Token(Struct, frozen=True):
     user: str
     role: Role
     projects: tuple[str, ...] | None
+    """None: where its user is a member, with the role there."""
     created_ms: int
     expires_ms: int | None = None
+    parent: str = ""
+    """The id of the token that it was made with: it is valid only while that one is. Empty: it has none."""
 
 
 class Secret(Struct, frozen=True):

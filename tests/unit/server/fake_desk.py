@@ -167,6 +167,7 @@ class FakeDesk:
         self.enrolment = FakeAgents(self)
         self.log_query: LogQuery | None = None
         self.is_followed = False
+        self.rights_version = 0
 
     def _change(self, dry_run: bool, *change: Any) -> None:
         if self.error is not None:
@@ -392,15 +393,26 @@ class FakeDesk:
     async def tokens(self) -> list[Token]:
         return self.known_tokens
 
-    async def add_token(self, token: Token, who: Who, dry_run: bool = False, answer_of: Any = None) -> None:
+    async def add_token(
+        self,
+        token: Token,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: Any = None,
+        most: int | None = None,
+    ) -> None:
         self._change(dry_run, "token", token)
         self._keep(answer_of, token)
 
-    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> None:
+    async def remove_token(self, token_id: str, who: Who, dry_run: bool = False) -> list[str]:
         self._change(dry_run, "remove token", token_id)
+        return [token_id]
 
     async def token_named(self, secret_sha256: str) -> Token | None:
         return next((one for one in self.known_tokens if one.secret_sha256 == secret_sha256), None)
+
+    async def token_with_id(self, token_id: str) -> Token | None:
+        return next((one for one in self.known_tokens if one.id == token_id), None)
 
     async def answer(self, scope: str, key: str) -> Answer | None:
         return self.answers.get((scope, key))

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
-from rota.server.access import new_secret
 from rota.server.logs import REDACTED, configure_logs, redact
+from rota.server.minting import new_secret
 
 
 @pytest.fixture

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rota.api.documents import Role
+from rota.control.tokens import MOST_GENERATIONS
 from rota.model.calendar import QueueMode
 from rota.server.access import secret_hash
+from rota.server.limits import Limits
 from rota.store.batch import Token
 from tests.unit.server.fake_desk import NOW_MS, Service
 from tests.unit.server.test_every_route import assert_problem
@@ -197,6 +200,50 @@ class TestTokens:
         assert_problem(service.ask("DELETE", "/v1/tokens/admin", "eve"), 404, "not-found")
         assert service.ask("DELETE", "/v1/tokens/eve", "eve").status_code == 200
         assert service.ask("DELETE", "/v1/tokens/eve", Role.ADMIN).status_code == 200
+
+    @pytest.mark.covers("trust-3")
+    def test_a_lesser_token_removes_no_better_one(self) -> None:
+        service = Service()
+        for better in ("submitter", "operator", "admin"):
+            assert_problem(service.ask("DELETE", f"/v1/tokens/{better}", Role.VIEWER), 403, "forbidden")
+        assert not service.desk.changes
+        assert service.ask("DELETE", "/v1/tokens/viewer", Role.SUBMITTER).status_code == 200
+
+    @pytest.mark.covers("trust-3")
+    def test_a_token_knows_what_it_was_made_with(self) -> None:
+        service = Service()
+        made = service.ask("POST", "/v1/tokens", Role.SUBMITTER, json={"role": "viewer"}).json()
+        ((_, token),) = service.desk.changes
+        assert (made["parent"], token.parent, token.projects) == ("submitter", "submitter", ("vision",))
+
+    @pytest.mark.covers("trust-3")
+    def test_there_is_an_end_to_making_one_with_the_other(self) -> None:
+        service = Service()
+        first = service.desk.known_tokens[0]
+        line = [replace(first, id=f"g{at}", parent=f"g{at + 1}") for at in range(MOST_GENERATIONS)]
+        line[-1] = replace(line[-1], parent="")
+        service.desk.known_tokens[:1] = line
+        assert_problem(
+            service.ask("POST", "/v1/tokens", Role.VIEWER, json={"role": "viewer"}), 403, "forbidden"
+        )
+        service.desk.known_tokens.remove(line[-1])
+        assert_problem(service.ask("GET", "/v1/me", Role.VIEWER), 401, "unauthorised")
+
+    @pytest.mark.covers("trust-3")
+    def test_no_token_outlasts_the_greatest_age(self) -> None:
+        service = Service(Limits(token_age_ms=5000))
+        for form in ({"role": "viewer"}, {"role": "viewer", "expires_in": "9d"}):
+            service.ask("POST", "/v1/tokens", json=form)
+        service.ask("POST", "/v1/tokens", json={"role": "viewer", "expires_in": "2s"})
+        ends = [token.expires_ms - NOW_MS for _, token in service.desk.changes]
+        assert ends == [5000, 5000, 2000]
+
+    @pytest.mark.covers("trust-3")
+    def test_tokens_are_not_made_without_end(self) -> None:
+        service = Service(Limits(burst=10**9))
+        answers = [service.ask("POST", "/v1/tokens", json={"role": "viewer"}) for _ in range(61)]
+        assert [one.status_code for one in answers[:60]] == [201] * 60
+        assert_problem(answers[60], 429, "too-many-requests")
 
 
 def test_a_token_knows_whom_it_stands_for() -> None:

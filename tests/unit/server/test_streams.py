@@ -107,17 +107,36 @@ def test_a_silent_source_is_alive_as_long_as_the_token_is() -> None:
     asyncio.run(run())
 
 
-def test_a_busy_stream_ends_with_its_token_too() -> None:
+@pytest.mark.covers("trust-3")
+def test_a_busy_stream_sends_nothing_more_once_it_is_not_allowed() -> None:
     async def run() -> None:
         line, source = Line(takes=10**9), Source(10**9)
 
         async def still_allowed() -> bool:
-            return False
+            return len(line.chunks) < 3
 
         await line.get(
-            StreamReply(source.chunks(), "x/y", limits(heartbeat_seconds=0.005), still_allowed=still_allowed)
+            StreamReply(source.chunks(), "x/y", limits(), heartbeat=b":\n", still_allowed=still_allowed)
         )
+        assert line.chunks == [b"x", b"x", b"x", b""]
         assert line.is_complete
+        assert source.is_closed
+
+    asyncio.run(run())
+
+
+@pytest.mark.covers("trust-3")
+def test_a_file_that_is_not_allowed_to_its_end_does_not_look_complete() -> None:
+    async def run() -> None:
+        line, source = Line(), Source(10)
+
+        async def still_allowed() -> bool:
+            return len(line.chunks) < 3
+
+        await line.get(StreamReply(source.chunks(), "x/y", limits(), still_allowed=still_allowed))
+        assert line.chunks == [b"x", b"x", b"x"]
+        assert line.was_aborted
+        assert not line.is_complete
         assert source.is_closed
 
     asyncio.run(run())

@@ -123,6 +123,10 @@ def test_what_jobs_find_in_their_environment_is_no_setting() -> None:
         ("server = 1", "rota.toml:1: server: is a section; write [server]"),
         ("[server]\nlimits = 1", "rota.toml:2: server.limits: is a section; write [server.limits]"),
         ("[server.history]\nttl = 'soon'", 'rota.toml:2: server.history.ttl: "soon" is not a duration'),
+        (
+            "[server.limits]\nheartbeat = '1m'",
+            "rota.toml:2: server.limits.heartbeat: 1m is out of range; give 100ms to 30s",
+        ),
         ("[worker]\nprice_per_hour = '1 €'", 'rota.toml:2: worker.price_per_hour: "1 €" is not a price'),
         ("[logs]\nlevel = 'loud'", 'rota.toml:2: logs.level: "loud" is no choice; allowed: debug, error,'),
         ("[server", "rota.toml: not valid TOML: "),

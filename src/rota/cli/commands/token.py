@@ -23,6 +23,14 @@ def token(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
 
 
 @app.command()
+def ls(output: ListOutput = ListForm.TABLE) -> None:
+    """List tokens: your own; for admins, all."""
+    from rota.cli.live.people import tokens
+
+    tokens(output)
+
+
+@app.command()
 def add(
     user: Annotated[str, typer.Argument(metavar="USER", help="Whom it stands for.")],
     role: Annotated[
@@ -48,7 +56,7 @@ def rm(
     id: Annotated[str, typer.Argument(metavar="TOKEN", help="Its id, as `rota token` lists it.")],
     dry_run: DryRun = False,
 ) -> None:
-    """Take a token back: it is no longer valid."""
+    """Take a token back: it is no longer valid, and neither are those that were made with it."""
     from rota.cli.live.people import remove_token
 
     remove_token(id, dry_run=dry_run)

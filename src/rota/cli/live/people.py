@@ -78,8 +78,10 @@ def add_token(
 
 def remove_token(id: str, *, dry_run: bool) -> None:
     with connect() as server:
-        server.remove_token(id, dry_run=dry_run)
-    talk(f"{_would(dry_run)}token {id} is taken back")
+        removed = server.remove_token(id, dry_run=dry_run)
+    others = len(removed.changed) - 1
+    along = f", and {others} made with it" if others > 0 else ""
+    talk(f"{_would(dry_run)}token {id} is taken back{along}")
 
 
 def _role(option: str, text: str) -> Role:
@@ -104,7 +106,7 @@ def _members_text(project: ProjectDocument) -> str:
 
 def _token_tables(some: Sequence[TokenDocument]) -> Iterable[RenderableType]:
     now = clock()
-    table = new_table("token", "user", "role", "projects", "made", "expires", "last used")
+    table = new_table("token", "user", "role", "projects", "made", "made with", "expires", "last used")
     for one in some:
         table.add_row(
             one.id,
@@ -112,6 +114,7 @@ def _token_tables(some: Sequence[TokenDocument]) -> Iterable[RenderableType]:
             one.role.value,
             "all" if one.projects is None else fold_names(one.projects),
             now.text(ms_of(one.created)),
+            one.parent or "",
             "never" if one.expires is None else now.distance_text(ms_of(one.expires)),
             "never" if one.last_used is None else now.distance_text(ms_of(one.last_used)),
         )

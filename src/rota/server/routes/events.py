@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from typing import Annotated, Any
 
 import msgspec
@@ -65,17 +66,17 @@ def _page(events: Sequence[StoredEvent], next: str | None) -> Reply:
 async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
     """Server-sent events. Whoever was cut off goes on with the header Last-Event-ID. Without it and without
     `after`, from now on; with `last`, the newest so many first."""
-    reached, last = _last_event_id(call), _last(call)
+    reached, last, wanted = _last_event_id(call), _last(call), _filter(call)
     if reached is not None:
-        events = call.desk.follow(reached, _filter(call))
+        events = call.desk.follow(reached, wanted)
     else:
-        events = call.desk.follow(call.query.after, _filter(call), last)
+        events = call.desk.follow(call.query.after, wanted, last)
     return StreamReply(
         _server_sent(events),
         EVENT_STREAM,
         call.streams,
         heartbeat=HEARTBEAT,
-        still_allowed=call.still_allowed,
+        still_allowed=partial(call.still_allowed, wanted.projects),
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -12,6 +13,7 @@ from msgspec import Meta, Struct
 
 from rota.api.documents import Role
 from rota.backends.backend import LogChunk, LogQuery, Stream
+from rota.lifecycle.state import JobState
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.documents import moment
 from rota.server.problems import not_found
@@ -69,7 +71,13 @@ async def read_logs(call: Call[LogsQuery, None]) -> ASGIApp:
     data = _raw(chunks) if is_raw else _lines(chunks)
     # A task that is followed may write nothing for long; what is there already comes at once.
     data = data if query.follow else await begun(data)
-    return StreamReply(data, BYTES if is_raw else JSON_LINES, call.streams, still_allowed=call.still_allowed)
+    return StreamReply(
+        data, BYTES if is_raw else JSON_LINES, call.streams, still_allowed=_still_allowed(call, state)
+    )
+
+
+def _still_allowed(call: Call[Any, None], state: JobState) -> Callable[[], Awaitable[bool]]:
+    return partial(call.still_allowed, (state.spec.template.project,))
 
 
 async def _raw(batches: AsyncIterator[Sequence[LogChunk]]) -> AsyncIterator[bytes]:
@@ -95,7 +103,7 @@ async def read_output(call: Call[OutputQuery, None]) -> ASGIApp:
         chunks = await begun(call.desk.output(state.id, call.query.rank, path, state.epoch))
     except FileNotFoundError:
         raise not_found("output", path) from None
-    return StreamReply(chunks, BYTES, call.streams, still_allowed=call.still_allowed)
+    return StreamReply(chunks, BYTES, call.streams, still_allowed=_still_allowed(call, state))
 
 
 ROUTES: tuple[Route[Any, Any], ...] = (

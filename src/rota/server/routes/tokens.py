@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from typing import Annotated, Any
-from uuid import uuid4
 
 from msgspec import Meta
 
 from rota.api.documents import ChangeDocument, Page, Role, TokenDocument
+from rota.control.tokens import MOST_GENERATIONS, with_descendants
 from rota.model.quantities import parse_duration_ms
-from rota.server.access import at_least, new_secret, secret_hash
+from rota.server.access import at_least, covers, who_is
 from rota.server.documents import token_document
+from rota.server.minting import NewToken
 from rota.server.problems import bad_input, forbidden, not_found
 from rota.server.reading import read_quantity, read_step
 from rota.server.reply import Reply, json_reply
@@ -23,8 +24,12 @@ TAG = "tokens"
 class TokenForm(Form, frozen=True, kw_only=True):
     user: Annotated[str, Meta(max_length=253, description="Left out: yourself.")] | None = None
     role: Role
-    projects: Annotated[list[str], Meta(max_length=1000, description="Left out: all of yours.")] | None = None
-    expires_in: Annotated[str | int, Meta(description="As in 30d; left out: never.")] | None = None
+    projects: (
+        Annotated[list[str], Meta(max_length=1000, description="Left out: as of your token.")] | None
+    ) = None
+    expires_in: Annotated[str | int, Meta(description="As in 30d; left out: as late as may be.")] | None = (
+        None
+    )
 
 
 async def list_tokens(call: Call[Query, None]) -> Reply:
@@ -35,18 +40,21 @@ async def list_tokens(call: Call[Query, None]) -> Reply:
 
 
 async def create_token(call: Call[ChangeQuery, TokenForm]) -> Reply:
-    """The answer holds the secret, this once. Repeated with its key, the request gets none again."""
-    secret = new_secret()
-    token = _token(call, secret)
+    """It may do no more than the token that it is made with, and is valid only while that one is. The answer
+    holds the secret, this once. Repeated with its key, the request gets none again."""
     dry_run = call.query.dry_run
-    await call.desk.add_token(
-        token, call.who, dry_run, call.answer_of(lambda made: json_reply(token_document(made, None), 201))
+    token, secret = await call.service.mint.make(
+        await _wanted(call),
+        call.who,
+        call.now_ms,
+        dry_run,
+        call.answer_of(lambda made: json_reply(token_document(made, None), 201)),
     )
     shown = token_document(token, None, None if dry_run else secret)
     return json_reply(shown, 200 if dry_run else 201)
 
 
-def _token(call: Call[ChangeQuery, TokenForm], secret: str) -> Token:
+async def _wanted(call: Call[ChangeQuery, TokenForm]) -> NewToken:
     form, who = call.body, call.who
     user = who.user if form.user is None else read_step(form.user, "user")
     if user != who.user and not at_least(who.role, Role.ADMIN):
@@ -57,36 +65,68 @@ def _token(call: Call[ChangeQuery, TokenForm], secret: str) -> Token:
             f"give at most {who.role.value}",
             "role",
         )
-    projects = who.projects if form.projects is None else tuple(sorted(set(form.projects)))
-    for index, project in enumerate(form.projects or ()):
-        read_step(project, f"projects[{index}]")
-        if not who.sees(project):
-            raise forbidden("your own token isn't for this project", "leave it out", f"projects[{index}]")
-    return Token(
-        uuid4().hex[:12], secret_hash(secret), user, form.role, projects, call.now_ms, _expires_ms(call)
+    if len(call.line) >= MOST_GENERATIONS:
+        raise forbidden(
+            f"your token is the last of {MOST_GENERATIONS} that were each made with the one before",
+            "make it with one of the earlier ones",
+        )
+    return NewToken(
+        user=user,
+        role=form.role,
+        projects=await _projects(call),
+        lasts_ms=_lasts_ms(form),
+        made_with=call.line,
     )
 
 
-def _expires_ms(call: Call[ChangeQuery, TokenForm]) -> int | None:
-    """Never later than the token that makes it: else a token could prolong itself."""
-    wanted = call.body.expires_in
-    if wanted is None:
-        return call.expires_ms
-    lasts_ms = read_quantity("expires_in", parse_duration_ms, wanted)
+async def _projects(call: Call[ChangeQuery, TokenForm]) -> tuple[str, ...] | None:
+    """Those that are named. Else as of the token that it is made with: where that names none, memberships
+    count for this one, too, and go on counting as they change."""
+    form = call.body
+    if form.projects is None:
+        return None if call.who.projects is None else call.line[0].projects
+    who = who_is(call.line, await call.desk.projects(), form.role)
+    for index, project in enumerate(form.projects):
+        read_step(project, f"projects[{index}]")
+        if not who.sees(project):
+            raise forbidden(
+                f"your token isn't for this project with the role {form.role.value}",
+                "leave it out, or give a lesser role",
+                f"projects[{index}]",
+            )
+    return tuple(sorted(set(form.projects)))
+
+
+def _lasts_ms(form: TokenForm) -> int | None:
+    if form.expires_in is None:
+        return None
+    lasts_ms = read_quantity("expires_in", parse_duration_ms, form.expires_in)
     if not lasts_ms:
         raise bad_input("expires_in", "no time at all", "give more than 0")
-    expires_ms = call.now_ms + lasts_ms
-    return expires_ms if call.expires_ms is None else min(expires_ms, call.expires_ms)
+    return lasts_ms
 
 
 async def remove_token(call: Call[ChangeQuery, None]) -> Reply:
-    """It stops working at once. Your own; of admins, any."""
+    """It stops working at once, with all that were made with it. Your own, if it may do no more than the
+    token that you show, or was made with it; of admins, any."""
     token_id = read_step(call.names["id"], "id")
-    token = next((one for one in await call.desk.tokens() if one.id == token_id), None)
+    token = await call.desk.token_with_id(token_id)
     if token is None or not _is_ours(call, token):
         raise not_found("token", token_id)
-    await call.desk.remove_token(token_id, call.who, call.query.dry_run)
-    return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=[token_id]))
+    if not await _may_remove(call, token):
+        raise forbidden(
+            f"token {token_id} may do more than the one that you show",
+            "use that one, or another that may do as much",
+        )
+    removed = await call.desk.remove_token(token_id, call.who, call.query.dry_run)
+    return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=list(removed)))
+
+
+async def _may_remove(call: Call[ChangeQuery, None], token: Token) -> bool:
+    mine = call.line[0].id
+    if at_least(call.who.role, Role.ADMIN) or token.id in with_descendants(mine, await call.desk.tokens()):
+        return True
+    return covers(call.line, token, await call.desk.projects())
 
 
 def _is_ours(call: Call[Any, Any], token: Token) -> bool:

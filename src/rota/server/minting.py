@@ -1,0 +1,80 @@
+"""The one place where tokens are made. A secret is told once, and only its hash is kept."""
+
+from __future__ import annotations
+
+from secrets import token_urlsafe
+from uuid import uuid4
+
+from msgspec import Struct
+
+from rota.api.documents import Role
+from rota.control.access import Who
+from rota.server.access import Line, expires_ms, secret_hash
+from rota.server.desk import AnswerOf, Desk
+from rota.server.limits import Limits, RateLimit
+from rota.store.batch import Token
+
+SECRET_PREFIX = "rota_"
+_SECRET_BYTES = 32
+_PER_SECOND = 1.0
+_BURST = 60
+"""So many at once after a pause, as for a class of students."""
+
+
+class NewToken(Struct, frozen=True, kw_only=True):
+    """What is asked for. Whoever makes it has checked that it may be had."""
+
+    user: str
+    role: Role
+    projects: tuple[str, ...] | None = None
+    lasts_ms: int | None = None
+    """None: as long as it may."""
+    made_with: Line = ()
+    """The new token is valid only while these are; empty: it stands by itself."""
+
+
+class Mint:
+    def __init__(self, desk: Desk, limits: Limits) -> None:
+        self._desk = desk
+        self._most = limits.tokens_per_user
+        self._longest_ms = limits.token_age_ms
+        self._rate = RateLimit(_PER_SECOND, _BURST, help="one token can be used for many requests")
+
+    async def make(
+        self,
+        wanted: NewToken,
+        who: Who,
+        now_ms: int,
+        dry_run: bool = False,
+        answer_of: AnswerOf[Token] = None,
+    ) -> tuple[Token, str]:
+        """And its secret. Raises Conflict where its user has as many as may be, and 429 where tokens are
+        made too fast."""
+        maker = wanted.made_with[0].user if wanted.made_with else wanted.user
+        self._rate.take(maker, now_ms)
+        secret = new_secret()
+        token = Token(
+            uuid4().hex[:12],
+            secret_hash(secret),
+            wanted.user,
+            wanted.role,
+            wanted.projects,
+            now_ms,
+            self._expires_ms(wanted, now_ms),
+            wanted.made_with[0].id if wanted.made_with else "",
+        )
+        await self._desk.add_token(token, who, dry_run, answer_of, self._most)
+        return token, secret
+
+    def _expires_ms(self, wanted: NewToken, now_ms: int) -> int | None:
+        """Never later than the token that it is made with: else a token could prolong itself."""
+        lasting = (lasts_ms for lasts_ms in (wanted.lasts_ms, self._longest_ms) if lasts_ms)
+        ends = [now_ms + lasts_ms for lasts_ms in lasting]
+        if (parents_end_ms := expires_ms(wanted.made_with)) is not None:
+            ends.append(parents_end_ms)
+        return min(ends, default=None)
+
+
+def new_secret() -> str:
+    """`rota_` and 43 characters that may stand in a URL: 256 random bits."""
+    return SECRET_PREFIX + token_urlsafe(_SECRET_BYTES)
