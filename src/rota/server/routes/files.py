@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from rota.api.documents import ChangeDocument, Role
-from rota.server.problems import bad_input
+from rota.server.problems import bad_input, forbidden
 from rota.server.reading import read_sha256
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, Query, Route
@@ -16,6 +16,8 @@ from rota.server.route import Call, Query, Route
 async def put_file(call: Call[Query, AsyncIterator[bytes]]) -> Reply:
     """Jobs name it by its hash. 201: it is new; 200: it was there already."""
     wanted = read_sha256(call.names["sha256"])
+    if call.who.projects == ():
+        raise forbidden("you may submit to no project", "ask an admin of yours for the role submitter")
     is_new = await call.desk.put_file(wanted, _verified(call.body, wanted))
     return json_reply(ChangeDocument(dry_run=False, changed=[wanted]), 201 if is_new else 200)
 
