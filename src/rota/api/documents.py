@@ -151,6 +151,8 @@ class NodeDocument(Document, frozen=True, kw_only=True):
     """What it can't do, or what is wrong with it."""
     price_per_hour: str | None = None
     """Of the whole node, as in "2.50"; null: it has none."""
+    version: str = ""
+    """Of what operators set of it. Sent back as If-Match, a change is refused if somebody else made one."""
 
 
 class QueueDocument(Document, frozen=True, kw_only=True):
@@ -196,6 +198,8 @@ class ProjectDocument(Document, frozen=True, kw_only=True):
     description: str
     members: dict[str, Role]
     created: datetime
+    version: str = ""
+    """Sent back as If-Match, a change is refused if somebody else changed the project meanwhile."""
 
 
 class TokenDocument(Document, frozen=True, kw_only=True):

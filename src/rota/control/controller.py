@@ -332,4 +332,4 @@ def _stopping() -> Unavailable:
 
 
 def _unavailable(error: StoreError) -> Unavailable:
-    return Unavailable(f"the server can keep nothing: {error}", "ask again in a while")
+    return Unavailable("the server can keep nothing at the moment", "ask again in a while", str(error))

@@ -15,9 +15,9 @@ from rota.lifecycle.events import Bound, DependencyEnded, Ended, JobEvent, Retur
 from rota.lifecycle.fences import fence_before
 from rota.lifecycle.instructions import Instruction, TellDependents
 from rota.lifecycle.state import JobState, Phase
-from rota.model.ids import JobId
+from rota.model.ids import JobId, NodeName
 from rota.model.run import JobSpec
-from rota.store.batch import Agent, Attempt, Batch, EventRow, JoinToken, Token
+from rota.store.batch import Agent, Attempt, Batch, EventRow, JoinToken, NodeSettings, Project, Token
 
 _encode = json.Encoder().encode
 _PHASES = {phase: b',"phase":"' + phase.value.encode() + b'"}' for phase in Phase}
@@ -198,6 +198,15 @@ class Draft:
         )
 
     # -- who may what
+
+    def project(self, name: str) -> Project | None:
+        drafted = (one for draft in self._drafts() for one in reversed(draft.batch.projects))
+        return next((one for one in drafted if one.name == name), None) or self.memory.projects.get(name)
+
+    def node_settings(self, name: NodeName) -> NodeSettings:
+        drafted = (one for draft in self._drafts() for one in reversed(draft.batch.node_settings))
+        found = next((one for one in drafted if one.name == name), None)
+        return found or self.memory.node_settings.get(name) or NodeSettings(name)
 
     def tokens(self) -> Iterator[Token]:
         yield from self.memory.tokens.values()

@@ -23,6 +23,10 @@ class Conflict(ControlError):
     """It can't be done to things as they are."""
 
 
+class Changed(ControlError):
+    """It is no longer what whoever asks has seen."""
+
+
 class BadInput(ControlError):
     """`field`: where in the request."""
 
@@ -32,4 +36,9 @@ class BadInput(ControlError):
 
 
 class Unavailable(ControlError):
-    """Nothing can be kept at the moment, so nothing is accepted. Asking again later is fine."""
+    """Nothing can be kept at the moment, so nothing is accepted. Asking again later is fine. `cause`: more
+    about it, for operators alone: it may name hosts and folders."""
+
+    def __init__(self, message: str, help: str = "", cause: str = "") -> None:
+        super().__init__(message, help)
+        self.cause = cause

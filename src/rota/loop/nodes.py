@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from rota.api.documents import NodeDocument
 from rota.backends.backend import Health
 from rota.control.memory import Memory
+from rota.control.versions import version_of
 from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec
 from rota.model.quantities import format_price
@@ -77,6 +78,7 @@ def _document(
         load=node.load_milli / 1000,
         message="; ".join(filter(None, messages)),
         price_per_hour=format_price(price) if (price := node.spec.price_micro_per_hour) else None,
+        version=version_of(settings or NodeSettings(node.name)),
     )
 
 

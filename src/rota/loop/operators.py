@@ -14,6 +14,7 @@ from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, NotFound
 from rota.control.tokens import check_token, with_descendants
+from rota.control.versions import check_version
 from rota.lifecycle.state import Phase
 from rota.loop.forecaster import time_of
 from rota.loop.live import LiveLoop
@@ -44,10 +45,14 @@ class OperatorDesk:
         self._check_known(name)
         return self._memory.node_settings.get(name)
 
-    async def set_node(self, settings: NodeSettings, who: Who, dry_run: bool = False) -> None:
+    async def set_node(
+        self, settings: NodeSettings, who: Who, dry_run: bool = False, version: str | None = None
+    ) -> None:
+        """`version`: of the settings that it must still have."""
         self._check_known(settings.name)
 
         def command(draft: Draft) -> None:
+            check_version("node", settings.name, draft.node_settings(settings.name), settings, version)
             draft.batch.node_settings.append(settings)
             draft.note("node.Changed", settings.name, who.user, settings)
 
@@ -139,8 +144,13 @@ class OperatorDesk:
     async def projects(self) -> Sequence[Project]:
         return tuple(self._memory.projects.values())
 
-    async def set_project(self, project: Project, who: Who, dry_run: bool = False) -> None:
+    async def set_project(
+        self, project: Project, who: Who, dry_run: bool = False, version: str | None = None
+    ) -> None:
+        """`version`: that it must still have."""
+
         def command(draft: Draft) -> None:
+            check_version("project", project.name, draft.project(project.name), project, version)
             draft.batch.projects.append(project)
             draft.note("project.Changed", project.name, who.user, project, project.name)
 

@@ -11,6 +11,7 @@ from typing import Generic, ParamSpec, TypeAlias, TypeVar
 from urllib.parse import quote, urlencode
 
 from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec.structs import replace
 
 from rota.sdk.errors import BadAnswer, BadInput
 
@@ -50,6 +51,11 @@ def send(method: str, path: str, body: object, answer: type[T], **params: Param)
     if method == "POST":
         headers.append(("Idempotency-Key", uuid.uuid4().hex))
     return Call(method, path, _reader(answer), given(params), tuple(headers), json.encode(body))
+
+
+def if_match(call: Call[T], version: str | None) -> Call[T]:
+    """Carried out only if what it changes is still of this version."""
+    return call if not version else replace(call, headers=(*call.headers, ("If-Match", f'"{version}"')))
 
 
 def described(method: Callable[P, T], make: Callable[..., object]) -> Callable[P, T]:

@@ -20,7 +20,7 @@ from rota.api.documents import (
     TokenDocument,
 )
 from rota.model.calendar import QueueMode
-from rota.sdk.call import Call, delete, get, segment, send
+from rota.sdk.call import Call, delete, get, if_match, segment, send
 
 
 def nodes(*, limit: int | None = None, after: str | None = None) -> Call[Page[NodeDocument]]:
@@ -38,11 +38,14 @@ def set_node(
     draining: bool | None = None,
     taints: Sequence[str] | None = None,
     message: str | None = None,
+    version: str | None = None,
     dry_run: bool = False,
 ) -> Call[NodeDocument]:
-    """Change what is given, and leave the rest as it is. A taint is as in "dedicated=ml:NoSchedule"."""
+    """Change what is given, and leave the rest as it is. A taint is as in "dedicated=ml:NoSchedule". With the
+    `version` that was read: Conflict, if somebody else changed it meanwhile."""
     body = _stated(cordoned=cordoned, draining=draining, taints=taints, message=message)
-    return send("PATCH", f"/nodes/{segment('name', name)}", body, NodeDocument, dry_run=dry_run)
+    call = send("PATCH", f"/nodes/{segment('name', name)}", body, NodeDocument, dry_run=dry_run)
+    return if_match(call, version)
 
 
 def queues(*, limit: int | None = None, after: str | None = None) -> Call[Page[QueueDocument]]:
@@ -114,11 +117,14 @@ def set_project(
     *,
     description: str | None = None,
     members: Mapping[str, Role] | None = None,
+    version: str | None = None,
     dry_run: bool = False,
 ) -> Call[ProjectDocument]:
-    """Make a project, or change what is given of it."""
+    """Make a project, or replace all of it: what isn't given is empty. With the `version` that was read:
+    Conflict, if somebody else changed it meanwhile."""
     body = _stated(description=description, members=members)
-    return send("PUT", f"/projects/{segment('name', name)}", body, ProjectDocument, dry_run=dry_run)
+    call = send("PUT", f"/projects/{segment('name', name)}", body, ProjectDocument, dry_run=dry_run)
+    return if_match(call, version)
 
 
 def remove_project(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:

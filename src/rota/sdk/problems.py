@@ -28,6 +28,7 @@ _BY_STATUS: dict[int, type[RotaError]] = {
     404: NotFound,
     408: Unavailable,
     409: Conflict,
+    412: Conflict,
     413: TooLarge,
     422: BadInput,
     429: TooManyRequests,

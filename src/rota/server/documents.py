@@ -24,6 +24,7 @@ from rota.api.documents import (
     TokenDocument,
 )
 from rota.backends.roster import AgentSeen
+from rota.control.versions import version_of
 from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.resources import Resources
@@ -206,6 +207,7 @@ def project_document(project: Project) -> ProjectDocument:
         description=project.description,
         members=dict(project.members),
         created=moment(project.created_ms),
+        version=version_of(project),
     )
 
 

@@ -13,8 +13,9 @@ from litestar.types import ASGIApp
 
 from rota.api.documents import Role
 from rota.control.access import Who
+from rota.control.errors import Unavailable
 from rota.server import idempotency
-from rota.server.access import Line, Permit, check_role, who_is
+from rota.server.access import Line, Permit, at_least, check_role, who_is
 from rota.server.desk import Desk
 from rota.server.idempotency import InFlight, KeyedRequest
 from rota.server.limits import Limits, RateLimit, body_chunks, whole_body
@@ -70,13 +71,14 @@ class Exchange:
             service=self._service,
         )
         key = request.headers.get(idempotency.HEADER) if route.takes_key else None
-        if key is None:
-            return await route.call(call)
         path = f"{request.scope['path']}?{raw_query.decode('latin-1')}"
-        keyed = KeyedRequest(who.user, key, route.method, path, raw)
-        if getattr(query, "dry_run", False):
-            return await route.call(call)
-        return await self._answer_once(route, call, keyed)
+        keyed = None if key is None else KeyedRequest(who.user, key, route.method, path, raw)
+        try:
+            if keyed is None or getattr(query, "dry_run", False):
+                return await route.call(call)
+            return await self._answer_once(route, call, keyed)
+        except Unavailable as error:
+            raise _told_to(who, error) from error
 
     async def _answer_once(
         self, route: Route[Any, Any], call: Call[Any, Any], keyed: KeyedRequest
@@ -116,6 +118,12 @@ class Exchange:
         if decoder is None:
             decoder = self._decoders[route.body] = msgspec.json.Decoder(route.body)
         return read_body(raw or b"{}", decoder)
+
+
+def _told_to(who: Who, error: Unavailable) -> Unavailable:
+    if not error.cause or not at_least(who.role, Role.OPERATOR):
+        return error
+    return Unavailable(f"{error.message}: {error.cause}", error.help)
 
 
 async def _always(projects: Collection[str] | None) -> bool:

@@ -193,6 +193,15 @@ def _header_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
                 "schema": {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_LENGTH},
             }
         )
+    if route.takes_version:
+        headers.append(
+            {
+                "name": "If-Match",
+                "in": "header",
+                "description": "The `version` that was read: 412, if it is another one by now.",
+                "schema": {"type": "string"},
+            }
+        )
     if route.path.endswith("/stream"):
         headers.append(
             {

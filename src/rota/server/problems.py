@@ -13,7 +13,7 @@ import structlog
 from litestar.exceptions import HTTPException
 
 from rota.api.documents import Problem
-from rota.control.errors import BadInput, Conflict, NotFound, Unavailable
+from rota.control.errors import BadInput, Changed, Conflict, NotFound, Unavailable
 from rota.intake.errors import InputError
 from rota.server.reply import Reply
 from rota.store.errors import BadCursor, StoreUnavailable
@@ -51,6 +51,7 @@ class ProblemError(Exception):
 TITLES = {
     "bad-input": "The request says something that can't be done",
     "bad-request": "The request can't be read",
+    "changed": "Somebody else changed it meanwhile",
     "conflict": "It can't be done to things as they are",
     "forbidden": "Your token doesn't allow that",
     "headers-too-large": "The request's headers are too large",
@@ -106,6 +107,8 @@ def _as_problem_error(error: Exception, instance: str) -> ProblemError:
             return bad_input(error.field, error.problem, error.remedy)
         case Conflict():
             return ProblemError(HTTPStatus.CONFLICT, "conflict", error.message, help=error.help)
+        case Changed():
+            return ProblemError(HTTPStatus.PRECONDITION_FAILED, "changed", error.message, help=error.help)
         case Unavailable():
             return ProblemError(
                 HTTPStatus.SERVICE_UNAVAILABLE,

@@ -75,6 +75,12 @@ class Call(Generic[Q, B]):
     service: Service
     keyed: KeyedRequest | None = None
 
+    @property
+    def if_match(self) -> str | None:
+        """The version that the client has seen of what it changes; None: it doesn't say."""
+        stated = self.headers.get("if-match")
+        return None if stated is None else stated.strip().strip('"')
+
     def answer_of(self, reply: Callable[[R], Reply]) -> AnswerOf[R]:
         """What the desk is to keep for the request's idempotency key, if it has one."""
         keyed = self.keyed
@@ -102,6 +108,8 @@ class Route(Generic[Q, B]):
     streams_body: bool = False
     """`body` is an iterator over the bytes, with a limit of its own."""
     deep: bool = False
+    takes_version: bool = False
+    """By the header If-Match: `Call.if_match`."""
     examples: Mapping[str, Any] = field(default_factory=dict)
     """Of bodies, by name."""
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import urllib3
 
+from rota.api.documents import Role
+from rota.sdk.errors import Conflict
 from tests.real.server.rota_server import PATIENCE_S, RotaServer, eventually, shell
 
 pytestmark = pytest.mark.covers("trust-3")
@@ -202,6 +205,31 @@ def test_a_token_of_one_project_removes_none_of_another(server: RotaServer) -> N
     assert [one.ask("DELETE", f"/v1/tokens/{each.id}")[0] for each in (other, member)] == [403, 403]
     stranger = new_user(server, "kim", "submitter", ["green"])
     assert stranger.ask("DELETE", f"/v1/tokens/{one.id}")[0] == 404
+
+
+# -- nobody undoes what they haven't seen
+
+
+def test_changes_at_the_same_time_are_both_kept(server: RotaServer) -> None:
+    """Of different fields of a node; of a project, the second is refused if it says what it has seen."""
+    forms = [{"cordoned": True}, {"message": "disk"}, {"taints": ["gpu=a:NoSchedule"]}, {"draining": True}]
+    with ThreadPoolExecutor(len(forms)) as pool:
+        asked = [pool.submit(admin(server).ask, "PATCH", f"/v1/nodes/{server.node}", form) for form in forms]
+        assert [one.result()[0] for one in asked] == [200] * len(forms)
+    node = server.client.node(server.node)
+    assert (node.cordoned, node.message, node.draining) == (True, "disk", True)
+    assert "gpu=a:NoSchedule" in node.taints
+    server.client.set_node(server.node, cordoned=False, message="", taints=[], draining=False)
+    set_members(server, "shared")
+    seen = next(one for one in server.client.projects() if one.name == "shared")
+    with server.impatient() as client:
+        client.set_project("shared", members={"ada": Role.VIEWER}, version=seen.version)
+        with pytest.raises(Conflict, match="changed meanwhile"):
+            client.set_project("shared", members={"bob": Role.VIEWER}, version=seen.version)
+    server.cli("project", "set", "shared", "--description", "of all")
+    server.cli("project", "set", "shared", "--member", "bob=viewer")
+    after = next(one for one in server.client.projects() if one.name == "shared")
+    assert (after.description, sorted(after.members)) == ("of all", ["ada", "bob"])
 
 
 # -- streams end with the rights that they were opened with

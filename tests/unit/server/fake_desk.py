@@ -24,6 +24,7 @@ from rota.backends.backend import Health, LogChunk, LogQuery, Stream
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who
 from rota.control.errors import BadInput, NotFound
+from rota.control.versions import check_version
 from rota.intake.submissions import Submission, expand
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, Used
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
@@ -335,7 +336,10 @@ class FakeDesk:
     async def node_settings(self, name: NodeName) -> NodeSettings | None:
         return self.known_nodes.get(name)
 
-    async def set_node(self, settings: NodeSettings, who: Who, dry_run: bool = False) -> None:
+    async def set_node(
+        self, settings: NodeSettings, who: Who, dry_run: bool = False, version: str | None = None
+    ) -> None:
+        check_version("node", settings.name, self.known_nodes.get(settings.name), settings, version)
         self._change(dry_run, "node", settings)
         if not dry_run:
             self.known_nodes[settings.name] = settings
@@ -380,7 +384,10 @@ class FakeDesk:
     async def projects(self) -> list[Project]:
         return list(self.known_projects.values())
 
-    async def set_project(self, project: Project, who: Who, dry_run: bool = False) -> None:
+    async def set_project(
+        self, project: Project, who: Who, dry_run: bool = False, version: str | None = None
+    ) -> None:
+        check_version("project", project.name, self.known_projects.get(project.name), project, version)
         self._change(dry_run, "project", project)
 
     async def remove_project(self, name: str, who: Who, dry_run: bool = False) -> None:

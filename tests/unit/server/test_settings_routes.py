@@ -8,11 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from rota.api.documents import Role
+from rota.control.errors import Unavailable
 from rota.control.tokens import MOST_GENERATIONS
+from rota.control.versions import version_of
 from rota.model.calendar import QueueMode
+from rota.model.ids import NodeName
 from rota.server.access import secret_hash
 from rota.server.limits import Limits
-from rota.store.batch import Token
+from rota.store.batch import NodeSettings, Project, Token
 from tests.unit.server.fake_desk import NOW_MS, Service
 from tests.unit.server.test_every_route import assert_problem
 
@@ -148,6 +151,46 @@ class TestProjects:
         form = {"members": {"bob": "admin"}}
         response = Service().ask("PUT", "/v1/projects/vision", Role.PROJECT_ADMIN, json=form)
         assert assert_problem(response, 403, "forbidden")["field"] == "members.bob"
+
+
+class TestVersions:
+    """Nobody undoes a change that they haven't seen."""
+
+    def test_a_project_that_was_changed_meanwhile(self) -> None:
+        service = Service()
+        [seen] = service.ask("GET", "/v1/projects", Role.VIEWER).json()["items"]
+        service.desk.known_projects["vision"] = Project("vision", "other", NOW_MS)
+        stale = {"if-match": f'"{seen["version"]}"'}
+        response = service.ask("PUT", "/v1/projects/vision", json={"description": "mine"}, headers=stale)
+        assert_problem(response, 412, "changed")
+        assert not service.desk.changes
+        # Whoever lost the answer asks once more for what is so by now.
+        response = service.ask("PUT", "/v1/projects/vision", json={"description": "other"}, headers=stale)
+        assert response.status_code == 200
+        fresh = {"if-match": response.json()["version"]}
+        response = service.ask("PUT", "/v1/projects/vision", json={"description": "mine"}, headers=fresh)
+        assert response.status_code == 200
+
+    def test_a_node_that_was_changed_meanwhile(self) -> None:
+        service = Service()
+        headers = {"if-match": version_of(NodeSettings(NodeName("n1")))}
+        form = {"taints": ["gpu=a:NoExecute"]}
+        assert service.ask("PATCH", "/v1/nodes/n1", json=form, headers=headers).status_code == 200
+        form = {"taints": ["gpu=b:NoExecute"]}
+        assert_problem(service.ask("PATCH", "/v1/nodes/n1", json=form, headers=headers), 412, "changed")
+        assert service.ask("PATCH", "/v1/nodes/n1", json=form).status_code == 200
+
+
+@pytest.mark.covers("trust-3")
+def test_where_the_database_is_is_told_to_operators_alone() -> None:
+    service = Service()
+    service.desk.error = Unavailable("nothing can be kept", "ask again", "no route to db-7.internal:5432")
+    for role in Role:
+        response = service.ask("POST", "/v1/jobs/17/hold", role)
+        if role is not Role.VIEWER:
+            problem = assert_problem(response, 503, "unavailable")
+            is_told = "db-7.internal" in problem["detail"]
+            assert is_told is (role in (Role.OPERATOR, Role.ADMIN))
 
 
 @pytest.mark.covers("ops-2")

@@ -90,6 +90,7 @@ class Server(Protocol):
         draining: bool | None = None,
         taints: Sequence[str] | None = None,
         message: str | None = None,
+        version: str | None = None,
         dry_run: bool = False,
     ) -> NodeDocument: ...
     def queues(self) -> Iterator[QueueDocument]: ...
@@ -130,6 +131,7 @@ class Server(Protocol):
         *,
         description: str | None = None,
         members: Mapping[str, Role] | None = None,
+        version: str | None = None,
         dry_run: bool = False,
     ) -> ProjectDocument: ...
     def remove_project(self, name: str, *, dry_run: bool = False) -> ChangeDocument: ...

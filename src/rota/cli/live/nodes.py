@@ -49,13 +49,16 @@ def drain(names: Sequence[str], *, message: str | None, dry_run: bool) -> None:
 def taint(name: str, given: Sequence[str], *, dry_run: bool) -> None:
     """`KEY[=VALUE]:EFFECT` adds or replaces one, `KEY-` and `KEY:EFFECT-` remove."""
     with connect() as server:
-        taints = {_key(text): text for text in server.node(name).taints}
+        before = server.node(name)
+        taints = {_key(text): text for text in before.taints}
         for text in given:
             if text.endswith("-"):
                 taints = _without(taints, text[:-1])
             else:
                 taints[_key(text)] = text
-        after = server.set_node(name, taints=list(taints.values()), dry_run=dry_run)
+        after = server.set_node(
+            name, taints=list(taints.values()), version=before.version or None, dry_run=dry_run
+        )
     _done(f"has the taints {', '.join(after.taints) or 'none'}", [name], dry_run)
 
 

@@ -30,7 +30,7 @@ def projects(form: ListForm) -> None:
 def set_project(
     name: str, description: str | None, members: Sequence[str], without: Sequence[str], *, dry_run: bool
 ) -> None:
-    """Members that aren't named stay."""
+    """Members that aren't named stay, and so does a description if none is given."""
     given = {user: _role("--member", role) for user, role in pairs_of("--member", members).items()}
     with connect() as server:
         there = next((one for one in server.projects() if one.name == name), None)
@@ -39,9 +39,14 @@ def set_project(
             if user not in known:
                 raise typer.BadParameter(f"{user} is no member of {name}", param_hint="--without")
         kept = {user: role for user, role in known.items() if user not in without}
-        changes = given or without
+        if description is None and there is not None:
+            description = there.description
         after = server.set_project(
-            name, description=description, members={**kept, **given} if changes else None, dry_run=dry_run
+            name,
+            description=description,
+            members={**kept, **given},
+            version=None if there is None else there.version or None,
+            dry_run=dry_run,
         )
     talk(f"{_would(dry_run)}project {after.name} has {_members_text(after) or 'no members'}")
 

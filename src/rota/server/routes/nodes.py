@@ -8,7 +8,8 @@ from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
 from rota.api.documents import NodeDocument, Page, Role
-from rota.control.errors import NotFound
+from rota.control.errors import Changed, NotFound
+from rota.control.versions import version_of
 from rota.model.ids import NodeName
 from rota.model.taints import Effect, Taint
 from rota.server.problems import bad_input, printable
@@ -40,20 +41,19 @@ async def show_node(call: Call[Query, None]) -> Reply:
 
 
 async def change_node(call: Call[ChangeQuery, NodeChange]) -> Reply:
-    """Answers with the node as it then is."""
+    """Answers with the node as it then is. Changes of others to what isn't named are never undone."""
     node = await _node(call)
-    before = await call.desk.node_settings(NodeName(node.name)) or NodeSettings(NodeName(node.name))
-    form = call.body
-    settings = NodeSettings(
-        before.name,
-        cordoned=before.cordoned if form.cordoned is UNSET else form.cordoned,
-        draining=before.draining if form.draining is UNSET else form.draining,
-        taints=before.taints
-        if form.taints is UNSET
-        else read_taints(form.taints, call.now_ms, before.taints),
-        message=before.message if form.message is UNSET else form.message,
-    )
-    await call.desk.set_node(settings, call.who, call.query.dry_run)
+    while True:
+        before = await call.desk.node_settings(NodeName(node.name)) or NodeSettings(NodeName(node.name))
+        settings = _changed(call, before)
+        try:
+            await call.desk.set_node(
+                settings, call.who, call.query.dry_run, call.if_match or version_of(before)
+            )
+            break
+        except Changed:
+            if call.if_match is not None:
+                raise
     if not call.query.dry_run:
         return json_reply(await _node(call))
     ours = {taint.notation for taint in before.taints}
@@ -65,6 +65,19 @@ async def change_node(call: Call[ChangeQuery, NodeChange]) -> Reply:
         message=settings.message,
     )
     return json_reply(shown)
+
+
+def _changed(call: Call[ChangeQuery, NodeChange], before: NodeSettings) -> NodeSettings:
+    form = call.body
+    return NodeSettings(
+        before.name,
+        cordoned=before.cordoned if form.cordoned is UNSET else form.cordoned,
+        draining=before.draining if form.draining is UNSET else form.draining,
+        taints=before.taints
+        if form.taints is UNSET
+        else read_taints(form.taints, call.now_ms, before.taints),
+        message=before.message if form.message is UNSET else form.message,
+    )
 
 
 async def _node(call: Call[Any, Any]) -> NodeDocument:
@@ -129,6 +142,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         body=NodeChange,
         answers={200: NodeDocument},
         deep=True,
+        takes_version=True,
         examples={"drain": {"draining": True, "message": "disk replaced at noon"}},
     ),
 )

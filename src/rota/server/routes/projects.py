@@ -43,7 +43,7 @@ async def set_project(call: Call[ChangeQuery, ProjectForm]) -> Reply:
     else:
         created_ms = before.created_ms
     project = Project(name, call.body.description, created_ms, _members(call))
-    await call.desk.set_project(project, call.who, call.query.dry_run)
+    await call.desk.set_project(project, call.who, call.query.dry_run, call.if_match)
     return json_reply(project_document(project))
 
 
@@ -89,6 +89,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         query=ChangeQuery,
         body=ProjectForm,
         answers={200: ProjectDocument},
+        takes_version=True,
         examples={"one member": {"description": "Image models", "members": {"ada": "submitter"}}},
     ),
     Route(

@@ -216,6 +216,7 @@ class FakeServer:
         draining: bool | None = None,
         taints: Sequence[str] | None = None,
         message: str | None = None,
+        version: str | None = None,
         dry_run: bool = False,
     ) -> NodeDocument:
         fields = {"cordoned": cordoned, "draining": draining, "taints": taints, "message": message}
@@ -298,6 +299,7 @@ class FakeServer:
         *,
         description: str | None = None,
         members: Any = None,
+        version: str | None = None,
         dry_run: bool = False,
     ) -> ProjectDocument:
         self._changed("project", name, dry_run, description=description, members=members)
