@@ -42,3 +42,7 @@ class Unavailable(ControlError):
     def __init__(self, message: str, help: str = "", cause: str = "") -> None:
         super().__init__(message, help)
         self.cause = cause
+
+    def __str__(self) -> str:
+        """For logs."""
+        return f"{self.message}: {self.cause}" if self.cause else self.message

@@ -123,7 +123,7 @@ class Exchange:
 def _told_to(who: Who, error: Unavailable) -> Unavailable:
     if not error.cause or not at_least(who.role, Role.OPERATOR):
         return error
-    return Unavailable(f"{error.message}: {error.cause}", error.help)
+    return Unavailable(str(error), error.help)
 
 
 async def _always(projects: Collection[str] | None) -> bool:
