@@ -69,6 +69,8 @@ def _verdicts_about_nodes(case: Case) -> Iterator[tuple[str, Verdict]]:
 NOT_ABOUT_NODES = {
     Code.QUOTA,
     Code.QUOTA_BEYOND,
+    Code.LIMIT,
+    Code.LIMIT_BEYOND,
     Code.PARTNER,
     Code.STRICT_QUEUE,
     Code.QUEUE_PAUSED,

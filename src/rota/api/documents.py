@@ -325,6 +325,8 @@ class PlannedChange(Document, frozen=True, kw_only=True):
 class PlanAnswer(Document, frozen=True, kw_only=True):
     jobs: list[PlannedJob]
     changes: list[PlannedChange]
+    others_changed: int = 0
+    """How many planned starts would change besides, of jobs of projects that aren't yours."""
 
 
 class MeDocument(Document, frozen=True, kw_only=True):

@@ -16,5 +16,10 @@ class Who(Struct, frozen=True):
     projects: tuple[str, ...] | None = None
     """None: all of them."""
 
+    @property
+    def is_operator(self) -> bool:
+        """Whom no default limit holds."""
+        return self.role in (Role.OPERATOR, Role.ADMIN)
+
     def sees(self, project: str) -> bool:
         return self.projects is None or project in self.projects

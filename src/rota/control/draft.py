@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from msgspec import json
 from msgspec.structs import replace
@@ -15,6 +16,8 @@ from rota.lifecycle.events import Bound, DependencyEnded, Ended, JobEvent, Retur
 from rota.lifecycle.fences import fence_before
 from rota.lifecycle.instructions import Instruction, TellDependents
 from rota.lifecycle.state import JobState, Phase
+from rota.limits.applying import Owner
+from rota.limits.checking import owner_of
 from rota.model.ids import JobId, NodeName
 from rota.model.run import JobSpec
 from rota.store.batch import Agent, Attempt, Batch, EventRow, JoinToken, NodeSettings, Project, Token
@@ -41,6 +44,7 @@ class Draft:
         self._arrays: dict[str, tuple[JobId, JobSpec]] = {}
         """Of arrays that came in with this draft, the first element."""
         self._attempts: dict[TaskRef, Attempt] = {}
+        self._incoming: Counter[Owner] = Counter()
 
     def on_top(self) -> Draft:
         return Draft(self.memory, self.now_ms, self._chance, self)
@@ -57,6 +61,7 @@ class Draft:
         for awaited, dependents in other._dependents.items():
             self._dependents.setdefault(awaited, []).extend(dependents)
         self._attempts |= other._attempts
+        self._incoming.update(other._incoming)
 
     def sealed(self) -> Batch:
         for heir in self.memory.heirs(self._jobs):
@@ -80,8 +85,15 @@ class Draft:
         advanced = submitted(job_id, number, spec, self.now_ms, self.memory.epoch)
         self._note(advanced.state, self._submitted(job_id, number, spec, by), by)
         self._await(advanced.state)
+        self._incoming[owner_of(spec.template)] += 1
         self._keep(advanced.state, advanced.instructions)
         return advanced.state
+
+    def waiting(self) -> Iterator[Mapping[Owner, int]]:
+        """How many jobs wait of each owner: in memory, and come in with these drafts."""
+        yield self.memory.waiting
+        for draft in self._drafts():
+            yield draft._incoming
 
     def adopt(self, state: JobState, by: str) -> None:
         """A job as somebody else has kept it, whatever became of it so far."""

@@ -35,6 +35,22 @@ class BadInput(ControlError):
         self.field = field
 
 
+class NotAllowed(ControlError):
+    """An operator's limit forbids it. `field`: where in the request."""
+
+    def __init__(self, field: str, message: str, help: str = "") -> None:
+        super().__init__(message, help)
+        self.field = field
+
+
+class TooOften(ControlError):
+    """Nothing is wrong with it but that it comes too soon."""
+
+    def __init__(self, message: str, wait_s: int) -> None:
+        super().__init__(message, f"wait {wait_s} s")
+        self.wait_s = wait_s
+
+
 class Unavailable(ControlError):
     """Nothing can be kept at the moment, so nothing is accepted. Asking again later is fine. `cause`: more
     about it, for operators alone: it may name hosts and folders."""

@@ -15,6 +15,8 @@ from rota.control.rooms import StandbyRooms, array_of, inheriting
 from rota.forecast.usage import Ledger
 from rota.lifecycle.charging import charge_for
 from rota.lifecycle.state import JobState, LiveTask, Phase
+from rota.limits.applying import Owner
+from rota.limits.checking import owner_of
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import Calendar, TenantUsage
 from rota.model.ids import JobId, NodeName, QueueName
@@ -35,6 +37,7 @@ from rota.store.batch import (
 )
 from rota.store.load import Loaded
 
+_WAITING = (Phase.CREATED, Phase.PENDING)
 REMEMBERED = 10_000
 """Jobs that have ended and are still at hand, the latest."""
 
@@ -64,6 +67,8 @@ class Memory:
         """Tasks that were evicted and haven't stopped yet."""
         self.pending: dict[QueueName, int] = {}
         """How many jobs wait in each queue."""
+        self.waiting: dict[Owner, int] = {}
+        """How many jobs wait of each owner, those that are held or wait for others included."""
         self.on_nodes: set[JobId] = set()
         """Jobs that have tasks there: mostly few of all."""
         self.usage_changed = False
@@ -284,9 +289,17 @@ class Memory:
         self._show_job(state)
 
     def _count(self, state: JobState | None, sign: int) -> None:
-        if state is not None and state.phase is Phase.PENDING:
-            queue = state.spec.template.queue
-            self.pending[queue] = self.pending.get(queue, 0) + sign
+        if state is None or state.phase not in _WAITING:
+            return
+        template = state.spec.template
+        if state.phase is Phase.PENDING:
+            self.pending[template.queue] = self.pending.get(template.queue, 0) + sign
+        owner = owner_of(template)
+        count = self.waiting.get(owner, 0) + sign
+        if count:
+            self.waiting[owner] = count
+        else:
+            self.waiting.pop(owner, None)
 
     def _note_vacating(self, before: JobState | None, after: JobState) -> None:
         if before is not None:

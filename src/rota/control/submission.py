@@ -35,8 +35,10 @@ def submit(
 
 
 def partners(submission: Submission) -> Iterable[JobId]:
-    """Jobs outside of the submission that those in it depend on."""
-    return {one.job for entry in submission.entries for one in entry.spec.depends_on}
+    """Jobs outside of the submission that those in it depend on, or connect to."""
+    connected = {entry.spec.template.connect_to for entry in submission.entries} - {""}
+    awaited = {one.job for entry in submission.entries for one in entry.spec.depends_on}
+    return awaited.union(map(JobId, connected))
 
 
 class _Incoming:
@@ -48,6 +50,8 @@ class _Incoming:
         """The entry of the array that is being taken, and its id."""
         self._elements: dict[str, list[JobId]] = {}
         """Of arrays that came in just now."""
+        self._connected: set[JobId] = set()
+        """Jobs that others connect to, and may."""
         self._resolved: dict[tuple[Dependency, ...], tuple[Dependency, ...]] = {}
         self._wait_count = 0
         self._stored: defaultdict[str, list[JobId]] = defaultdict(list)
@@ -59,6 +63,10 @@ class _Incoming:
         job_id = self._id_of(job, number)
         spec = job.spec
         self._check_queue(spec, job.entry)
+        connected = JobId(spec.template.connect_to)
+        if connected and connected not in self._connected:
+            self._partners(connected, f"jobs[{job.entry}].connect_to")
+            self._connected.add(connected)
         if spec.depends_on:
             spec = replace(spec, depends_on=self._resolve(spec.depends_on, job.entry))
             self._count_waits(len(spec.depends_on), job.entry)

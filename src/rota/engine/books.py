@@ -9,21 +9,29 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from rota.engine.caps import Caps
 from rota.engine.fairshare import Shares
 from rota.engine.quota import QuotaAnswer, Quotas
 from rota.engine.work import Work
 from rota.model.job import JobTemplate
+from rota.model.limits import LimitsPolicy
 from rota.model.policy import FairShare
 from rota.model.verdict import Code, Reason
 from rota.snapshot.state import Snapshot
 
 Int64s = NDArray[np.int64]
+NO_LIMITS = LimitsPolicy()
+_PASSING = {Code.QUOTA_BEYOND: Code.QUOTA, Code.LIMIT_BEYOND: Code.LIMIT}
+"""Beyond everything, and beyond what is left now."""
 
 
 class Books:
-    def __init__(self, snapshot: Snapshot, policy: FairShare, now_ms: int) -> None:
+    def __init__(
+        self, snapshot: Snapshot, policy: FairShare, now_ms: int, limits: LimitsPolicy = NO_LIMITS
+    ) -> None:
         self.shares = Shares(snapshot, policy, now_ms)
-        self.quotas = Quotas(snapshot, policy)
+        self.caps = Caps(snapshot, limits)
+        self.quotas = Quotas(snapshot, policy, self.caps)
 
     def charge(self, template: JobTemplate, amounts: Int64s, count: int) -> None:
         """`count` tasks of the job get `amounts` each; negative: they give it back."""
@@ -54,12 +62,18 @@ class Books:
         if self.allowed(template, now) is not None:
             return None
         reason = self.quotas.ask(template, _least_needed(now), 1).reason
-        if reason is not None and reason.code is Code.QUOTA_BEYOND and now is not work:
+        if reason is not None and reason.code in _PASSING and now is not work:
             # Groups that only wait for room may yet start in the place of these.
             whole = self.quotas.ask(template, _least_needed(work), 1).reason
-            if whole is None or whole.code is not Code.QUOTA_BEYOND:
-                return replace(reason, code=Code.QUOTA)
+            if whole is None or whole.code not in _PASSING:
+                return replace(reason, code=_PASSING[reason.code])
         return reason
+
+    def singles(self, template: JobTemplate, amounts: Int64s, count: int) -> int:
+        """Of so many equal jobs of one task each, how many the limits allow."""
+        if not self.caps.any:
+            return count
+        return min(self.caps.ask(template, amounts, count)[0], self.caps.ask_jobs(template, count)[0])
 
     def _counts(self, template: JobTemplate, work: Work, of: Callable[[QuotaAnswer], int]) -> tuple[int, ...]:
         """Of each group, how many tasks may start, so that as many do as can: groups that find room

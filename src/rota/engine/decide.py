@@ -104,8 +104,8 @@ class Cycle:
         self._watch = watch
         self._outside = OutsidePlugins(plugins, snapshot)
         self._board = Board(snapshot)
-        self._books = Books(snapshot, policy.fair_share, now_ms)
-        self._has_quotas = self._books.quotas.any
+        self._books = Books(snapshot, policy.fair_share, now_ms, policy.limits)
+        self._has_quotas = self._books.quotas.lend
         self._compiler = Compiler(snapshot, self._board, policy, now_ms, plugins, self._outside)
         # Nobody it consists of holds it: it is gone with the plan, and with it copies of all columns, and not
         # with some later collection of garbage.
@@ -230,12 +230,15 @@ class Cycle:
                 order.served(run, 1)
             else:
                 order.drop(run)
-            if self._queue.strict and not self._never_starts(run.cursor.lane):
+            if self._queue.strict and not self._holds_up_nobody(run.cursor.lane):
                 self._hold_behind(first, order)
 
-    def _never_starts(self, lane: Lane) -> bool:
-        """Nobody waits behind who will never start, or a queue would be stuck for ever."""
-        return self._refused[lane.number].verdict.kind is Kind.NEVER
+    def _holds_up_nobody(self, lane: Lane) -> bool:
+        """Nobody waits behind who will never start, or a queue would be stuck for ever; nor behind who is
+        over a limit of their own."""
+        verdict = self._refused[lane.number].verdict
+        own_limit = any(refusal.reason.code is Code.LIMIT for refusal in verdict.refusals)
+        return verdict.kind is Kind.NEVER or own_limit
 
     def _is_refused(self, run: Run) -> bool:
         """Whether one just like it was refused before, and nobody has made room since."""
@@ -379,7 +382,9 @@ class Cycle:
 
     def _place_in_run(self, run: Run, work: Work) -> int:
         if work.is_single and not self._has_quotas and not (self._watch and self._is_watched(run)):
-            return self._place_singles(run, work.signatures[0])
+            take = work.signatures[0].demand.take
+            most = self._books.singles(run.head.template, take, run.length)
+            return self._place_singles(run, work.signatures[0], most) if most else 0
         return int(self._place_one(run, work))
 
     def _not_yet(self, job: Job) -> Reason | None:
@@ -388,6 +393,10 @@ class Cycle:
             return Reason(Code.PREEMPTED)
         if closed := self._gates.closed_to(job):
             return closed
+        if self._books.caps.of_jobs and not self._is_placed(job.id):
+            _, limit = self._books.caps.ask_jobs(job.template)
+            if limit is not None:
+                return limit
         partner = job.template.connect_to
         return Reason(Code.PARTNER, partner) if partner and not self._is_placed(JobId(partner)) else None
 
@@ -417,10 +426,10 @@ class Cycle:
         watch = self._watch
         return watch is not None and any(job.id == watch.job for job in run.jobs(run.length))
 
-    def _place_singles(self, run: Run, signature: Signature) -> int:
-        """Jobs of one task each, as many of the run as there is room for."""
+    def _place_singles(self, run: Run, signature: Signature, most: int) -> int:
+        """Jobs of one task each, as many of the run as there is room for, and at most so many."""
         names = self.snapshot.nodes.names
-        if run.length == 1:
+        if most == 1:
             at = put_best(signature, self._board)
             if at is None:
                 return 0
@@ -429,10 +438,11 @@ class Cycle:
             self._ahead.started(job.template, [Held(at[0], signature.demand, at[1])])
             self._started.add(job.id)
             self._books.charge(job.template, signature.demand.take, 1)
+            self._books.caps.started(job.template)
             self._spare_partner(job.template)
             return 1
         before = self._board.checkpoint()
-        positions = place_equal(signature, self._board, run.length)
+        positions = place_equal(signature, self._board, most)
         devices = self._board.devices_since(before)
         jobs = run.jobs(len(positions))
         self._bindings += [
@@ -442,6 +452,7 @@ class Cycle:
         if jobs:
             self._ahead.started_many(run.head.template, signature.demand, positions, devices)
             self._books.charge(run.head.template, signature.demand.take, len(jobs))
+            self._books.caps.started(run.head.template, len(jobs))
             self._spare_partner(run.head.template)
         return len(jobs)
 
@@ -524,6 +535,8 @@ class Cycle:
         placed = Counter(seat.group for seat in seats)
         for group, signature in enumerate(work.signatures):
             self._books.charge(job.template, signature.demand.take, placed[group])
+        if self._books.caps.of_jobs and not self._is_placed(job.id):
+            self._books.caps.started(job.template)
         self._started.add(job.id)
         self._ahead.started(job.template, _held(work, seats))
         if key.placed:
@@ -560,13 +573,22 @@ class Cycle:
         for signature, count in zip(work.signatures, work.counts, strict=True):
             # So that the calendar is shared out as fairly as the nodes are.
             self._books.shares.charge(job.template, signature.demand.take, count)
+        if self._queue.interactive:
+            self._hold_for(job.template, work)
         return True
+
+    def _hold_for(self, template: JobTemplate, work: Work) -> None:
+        """What is promised counts for the limits as if it were held: a promise is kept whatever they say."""
+        if self._books.caps.any:
+            self._books.caps.started(template)
+            for signature, count in zip(work.signatures, work.counts, strict=True):
+                self._books.caps.charge(template, signature.demand.take, count)
 
     def _earliest(self, job: Job, verdict: Verdict) -> int | None:
         """From when on to look for a place; None: that can't be told."""
         reason = verdict.refusals[0].reason if verdict.refusals else None
         match reason.code if reason else None:
-            case Code.QUEUE_PAUSED | Code.QUEUE_CLOSED | Code.QUOTA | Code.PREEMPTED:
+            case Code.QUEUE_PAUSED | Code.QUEUE_CLOSED | Code.QUOTA | Code.LIMIT | Code.PREEMPTED:
                 return None
             case Code.STRICT_QUEUE:
                 earliest_ms = self._ahead.last_start_ms
@@ -615,6 +637,7 @@ class Cycle:
                 self._bind(Run(self._cursor(lane), 1), work, seats)
             else:
                 start_ms, _ = _promised_order(record)
+                self._hold_for(record.job.template, work)
                 self._refuse(self._cursor(lane), _verdict_of(Reason(Code.PROMISED, asked=start_ms)))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from rota.engine.caps import Caps
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
 from rota.model.verdict import Code, Reason
@@ -49,7 +50,8 @@ class QuotaAnswer:
 
 
 class Quotas:
-    def __init__(self, snapshot: Snapshot, policy: FairShare) -> None:
+    def __init__(self, snapshot: Snapshot, policy: FairShare, caps: Caps) -> None:
+        self._caps = caps
         self._row = snapshot.nodes.index.row
         self._pools: dict[tuple[Path, str], dict[Path, _Account]] = {}
         """(parent, resource) → accounts of the tenants below that parent"""
@@ -74,16 +76,23 @@ class Quotas:
 
     @property
     def any(self) -> bool:
+        return bool(self._pools) or self._caps.of_amounts
+
+    @property
+    def lend(self) -> bool:
+        """Whether there are quotas, and not just limits."""
         return bool(self._pools)
 
     @property
     def rows(self) -> list[int]:
         """Rows of the resources that are limited, of those that there are."""
-        return [self._row[resource] for _, resource in self._pools if resource in self._row]
+        pools = [self._row[resource] for _, resource in self._pools if resource in self._row]
+        return [*pools, *(row for row in self._caps.rows if row not in pools)]
 
     def charge(self, template: JobTemplate, amounts: Int64s, count: int = 1) -> None:
         for account, asked in self._accounts(template, amounts):
             account.used += asked * count
+        self._caps.charge(template, amounts, count)
 
     def ask(self, template: JobTemplate, amounts: Int64s, count: int) -> QuotaAnswer:
         """Of `count` tasks that ask for `amounts` each, how many the quotas allow."""
@@ -115,11 +124,15 @@ class Quotas:
                 else:
                     reason = Reason(Code.QUOTA, subject, asked, max(0, min(limit, in_pool)))
             with_reclaim = min(with_reclaim, reclaimable)
+        capped, limit_reason = self._caps.ask(template, amounts, count)
+        if capped < at_once:
+            at_once, reason = capped, limit_reason
+        with_reclaim = min(with_reclaim, capped)
         return QuotaAnswer(at_once, with_reclaim, reason)
 
     def are_one(self, one: JobTemplate, other: JobTemplate) -> bool:
         """Whether both hold from the same account in every pool that both are in."""
-        divides_users = (one.project,) in self._divided
+        divides_users = (one.project,) in self._divided or self._caps.by_user
         return one.project == other.project and (one.user == other.user or not divides_users)
 
     def borrows(self, template: JobTemplate, amounts: Int64s) -> bool:
@@ -142,7 +155,8 @@ class Quotas:
         running = snapshot.running
         counts = np.bincount(running.spec, minlength=len(running.kinds))
         for (template, group), count in zip(running.kinds, counts.tolist(), strict=True):
-            self.charge(template, snapshot.demand(template.groups[group].spec).take, count)
+            for account, asked in self._accounts(template, snapshot.demand(template.groups[group].spec).take):
+                account.used += asked * count
 
 
 def _member(template: JobTemplate, parent: Path) -> Path:

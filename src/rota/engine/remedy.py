@@ -15,7 +15,7 @@ from rota.model.calendar import PlannedStart
 from rota.model.explanation import NOW, Change, Remedy
 from rota.model.ids import NodeName
 from rota.model.job import Job, JobTemplate, Priority
-from rota.model.verdict import Code, Kind
+from rota.model.verdict import RUNNING_JOBS, Code, Kind
 
 _EFFORT = {
     Change.TOLERATION: 0.30,
@@ -61,7 +61,10 @@ def remedies_for(
     cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None
 ) -> tuple[Remedy, ...]:
     """Every single change that helps, the smallest first; but first those with which it starts now."""
-    if _NOT_THE_JOB.intersection(refusal.reason.code for refusal in refused.verdict.refusals):
+    reasons = [refusal.reason for refusal in refused.verdict.refusals]
+    if _NOT_THE_JOB.intersection(reason.code for reason in reasons):
+        return ()
+    if any(reason.code is Code.LIMIT and reason.subject.endswith(f" {RUNNING_JOBS}") for reason in reasons):
         return ()
     cycle.make_way(job)
     found = list(_Search(cycle, refused, job, planned).remedies())

@@ -102,7 +102,7 @@ class PromiseForm(Form):
 class KindForm(TaskForm):
     """All that jobs of one kind have in common: what the engine decides by."""
 
-    namespace: str = "default"
+    namespace: str | UnsetType = UNSET
     project: str | UnsetType = UNSET
     user: str | UnsetType = UNSET
     queue: str = "default"

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from rota.intake._fields import Amount
 from rota.intake._forms import AmountsForm, Count, Form, Positive, PriorityForm
+from rota.intake._limits import LimitsPolicyForm
 from rota.model.policy import Backfill, Durations, QueueStrategy, Reclaim, Strategy, TenantKey
 
 
@@ -100,3 +101,4 @@ class PolicyForm(SchedulerForm):
     fair_share: FairShareForm = field(default_factory=FairShareForm)
     platforms: dict[str, PlatformForm] = field(default_factory=dict)
     runtimes: dict[str, AmountsForm] = field(default_factory=dict)
+    limits: LimitsPolicyForm = field(default_factory=LimitsPolicyForm)

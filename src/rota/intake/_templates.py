@@ -42,11 +42,12 @@ class TemplateReader:
     def _template(self, form: KindForm, at: Field) -> JobTemplate:
         groups = self._groups(form, at)
         task_count = sum(group.count for group in groups)
+        project = self._project if form.project is UNSET else read_step(form.project, at.at("project"))
         return JobTemplate(
             groups=groups,
             min_available=_min_available(form, task_count, at.at("min_available")),
-            namespace=read_name(form.namespace, at.at("namespace")),
-            project=self._project if form.project is UNSET else read_step(form.project, at.at("project")),
+            namespace=project if form.namespace is UNSET else read_name(form.namespace, at.at("namespace")),
+            project=project,
             user=self._user if form.user is UNSET else read_step(form.user, at.at("user")),
             queue=QueueName(read_name(form.queue, at.at("queue"))),
             scheduler=form.scheduler,

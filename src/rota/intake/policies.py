@@ -7,7 +7,8 @@ from msgspec import UNSET, UnsetType, structs
 from rota.intake._amounts import check_within_limits, read_amounts, read_resources
 from rota.intake._fields import Amount, Field, read_each
 from rota.intake._forms import read_priority
-from rota.intake._names import UniqueNames, read_name, read_step
+from rota.intake._limits import LimitsPolicyForm, read_limits
+from rota.intake._names import UniqueNames, read_name, read_step, unknown_name
 from rota.intake._policy_forms import (
     PlatformForm,
     PluginForm,
@@ -25,7 +26,9 @@ from rota.intake._wording import nearest, quoted
 from rota.intake.convert import convert
 from rota.intake.document import Document
 from rota.model.job import Priority
+from rota.model.limits import ANYTHING, LimitsPolicy
 from rota.model.policy import (
+    DEFAULT_QUEUE,
     Backfill,
     Defaults,
     Durations,
@@ -53,8 +56,9 @@ def policy_from(document: Document, known_plugins: Collection[str] | None = None
     """The policy of a document. Without `known_plugins` a plugin may have any name."""
     form = convert(document, PolicyForm)
     at = Field(document)
+    schedulers = _SchedulerReader(known_plugins).read_all(form, at)
     return Policy(
-        schedulers=_SchedulerReader(known_plugins).read_all(form, at),
+        schedulers=schedulers,
         fair_share=FairShare(
             half_life_ms=_duration_ms(form.fair_share.half_life, at.at("fair_share", "half_life")),
             tenants=tuple(sorted(_tenants(form.tenants, at.at("tenants")), key=lambda tenant: tenant.path)),
@@ -70,7 +74,26 @@ def policy_from(document: Document, known_plugins: Collection[str] | None = None
                 for name, overhead in sorted(form.runtimes.items())
             ),
         ),
+        limits=_limits(form.limits, schedulers, at.at("limits")),
     )
+
+
+def _limits(form: LimitsPolicyForm, schedulers: Sequence[SchedulerPolicy], at: Field) -> LimitsPolicy:
+    known = {DEFAULT_QUEUE, *(queue.name for scheduler in schedulers for queue in scheduler.queues)}
+    limits = read_limits(form, at)
+    remedy = "name it under `queues` of the policy"
+    for name, _ in limits.queues:
+        if name not in known:
+            raise unknown_name("queue", name, known, at.at("queues", name), remedy)
+    sections = (("projects", form.projects), ("users", form.users), ("", {"default": form.default}))
+    for section, entries in sections:
+        for owner, entry in entries.items():
+            named = () if entry.queues is UNSET else entry.queues
+            for index, name in enumerate(named):
+                if name not in known and name != ANYTHING:
+                    where = at.at(section, owner) if section else at.at(owner)
+                    raise unknown_name("queue", name, known, where.at("queues", index), remedy)
+    return limits
 
 
 def _duration_ms(value: Amount, at: Field) -> int:

@@ -64,7 +64,7 @@ def _duration(duration_ms: int | None) -> str | None:
 def _kind(template: JobTemplate) -> Plain:
     fields = _given(
         {
-            "namespace": template.namespace if template.namespace != "default" else None,
+            "namespace": template.namespace if template.namespace != template.project else None,
             "queue": template.queue if template.queue != "default" else None,
             "scheduler": template.scheduler,
             "topology": [

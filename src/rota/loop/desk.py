@@ -20,6 +20,7 @@ from rota.api.documents import (
 from rota.backends.backend import LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.access import Who
+from rota.control.allowing import Allowing
 from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.enrolment import Enrolment
@@ -43,6 +44,7 @@ from rota.model.extension import Extension
 from rota.model.ids import JobId
 from rota.store.batch import Answer, Attempt, StoredEvent
 from rota.store.queries import EventFilter, JobFilter
+from rota.views.seen import Sees, seen_extension
 from rota.views.why.view import WhyView
 
 R = TypeVar("R")
@@ -69,6 +71,7 @@ class LiveDesk(OperatorDesk):
         self._put_file = put_file
         self._enrolment = enrolment
         self._admission = Admission(self._memory, live)
+        self._allowing = Allowing(live.policy, self._memory)
 
     # -- jobs come in
 
@@ -79,14 +82,17 @@ class LiveDesk(OperatorDesk):
         dry_run: bool = False,
         answer_of: Callable[[Sequence[JobState]], Answer] | None = None,
     ) -> Sequence[JobState]:
+        now_ms = self._controller.now_ms()
+        submission = self._allowing.admit(submission, who, now_ms)
         self.secrets.vault.check(submission)
-        self._admission.check(submission, self._controller.now_ms())
+        self._admission.check(submission, now_ms)
         ended = await self._ended_partners(submission)
         first = self._memory.last_number + 1
         if not dry_run:
             first = await self._controller.numbers(submission.job_count)
 
         def command(draft: Draft) -> list[JobState]:
+            self._allowing.check_waiting(submission, who, draft)
             states = submit(draft, submission, first, ended, who)
             _answer(draft, answer_of, states)
             return states
@@ -177,10 +183,14 @@ class LiveDesk(OperatorDesk):
         answer_of: Callable[[Extension], Answer] | None = None,
     ) -> Extension:
         def command(draft: Draft) -> Extension:
+            state = draft.job(job_id)
+            if state is not None:
+                self._allowing.check_extension(state, time_limit_ms, who)
             with self._live.plugins() as plugins:
                 extension = extend(
                     self._live.snapshot(), self._live.policy, draft.now_ms, plugins, job_id, time_limit_ms
                 )
+            extension = seen_extension(extension, self._seen_by(who))
             if extension.is_granted:
                 draft.change(job_id, LimitChanged(time_limit_ms, who.user), who.user)
                 _answer(draft, answer_of, extension)
@@ -189,6 +199,13 @@ class LiveDesk(OperatorDesk):
         return await self._controller.do(command, dry_run)
 
     # -- questions about jobs
+
+    def _seen_by(self, who: Who) -> Sees:
+        def sees(job_id: JobId) -> bool:
+            state = self._memory.job(job_id)
+            return state is not None and who.sees(state.spec.template.project)
+
+        return sees
 
     async def job(self, job_id: JobId) -> JobState | None:
         known = self._memory.job(job_id)
@@ -203,7 +220,7 @@ class LiveDesk(OperatorDesk):
         """What is in memory may be of a moment before: both are asked of the store."""
         return await asyncio.to_thread(self._store.job_with_attempts, job_id, ATTEMPTS_SHOWN)
 
-    async def why(self, job_id: JobId, rank: int | None) -> WhyView:
+    async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
         state = self._memory.jobs.get(job_id)
         if state is None:
             raise Conflict(f"job {job_id} is over: nothing keeps it waiting", f"ask for job {job_id} itself")
@@ -211,7 +228,8 @@ class LiveDesk(OperatorDesk):
             waits = "is held" if state.held else "waits for other jobs to end"
             remedy = "release it" if state.held else "see which with `rota show`"
             raise Conflict(f"job {job_id} {waits}, so no room is looked for yet", remedy)
-        return why_of(self._live, self._controller.now_ms(), job_id, rank, self._forecaster.estimate(job_id))
+        estimate = self._forecaster.estimate(job_id)
+        return why_of(self._live, self._controller.now_ms(), job_id, rank, estimate, self._seen_by(who))
 
     async def eta(self, job_id: JobId) -> EstimateDocument:
         state = self._memory.job(job_id)
@@ -220,7 +238,9 @@ class LiveDesk(OperatorDesk):
         return self._forecaster.document(state)
 
     async def plan(self, submission: Submission, who: Who) -> PlanAnswer:
-        return plan_answer(self._live, self._memory, self._controller.now_ms(), submission)
+        now_ms = self._controller.now_ms()
+        submission = self._allowing.admit(submission, who, now_ms)
+        return plan_answer(self._live, self._memory, now_ms, submission, self._seen_by(who))
 
     # -- files
 

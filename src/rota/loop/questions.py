@@ -17,22 +17,26 @@ from rota.model.estimate import Estimate
 from rota.model.ids import JobId
 from rota.model.plan import Plan
 from rota.views.plan.view import PlanView
+from rota.views.seen import Sees, seen_reason, seen_why
 from rota.views.why.view import Subject, WhyView, why_view
 from rota.views.wording import reason_text
 
 
 def why_of(
-    live: LiveLoop, now_ms: int, job_id: JobId, rank: int | None, estimate: Estimate | None
+    live: LiveLoop, now_ms: int, job_id: JobId, rank: int | None, estimate: Estimate | None, sees: Sees
 ) -> WhyView:
     snapshot = live.snapshot()
     with live.plugins() as plugins:
         explanation = explain(snapshot, live.policy, now_ms, plugins, job_id)
     name = job_id if rank is None else f"{job_id}/{rank}"
     estimates = {} if estimate is None else {job_id: estimate}
-    return why_view(Subject(name, job_id, rank), explanation, PlanView(live.plan, snapshot, estimates))
+    view = why_view(Subject(name, job_id, rank), explanation, PlanView(live.plan, snapshot, estimates))
+    return seen_why(view, sees)
 
 
-def plan_answer(live: LiveLoop, memory: Memory, now_ms: int, submission: Submission) -> PlanAnswer:
+def plan_answer(
+    live: LiveLoop, memory: Memory, now_ms: int, submission: Submission, sees: Sees
+) -> PlanAnswer:
     """As if they came in now, held by nobody and waiting for no other job. They are put into the cluster,
     looked at, and taken out again."""
     before = _starts(_decided(live, now_ms), now_ms)
@@ -55,15 +59,12 @@ def plan_answer(live: LiveLoop, memory: Memory, now_ms: int, submission: Submiss
     for start in plan.starts:
         nodes.setdefault(start.job, [placement.node for placement in start.placements])
     reasons = {
-        job_id: [reason_text(refusal.reason) for refusal in entry.verdict.refusals]
+        job_id: [reason_text(seen_reason(refusal.reason, sees)) for refusal in entry.verdict.refusals]
         for entry in plan.waiting
         for job_id in entry.jobs
     }
-    moved = [
-        PlannedChange(job=job_id, before=_time(was_ms), after=_time(after.get(job_id)))
-        for job_id, was_ms in before.items()
-        if after.get(job_id) != was_ms
-    ]
+    moved = [job_id for job_id, was_ms in before.items() if after.get(job_id) != was_ms]
+    seen = [job_id for job_id in moved if sees(job_id)]
     return PlanAnswer(
         jobs=[
             PlannedJob(
@@ -75,7 +76,11 @@ def plan_answer(live: LiveLoop, memory: Memory, now_ms: int, submission: Submiss
             )
             for index, job_id in enumerate(ids)
         ],
-        changes=moved,
+        changes=[
+            PlannedChange(job=job_id, before=_time(before[job_id]), after=_time(after.get(job_id)))
+            for job_id in seen
+        ],
+        others_changed=len(moved) - len(seen),
     )
 
 

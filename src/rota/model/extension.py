@@ -74,6 +74,8 @@ class Extension(Struct, frozen=True, omit_defaults=True):
     in_the_way: tuple[InTheWay, ...] = ()
     """The first to begin first."""
     moved: tuple[MovedStart, ...] = ()
+    others_moved: int = 0
+    """How many starts move besides, of jobs that whoever asked may not see."""
     faults: tuple[PluginFault, ...] = ()
 
     @property

@@ -6,7 +6,9 @@ from enum import Enum
 
 from msgspec import Struct
 
+from rota.model.ids import DEFAULT_PROJECT
 from rota.model.job import Priority
+from rota.model.limits import LimitsPolicy
 from rota.model.resources import Resources
 
 
@@ -80,8 +82,12 @@ class Durations(Enum):
     """How long similar jobs ran: closer to what will be, and sometimes too early."""
 
 
+DEFAULT_QUEUE = "default"
+"""Of jobs that name none. It is always there."""
+
+
 class QueuePolicy(Struct, frozen=True, omit_defaults=True):
-    name: str = "default"
+    name: str = DEFAULT_QUEUE
     strategy: QueueStrategy = QueueStrategy.PRIORITY
     tenant_key: TenantKey = TenantKey.PROJECT_USER
     strict: bool = False
@@ -210,3 +216,15 @@ class Policy(Struct, frozen=True, omit_defaults=True):
     schedulers: tuple[SchedulerPolicy, ...] = (SchedulerPolicy(),)
     fair_share: FairShare = FairShare()
     defaults: Defaults = Defaults()
+    limits: LimitsPolicy = LimitsPolicy()
+
+    @property
+    def queue_names(self) -> frozenset[str]:
+        named = (queue.name for scheduler in self.schedulers for queue in scheduler.queues)
+        return frozenset((DEFAULT_QUEUE, *named))
+
+    @property
+    def project_names(self) -> frozenset[str]:
+        """Projects that need nobody to make them."""
+        tenants = (tenant.path.partition("/")[0] for tenant in self.fair_share.tenants)
+        return frozenset((DEFAULT_PROJECT, *tenants, *(name for name, _ in self.limits.projects)))

@@ -62,6 +62,8 @@ class Code(Enum):
     TOPOLOGY_BEYOND_CAPACITY = "topology beyond capacity"
     QUOTA = "quota"
     QUOTA_BEYOND = "quota beyond"
+    LIMIT = "limit"
+    LIMIT_BEYOND = "limit beyond"
     PARTNER = "partner"
     STRICT_QUEUE = "strict queue"
     QUEUE_PAUSED = "queue paused"
@@ -79,6 +81,10 @@ class Code(Enum):
     EVICTED_FOR_MAINTENANCE = "evicted for maintenance"
     NO_SCHEDULER = "no scheduler"
     NO_NODES = "no nodes"
+
+
+RUNNING_JOBS = "jobs"
+"""As what a limit is of, beside resources."""
 
 
 class Rule(Struct, frozen=True):
@@ -138,6 +144,8 @@ RULES: dict[Code, Rule] = {
     Code.TOPOLOGY_BEYOND_CAPACITY: _never("topology", *_CLUSTER),
     Code.QUOTA: _not_now("quota", Unblock.TASK_ENDED, *_POLICY),
     Code.QUOTA_BEYOND: _never("quota", *_POLICY),
+    Code.LIMIT: _not_now("limit", Unblock.TASK_ENDED, *_POLICY),
+    Code.LIMIT_BEYOND: _never("limit", *_POLICY),
     Code.PARTNER: _not_now("partner", Unblock.TASK_PLACED),
     Code.STRICT_QUEUE: _not_now("queue", *_ROOM),
     Code.QUEUE_PAUSED: _not_now("queue", *_POLICY),

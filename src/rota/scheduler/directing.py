@@ -291,7 +291,8 @@ class Directing:
             _refuse(seat, action_id, _unknown())
             return
         now_ms = self._controller.now_ms()
-        view = why_of(self._live, now_ms, action.job, None, None)
+        own = {one.job for one in seat.actions.values()}
+        view = why_of(self._live, now_ms, action.job, None, None, own.__contains__)
         document = json.encode(why_document(replace(view, name=action.id), now_ms)).decode()
         seat.tell(wire.SchedulerNews(why=wire.Why(action=action.id, document=document)))
 

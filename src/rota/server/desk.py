@@ -130,7 +130,8 @@ class Desk(Protocol):
     async def job_with_attempts(self, job_id: JobId) -> tuple[JobState, Sequence[Attempt]] | None:
         """As they were at one moment."""
 
-    async def why(self, job_id: JobId, rank: int | None) -> WhyView: ...
+    async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
+        """Without jobs that they may not see."""
 
     async def eta(self, job_id: JobId) -> EstimateDocument: ...
 

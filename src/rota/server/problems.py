@@ -13,7 +13,7 @@ import structlog
 from litestar.exceptions import HTTPException
 
 from rota.api.documents import Problem
-from rota.control.errors import BadInput, Changed, Conflict, NotFound, Unavailable
+from rota.control.errors import BadInput, Changed, Conflict, NotAllowed, NotFound, TooOften, Unavailable
 from rota.intake.errors import InputError
 from rota.server.reply import Reply
 from rota.store.errors import BadCursor, StoreUnavailable
@@ -105,6 +105,16 @@ def _as_problem_error(error: Exception, instance: str) -> ProblemError:
             return bad_input(error.field, error.message, error.help)
         case InputError():
             return bad_input(error.field, error.problem, error.remedy)
+        case NotAllowed():
+            return forbidden(error.message, error.help, error.field)
+        case TooOften():
+            return ProblemError(
+                HTTPStatus.TOO_MANY_REQUESTS,
+                "too-many-requests",
+                error.message,
+                help=error.help,
+                headers=(("retry-after", str(error.wait_s)),),
+            )
         case Conflict():
             return ProblemError(HTTPStatus.CONFLICT, "conflict", error.message, help=error.help)
         case Changed():

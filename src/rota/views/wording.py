@@ -15,7 +15,7 @@ from rota.model.job import Job, Priority
 from rota.model.plan import Eviction, EvictionCause
 from rota.model.quantities import format_bytes, format_cpu, format_duration, format_gpu, format_price
 from rota.model.task import TaskSpec
-from rota.model.verdict import Code, Kind, Reason, Unblock
+from rota.model.verdict import RUNNING_JOBS, Code, Kind, Reason, Unblock
 from rota.views.calendar_wording import CALENDAR_PASSING, CALENDAR_REASONS
 from rota.views.quoting import one_line
 from rota.views.times import TimeText, utc_text
@@ -32,12 +32,13 @@ def asked_text(resource: str, amount: int) -> str:
     return f"{_amount(resource, amount, ceil)} {_noun(resource)}"
 
 
+def amount_text(resource: str, amount: int) -> str:
+    """An amount of a resource without its name, rounded down where it would be long."""
+    return _amount(resource, amount, floor)
+
+
 def _asked(resource: str, amount: int) -> str:
     return _amount(resource, amount, ceil)
-
-
-def _had(resource: str, amount: int) -> str:
-    return _amount(resource, amount, floor)
 
 
 def _amount(resource: str, amount: int, rounded: Callable[[float], int]) -> str:
@@ -72,6 +73,10 @@ def price_text(price_micro: int) -> str:
 def priority_text(priority: int) -> str:
     names = {int(one): one.name.lower() for one in Priority}
     return names.get(priority, str(priority))
+
+
+def others_moved_text(count: int) -> str:
+    return f"planned starts of {count_text(count, 'job')} of other projects move, too"
 
 
 def count_text(count: int, noun: str) -> str:
@@ -119,11 +124,11 @@ def _beyond_capacity(reason: Reason) -> str:
     asks = asked_text(reason.subject, reason.asked)
     if not reason.available:
         return f"asks {asks}, has none"
-    return f"beyond every such node: asks {asks}, largest has {_had(reason.subject, reason.available)}"
+    return f"beyond every such node: asks {asks}, largest has {amount_text(reason.subject, reason.available)}"
 
 
 def _insufficient(reason: Reason) -> str:
-    free = _had(reason.subject, reason.available)
+    free = amount_text(reason.subject, reason.available)
     if reason.subject == "gpu share":
         return f"insufficient gpu: asks {_asked('gpu', reason.asked)} of a device, most free {free}"
     asks = _asked(reason.subject, reason.asked)
@@ -186,13 +191,21 @@ def _layout_of(key: str, mode: str) -> str:
 
 def _quota(reason: Reason) -> str:
     tenant, _, resource = reason.subject.rpartition(" ")
-    asks, left = asked_text(resource, reason.asked), _had(resource, reason.available)
+    asks, left = asked_text(resource, reason.asked), amount_text(resource, reason.available)
     return f"quota of {tenant}: asks {asks}, {left} left"
 
 
 def _quota_beyond(reason: Reason) -> str:
     tenant, _, resource = reason.subject.rpartition(" ")
     return f"beyond the quota of {tenant}: asks {asked_text(resource, reason.asked)}"
+
+
+def _limit(reason: Reason) -> str:
+    whose, _, resource = reason.subject.rpartition(" ")
+    if resource == RUNNING_JOBS:
+        return f"limit of {whose}: {count_text(reason.available, 'job')} at once"
+    most = asked_text(resource, reason.available)
+    return f"limit of {whose}: {most} at once, asks {_asked(resource, reason.asked)}"
 
 
 def _preempted(reason: Reason) -> str:
@@ -245,6 +258,8 @@ _REASONS: dict[Code, Callable[[Reason], str]] = {
     Code.TOPOLOGY_BEYOND_CAPACITY: _topology_beyond,
     Code.QUOTA: _quota,
     Code.QUOTA_BEYOND: _quota_beyond,
+    Code.LIMIT: _limit,
+    Code.LIMIT_BEYOND: _limit,
     Code.PARTNER: lambda r: f"waits for its partner {r.subject}",
     Code.STRICT_QUEUE: lambda r: f"behind {r.subject}, which can't start (strict queue)",
     Code.PREEMPTED: _preempted,
@@ -264,7 +279,7 @@ def remedy_text(remedy: Remedy) -> str:
 def _less(remedy: Remedy) -> str:
     if not remedy.amount:
         return f"ask for no {_noun(remedy.subject)} (asks {_asked(remedy.subject, remedy.asked)})"
-    most = f"{_had(remedy.subject, remedy.amount)} {_noun(remedy.subject)}"
+    most = f"{amount_text(remedy.subject, remedy.amount)} {_noun(remedy.subject)}"
     return f"ask for at most {most} (asks {_asked(remedy.subject, remedy.asked)})"
 
 

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from rota.engine.books import NO_LIMITS
+from rota.engine.caps import Caps
 from rota.engine.quota import QuotaAnswer, Quotas
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare, Quota, TenantPolicy
@@ -33,7 +35,7 @@ class Bank:
             owner = {"project": project, "user": user or "u"}
             cluster = cluster.running(f"run-{path}", on=["n"] * amount, cpu=1, template=owner)
         self.snapshot = snapshot_of(cluster.records)
-        self.quotas = Quotas(self.snapshot, FairShare(tenants=tenants))
+        self.quotas = Quotas(self.snapshot, FairShare(tenants=tenants), Caps(self.snapshot, NO_LIMITS))
 
     @staticmethod
     def template(path: str, **words: Any) -> JobTemplate:

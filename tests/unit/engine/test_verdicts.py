@@ -10,6 +10,7 @@ import pytest
 from rota.engine.plugin import NodeView, Plugin, Plugins, TaskView
 from rota.model.ids import NodeName
 from rota.model.job import JobRecord, Placement, Promise
+from rota.model.limits import Limits, LimitsPolicy
 from rota.model.policy import (
     FairShare,
     PluginConfig,
@@ -45,6 +46,10 @@ PLUGINS = Plugins(FILTERS, SCORES, {"grumpy": Grumpy})
 def quota(cpu: int) -> Policy:
     tenant = TenantPolicy("default", quota=Quota((("cpu", cpu * 1000),)))
     return Policy(fair_share=FairShare(tenants=(tenant,)))
+
+
+def limit(cpu: int) -> Policy:
+    return Policy(limits=LimitsPolicy(default=Limits(at_once=(("cpu", cpu * 1000),))))
 
 
 def alone(cluster: Cluster, **words: Any) -> Cluster:
@@ -116,6 +121,8 @@ CASES: dict[Code, Callable[[], Case]] = {
     Code.TOPOLOGY_BEYOND_CAPACITY: lambda: case(TWO, cpu=3, tasks=2, topology=[lie("host", "same")]),
     Code.QUOTA: lambda: case(ONE.running("r", on=["n"], cpu=2), quota(3), cpu=2),
     Code.QUOTA_BEYOND: lambda: case(ONE, quota(3), cpu=4),
+    Code.LIMIT: lambda: case(ONE.running("r", on=["n"], cpu=2), limit(3), cpu=2),
+    Code.LIMIT_BEYOND: lambda: case(ONE, limit(3), cpu=4),
     Code.PARTNER: lambda: case(ONE, template={"connect_to": "nobody"}),
     Code.STRICT_QUEUE: lambda: case(
         ONE.running("r", on=["n"], cpu=2).job("first", cpu=4, submitted=-9),

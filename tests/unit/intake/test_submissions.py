@@ -46,7 +46,7 @@ def refusal(**fields: Any) -> str:
 
 
 def test_a_job_that_says_little() -> None:
-    template = JobTemplate((TaskGroup(TaskSpec()),), project="vision", user="ada")
+    template = JobTemplate((TaskGroup(TaskSpec()),), namespace="vision", project="vision", user="ada")
     assert entry() == Entry(JobSpec(template, Run(("true",)), "true"))
 
 
@@ -81,6 +81,7 @@ def test_a_job_with_every_field_of_a_run() -> None:
         JobSpec(
             JobTemplate(
                 (TaskGroup(task),),
+                namespace="audio",
                 project="audio",
                 user="bob",
                 queue=QueueName("nightly"),

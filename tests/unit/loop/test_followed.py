@@ -81,7 +81,7 @@ def test_a_task_that_is_kept_back_is_followed_once_it_starts(tmp_path: Path) -> 
         async with live(tmp_path, backend) as desk:
             [low] = await submit(desk, spec(cpus=2, priority=Priority.LOW))
             await until(desk, low, Phase.RUNNING)
-            [high] = await submit(desk, spec(cpus=2, priority=Priority.HIGH))
+            [high] = await submit(desk, spec(cpus=2, priority=Priority.MEDIUM))
             following = asyncio.create_task(read(desk, high.id))
             await until(desk, high, Phase.SCHEDULED)
             await asyncio.sleep(0.05)

@@ -112,7 +112,7 @@ def test_those_who_have_no_room_wait_for_it(tmp_path: Path) -> None:
         async with live(tmp_path, backend) as desk:
             first, second = await submit(desk, spec(cpus=2), spec(cpus=2))
             await until(desk, first, Phase.RUNNING)
-            assert (await desk.why(second.id, None)).explanation.verdict is not None
+            assert (await desk.why(second.id, None, ADA)).explanation.verdict is not None
             backend.end_job(first.id)
             await until(desk, second, Phase.RUNNING)
 
@@ -145,7 +145,7 @@ def test_a_preemptor_starts_once_its_victim_has_stopped(tmp_path: Path) -> None:
         async with live(tmp_path, backend) as desk:
             [low] = await submit(desk, spec(cpus=2, priority=Priority.LOW))
             await until(desk, low, Phase.RUNNING)
-            [high] = await submit(desk, spec(cpus=2, priority=Priority.HIGH))
+            [high] = await submit(desk, spec(cpus=2, priority=Priority.MEDIUM))
             await until(desk, high, Phase.SCHEDULED)
             [victim] = [ref for ref in backend.started if ref.job == low.id]
             await sure(lambda: victim in backend.stopped)
@@ -356,7 +356,7 @@ def test_those_who_stand_by_for_a_room_go_before_it_is_taken_from_who_has_it(tmp
             runs = next(ref for ref, start in backend.started.items() if not start.standby)
             await sure(lambda: bool(runtime.memory.standing_by(runs.job, NodeName("n1"))))
             behind = runtime.memory.standing_by(runs.job, NodeName("n1"))
-            [high] = await submit(desk, spec(priority=Priority.HIGH))
+            [high] = await submit(desk, spec(priority=Priority.MEDIUM))
             await sure(lambda: runs in backend.stopped)
             order = [ref.job for ref in backend.stopped]
             assert set(behind) <= set(order)

@@ -256,7 +256,7 @@ class FakeDesk:
         attempt = Attempt(job_id, 0, 1, NodeName("n1"), (), NOW_MS, NOW_MS, NOW_MS + 10_000, end)
         return self.states[job_id], [attempt]
 
-    async def why(self, job_id: JobId, rank: int | None) -> WhyView:
+    async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
         explanation = Explanation(job_id, Outcome.WAITING)
         job = self.states[job_id].record().job
         return WhyView(job_id, explanation, Outcome.WAITING, (), job, rank is not None, False, None, (), ())

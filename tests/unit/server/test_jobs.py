@@ -202,7 +202,11 @@ def test_questions_are_answered() -> None:
     assert service.ask("GET", "/v1/jobs/17/eta").json()["reason"] == "nothing is known"
     used = service.ask("GET", "/v1/jobs/17/eff").json()
     assert (used["wall_s"], used["cpu_asked_s"], used["cpu_used_s"]) == (10, 20, 5)
-    assert service.ask("POST", "/v1/plan", json=ONE_JOB).json() == {"jobs": [], "changes": []}
+    assert service.ask("POST", "/v1/plan", json=ONE_JOB).json() == {
+        "jobs": [],
+        "changes": [],
+        "others_changed": 0,
+    }
     assert not service.desk.changes
 
 

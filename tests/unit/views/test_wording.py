@@ -90,6 +90,11 @@ REASONS = {
     ),
     Reason(Code.QUOTA, "vision/ada cpu", 8000, 6000): "quota of vision/ada: asks 8 cpu, 6 left",
     Reason(Code.QUOTA_BEYOND, "vision gpu", 64_000, 8000): "beyond the quota of vision: asks 64 gpu",
+    Reason(Code.LIMIT, "user ada cpu", 8000, 6000): "limit of user ada: 6 cpu at once, asks 8",
+    Reason(Code.LIMIT, "queue long jobs", 1, 1): "limit of queue long: 1 job at once",
+    Reason(Code.LIMIT_BEYOND, "project vision gpu", 64_000, 8000): (
+        "limit of project vision: 8 gpu at once, asks 64"
+    ),
     Reason(Code.PARTNER, "database"): "waits for its partner database",
     Reason(Code.STRICT_QUEUE, "first"): "behind first, which can't start (strict queue)",
     Reason(Code.QUEUE_PAUSED, "batch"): "queue batch is paused",

@@ -13,6 +13,7 @@ from rota.model.quantities import format_duration, format_price
 from rota.views.extend.wording import answer_text, obstacle_text
 from rota.views.folding import fold_names
 from rota.views.times import Clock
+from rota.views.wording import others_moved_text
 
 
 def extension_tables(extension: Extension, clock: Clock) -> Iterator[RenderableType]:
@@ -35,6 +36,9 @@ def extension_tables(extension: Extension, clock: Clock) -> Iterator[RenderableT
         yield ""
         yield heading("Planned starts that move")
         yield _moved(extension, clock)
+    if extension.others_moved:
+        yield ""
+        yield Text(others_moved_text(extension.others_moved), style=QUIET)
 
 
 def _in_the_way(extension: Extension, clock: Clock) -> RenderableType:

@@ -14,11 +14,12 @@ from rota.cli.live.connection import connect
 from rota.cli.live.jobs_to_send import read_jobs
 from rota.cli.live.showing import clock, show_one
 from rota.cli.output import Form
-from rota.cli.tables import GOOD, PASSING, heading, new_table
+from rota.cli.tables import GOOD, PASSING, QUIET, heading, new_table
 from rota.intake.job_files import JobFile
 from rota.views.folding import fold_counted
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
+from rota.views.wording import others_moved_text
 
 _NOW_MS = 1000
 """What would start within a second starts now."""
@@ -49,6 +50,9 @@ def plan_tables(answer: PlanAnswer, jobs: JobFile, now: Clock) -> Iterator[Rende
         for change in answer.changes:
             table.add_row(change.job, _moment(change.before, now), _moment(change.after, now))
         yield table
+    if answer.others_changed:
+        yield ""
+        yield Text(others_moved_text(answer.others_changed), style=QUIET)
 
 
 def _start(job: PlannedJob, now: Clock) -> Text:

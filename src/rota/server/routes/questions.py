@@ -57,7 +57,7 @@ async def why_job(call: Call[WhyQuery, None]) -> Reply:
     rank = call.query.rank
     if rank is not None and rank >= state.spec.template.task_count:
         raise bad_input("rank", f"the job has no task of rank {rank}", "ranks count from 0")
-    view = await call.desk.why(state.id, rank)
+    view = await call.desk.why(state.id, rank, call.who)
     return json_reply(WhyAnswer(why_document(view, call.now_ms), view))
 
 

@@ -34,6 +34,8 @@ class ExtensionDocument(Struct, frozen=True):
     cost: float
     in_the_way: list[ObstacleEntry]
     moved: list[MovedEntry]
+    others_moved: int = 0
+    """How many starts move besides, of jobs of projects that aren't yours."""
 
 
 def extension_document(extension: Extension) -> ExtensionDocument:
@@ -51,6 +53,7 @@ def extension_document(extension: Extension) -> ExtensionDocument:
             for one in extension.in_the_way
         ],
         moved=[MovedEntry(one.job, utc_text(one.from_ms), _time_text(one.to_ms)) for one in extension.moved],
+        others_moved=extension.others_moved,
     )
 
 

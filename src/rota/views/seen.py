@@ -1,0 +1,87 @@
+"""Answers without the jobs that whoever asks may not see: their ids and times are nobody else's business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from rota.model.explanation import Explanation
+from rota.model.extension import Extension, Obstacle
+from rota.model.ids import JobId
+from rota.model.plan import PluginFault
+from rota.model.verdict import Code, Reason, Verdict
+from rota.views.why.view import WhyView
+
+Sees = Callable[[JobId], bool]
+
+HIDDEN = JobId("a job of another project")
+"""Stands where the id of such a job would."""
+
+_ABOUT_JOBS = frozenset(
+    (
+        Code.CALENDAR,
+        Code.PARTNER,
+        Code.STRICT_QUEUE,
+        Code.PREEMPTED,
+        Code.EVICTED_BY_TAINT,
+        Code.EVICTED_FOR_MAINTENANCE,
+    )
+)
+"""Reasons whose subject is a job, if they have one."""
+
+
+def seen_reason(reason: Reason, sees: Sees) -> Reason:
+    if reason.code not in _ABOUT_JOBS or not reason.subject or sees(JobId(reason.subject)):
+        return reason
+    return replace(reason, subject=HIDDEN, asked=0)
+
+
+def seen_why(view: WhyView, sees: Sees) -> WhyView:
+    job = replace(view.job, preempted_by=tuple(one for one in view.job.preempted_by if sees(one)))
+    evictions = tuple(
+        replace(one, job=_shown(one.job, sees), preemptor=_shown(one.preemptor, sees))
+        for one in view.evictions
+    )
+    return replace(view, job=job, explanation=_explanation(view.explanation, sees), evictions=evictions)
+
+
+def seen_extension(extension: Extension, sees: Sees) -> Extension:
+    seen = tuple(one for one in extension.moved if sees(one.job))
+    return replace(
+        extension,
+        in_the_way=tuple(
+            replace(one, name=_shown(JobId(one.name), sees)) if one.obstacle is Obstacle.PROMISE else one
+            for one in extension.in_the_way
+        ),
+        moved=seen,
+        others_moved=extension.others_moved + len(extension.moved) - len(seen),
+        faults=_faults(extension.faults, sees),
+    )
+
+
+def _explanation(explanation: Explanation, sees: Sees) -> Explanation:
+    verdict = explanation.verdict
+    return replace(
+        explanation,
+        verdict=None if verdict is None else _verdict(verdict, sees),
+        refusals=tuple(replace(one, reason=seen_reason(one.reason, sees)) for one in explanation.refusals),
+        remedies=tuple(
+            replace(one, evicts=tuple(_shown(job, sees) for job in one.evicts))
+            for one in explanation.remedies
+        ),
+        faults=_faults(explanation.faults, sees),
+    )
+
+
+def _verdict(verdict: Verdict, sees: Sees) -> Verdict:
+    refusals = tuple(replace(one, reason=seen_reason(one.reason, sees)) for one in verdict.refusals)
+    return Verdict(verdict.kind, refusals)
+
+
+def _faults(faults: tuple[PluginFault, ...], sees: Sees) -> tuple[PluginFault, ...]:
+    return tuple(replace(one, job=_shown(one.job, sees)) for one in faults)
+
+
+def _shown(job: JobId, sees: Sees) -> JobId:
+    return job if not job or sees(job) else HIDDEN
