@@ -568,6 +568,8 @@ class Cycle:
         if not_before_ms is None:
             return False
         work = self._compiler.work(lane, job)
+        if self._queue.interactive and not self._may_hold(job.template, work):
+            return False
         if not self._ahead.plan(job, lane.key, work, self._queue, not_before_ms):
             return False
         for signature, count in zip(work.signatures, work.counts, strict=True):
@@ -576,6 +578,12 @@ class Cycle:
         if self._queue.interactive:
             self._hold_for(job.template, work)
         return True
+
+    def _may_hold(self, template: JobTemplate, work: Work) -> bool:
+        caps = self._books.caps
+        return not caps.any or (
+            caps.ask_jobs(template)[1] is None and self._books.allowed(template, work) is not None
+        )
 
     def _hold_for(self, template: JobTemplate, work: Work) -> None:
         """What is promised counts for the limits as if it were held: a promise is kept whatever they say."""

@@ -34,6 +34,8 @@ def client_of(server: RotaServer) -> Iterator[ClientOf]:
 
 @pytest.mark.covers("ops-2")
 def test_other_projects_things_are_not_there(server: RotaServer, client_of: ClientOf) -> None:
+    for project in ("red", "blue"):
+        server.client.set_project(project)
     ours = client_of("ada", Role.SUBMITTER, ["red"])
     theirs = client_of("bob", Role.PROJECT_ADMIN, ["blue"])
     [job] = ours.submit(shell("echo secret; touch out", project="red", outputs=["out"])).jobs

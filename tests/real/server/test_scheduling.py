@@ -137,6 +137,8 @@ def test_a_reservation_is_for_those_it_names(calendar: RotaServer) -> None:
     server.client.set_reservation("exam", _in(-1), nodes=[server.node], tenants=["school"], lasting="1h")
     with pytest.raises(Conflict):
         server.client.set_reservation("too", _in(5), nodes=[server.node], tenants=["other"], lasting="1h")
+    for project in ("work", "school"):
+        server.client.set_project(project)
     outside, inside = server.submit(
         shell("true", project="work"), shell("true", project="school", reservation="exam")
     )

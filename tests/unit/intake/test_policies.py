@@ -3,8 +3,10 @@
 import pytest
 
 from rota.intake.document import parse_documents
+from rota.intake.errors import InputError
 from rota.intake.policies import policy_from
 from rota.model.job import Priority
+from rota.model.limits import Limits, LimitsPolicy
 from rota.model.policy import (
     Backfill,
     Defaults,
@@ -192,3 +194,63 @@ def test_defaults_of_platforms_and_runtimes() -> None:
 def test_plugins_need_not_be_known_when_nobody_says_which_are() -> None:
     [document] = parse_documents(b"plugins: [{name: mine}]", "policy.yaml")
     assert policy_from(document) == policy_from(document, known_plugins=["mine"])
+
+
+@pytest.mark.covers("trust-4")
+class TestLimits:
+    def test_every_field(self) -> None:
+        found = read("""
+            queues: [{name: long}]
+            limits:
+              default: {priority: high, waiting_jobs: 10, running_jobs: 5, submissions_per_minute: 60}
+              projects:
+                vision:
+                  queues: [long, default]
+                  tolerations: [gpu, dedicated=ml]
+                  namespaces: ["*"]
+                  node_labels: [zone]
+                  reservations: []
+                  at_once: {gpu: 2, cpu: 64, memory: 1Gi}
+              users:
+                ada: {unpreemptible: true, exclusive: false, upload_bytes: 1Gi, log_bytes: 1Mi}
+              queues:
+                long: {time_limit: 2h, default_time_limit: 1h}
+        """).limits
+        assert found == LimitsPolicy(
+            Limits(priority=Priority.HIGH, waiting_jobs=10, running_jobs=5, submissions_per_minute=60),
+            (
+                (
+                    "vision",
+                    Limits(
+                        queues=("default", "long"),
+                        tolerations=("dedicated=ml", "gpu"),
+                        namespaces=("*",),
+                        node_labels=("zone",),
+                        reservations=(),
+                        at_once=(("cpu", 64_000), ("gpu", 2000), ("memory", GIB)),
+                    ),
+                ),
+            ),
+            (("ada", Limits(unpreemptible=True, exclusive=False, upload_bytes=GIB, log_bytes=2**20)),),
+            (("long", Limits(time_limit_ms=7_200_000, default_time_limit_ms=3_600_000)),),
+        )
+
+    @pytest.mark.parametrize(
+        ("limits", "message"),
+        [
+            ("{queues: {lnog: {}}}", 'limits.queues.lnog: there is no queue named "lnog"'),
+            ("{default: {queues: [shrot]}}", 'limits.default.queues[0]: there is no queue named "shrot"'),
+            ("{users: {ada: {queues: [x]}}}", 'limits.users.ada.queues[0]: there is no queue named "x"'),
+            ("{users: {a/b: {}}}", "contains a slash"),
+            ("{default: {time_limit: 0}}", "no time at all"),
+            ("{default: {time_limit: 1h, default_time_limit: 2h}}", "is longer than the longest, 1h"),
+            ('{default: {tolerations: ["*", gpu]}}', "allows everything"),
+            ("{default: {at_once: {cpus: 1}}}", 'unknown resource "cpus"'),
+            ("{default: {submissions_per_minute: 0}}", "submissions_per_minute"),
+            ("{queues: {default: {upload_bytes: 1}}}", "upload_bytes"),
+        ],
+    )
+    def test_mistakes_are_refused(self, limits: str, message: str) -> None:
+        with pytest.raises(InputError) as error:
+            read(f"limits: {limits}")
+        assert message in str(error.value)
