@@ -92,6 +92,7 @@ class TestData:
             "cost": 12.0,
             "in_the_way": [],
             "moved": [{"job": "next", "from": "2026-01-01T14:00:00Z", "to": "2026-01-01T16:00:00Z"}],
+            "others_moved": 0,
         }
 
     def test_of_a_refusal(self, tmp_path: Path) -> None:
