@@ -146,6 +146,7 @@ def test_a_lesser_role_as_a_member_is_less_for_all_tokens(server: RotaServer) ->
 
 
 def test_a_token_that_an_admin_made_for_projects_needs_no_membership(server: RotaServer) -> None:
+    set_members(server, "blue")
     guest = new_user(server, "guest", "submitter", ["blue"])
     assert (guest.sees(), guest.submits_to("blue"), guest.submits_to("red")) == (["blue"], 200, 403)
     assert guest.mint("viewer").sees() == ["blue"]
@@ -264,6 +265,7 @@ def test_streams_end_with_rights(server: RotaServer, how: str) -> None:
                 admin(server).ask("DELETE", f"/v1/tokens/{parent.id}")
             case "project":
                 admin(server).ask("DELETE", f"/v1/projects/{project}")
+                set_members(server, project)
         [later] = server.submit(shell("echo told-later", name="told-later", project=project))
         if how == "lesser role":
             assert b"told-later" in _until(events, b"told-later")
