@@ -193,6 +193,8 @@ def test_the_token_of_a_dashboard_removes_no_better_ones(server: RotaServer) -> 
     assert {one["id"]: one["parent"] for one in listed["items"]}[dashboard.id] == boss.id
     assert dashboard.ask("DELETE", f"/v1/tokens/{boss.id}")[0] == 403
     assert boss.ask("GET", "/v1/me")[0] == 200
+    rows = [line.split() for line in server.cli("token", "ls").splitlines()]
+    assert any({dashboard.id, boss.id, "viewer"} <= set(row) for row in rows)
     own, equal = dashboard.mint("viewer"), boss.mint("viewer")
     for one in (own, equal, dashboard):
         assert dashboard.ask("DELETE", f"/v1/tokens/{one.id}")[0] == 200
@@ -274,6 +276,13 @@ def test_streams_end_with_rights(server: RotaServer, how: str) -> None:
     assert not any(b"told-later" in one or b"secret-line" in one for one in rest)
     assert mia.ask("GET", f"/v1/jobs/{later}")[0] in (401, 404)
     server.client.cancel(job)
+
+
+def test_a_stream_ends_when_its_token_expires(server: RotaServer) -> None:
+    short = admin(server).mint("viewer", ["blue"], user="ola", expires_in="5s")
+    with short.mint("viewer").stream("/v1/events/stream") as events:
+        _rest(events)
+    assert short.ask("GET", "/v1/me")[0] == 401
 
 
 def test_a_stream_goes_on_when_other_memberships_end(server: RotaServer) -> None:
