@@ -26,6 +26,7 @@ from rota.control.draft import Draft
 from rota.control.errors import Conflict, ControlError, Unavailable
 from rota.control.feed import Feed
 from rota.control.memory import Memory
+from rota.control.origin import Origin, current
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import SetAside
 from rota.lifecycle.instructions import Instruction
@@ -63,6 +64,9 @@ class _Asked(Generic[R]):
     """May be tried twice, on another draft."""
     is_setting_aside: bool = False
     result: R | None = None
+    origin: Origin | None = None
+    is_recorded: bool = False
+    """Its change and the record of who made it are in one draft."""
 
 
 class Controller:
@@ -103,7 +107,7 @@ class Controller:
         if self._stopped:
             raise _stopping()
         answer: asyncio.Future[R] = self._future()
-        self._queue.append(_Asked(command, answer, dry_run, about))
+        self._queue.append(_Asked(command, answer, dry_run, about, origin=current()))
         self._wake.set()
         return await answer
 
@@ -195,6 +199,8 @@ class Controller:
                 self.fault = ""
             self._publish(batch, draft.instructions, last_seq)
         for asked in done:
+            if asked.origin is not None and asked.is_recorded:
+                asked.origin.is_recorded = True
             if not asked.answer.done():
                 asked.answer.set_result(asked.result)
 
@@ -236,8 +242,17 @@ class Controller:
                 self._set_aside(asked.job, error, draft)
             return False
         if not asked.dry_run:
+            self._record(asked, own, len(draft.batch.events))
             draft.merge(own)
         return True
+
+    def _record(self, asked: _Asked[Any], own: Draft, events_before: int) -> None:
+        """In the transaction of the change: neither is ever kept without the other."""
+        if asked.origin is not None:
+            record = asked.origin.record_of(own.batch, own.now_ms, events_before)
+            asked.is_recorded = record is not None
+            if record is not None:
+                own.batch.audit.append(record)
 
     def _set_aside(self, job: JobId, error: Exception, draft: Draft) -> None:
         own = draft.on_top()

@@ -42,6 +42,8 @@ from rota.loop.secrets import SecretDesk
 from rota.loop.written import Written
 from rota.model.extension import Extension
 from rota.model.ids import JobId
+from rota.store.audit_list import AuditFilter
+from rota.store.audit_record import AuditCheck, StoredAudit
 from rota.store.batch import Answer, Attempt, StoredEvent
 from rota.store.queries import EventFilter, JobFilter
 from rota.views.seen import Sees, seen_extension
@@ -280,6 +282,16 @@ class LiveDesk(OperatorDesk):
         if last is not None:
             return feed.follow_latest(last, event_filter)
         return feed.follow(feed.last_seq if after_seq is None else after_seq, event_filter)
+
+    # -- who did what
+
+    async def audit(
+        self, audit_filter: AuditFilter, after: str | None, limit: int
+    ) -> tuple[Sequence[StoredAudit], str | None]:
+        return await asyncio.to_thread(self._store.audit, audit_filter, after, limit)
+
+    async def check_audit(self) -> AuditCheck:
+        return await asyncio.to_thread(self._store.check_audit)
 
     async def answer(self, scope: str, key: str) -> Answer | None:
         return await asyncio.to_thread(self._store.answer, scope, key)

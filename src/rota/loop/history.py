@@ -1,5 +1,5 @@
 """What is over is kept as long as the settings say: finished jobs, with their logs and outputs; events;
-answers; input files."""
+answers; input files; the audit log."""
 
 from __future__ import annotations
 
@@ -35,6 +35,8 @@ class Retention(Struct, frozen=True):
     events_ms: int | None = None
     uploads_ms: int | None = None
     """Input files that no unfinished job needs, since they were uploaded last."""
+    audit_ms: int | None = None
+    audit_records: int | None = None
 
 
 class Uploads(Protocol):
@@ -67,6 +69,9 @@ class HistoryKeeper:
         await asyncio.to_thread(store.forget_answers, now_ms - ANSWERS_MS)
         if self._retention.events_ms is not None:
             await asyncio.to_thread(store.forget_events, now_ms - self._retention.events_ms)
+        if self._retention.audit_ms is not None or self._retention.audit_records is not None:
+            before_ms = None if self._retention.audit_ms is None else now_ms - self._retention.audit_ms
+            await asyncio.to_thread(store.forget_audit, before_ms, self._retention.audit_records)
         gone = await asyncio.to_thread(store.prune, self._retention.jobs, now_ms)
         if gone:
             for backend in self._backends:

@@ -22,6 +22,7 @@ from rota.control.vault import Vault
 from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import EndReason
+from rota.loop.audit import AuditTrail
 from rota.loop.desk import LiveDesk
 from rota.loop.forecaster import Forecaster, own_process
 from rota.loop.history import HistoryKeeper, Retention, Uploads
@@ -73,6 +74,7 @@ class Runtime:
         vault = Vault(self.memory, sealer, secret_sources)
         self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep, vault.reveal)
         self._enrolment = None if enrol is None else enrol(self.controller)
+        self.audit = AuditTrail()
         self.desk = LiveDesk(
             self.controller, self.live, self.forecaster, registry, put_file, vault, self._enrolment
         )
@@ -107,6 +109,7 @@ class Runtime:
             look_at_changes(self.nodes_changed, self._try_to_look_at_nodes),
             self._watch_reloads(),
             self._history.run(),
+            self.audit.run(self.controller),
         ):
             self._spawn(coroutine)
         self.desk.is_ready = True
@@ -128,6 +131,7 @@ class Runtime:
         try:
             async with asyncio.timeout(5):
                 await self.forecaster.save()
+                await self.audit.keep(self.controller)
         except (Unavailable, TimeoutError):
             log.warning("what was learnt last isn't kept")
         await self.controller.stop()

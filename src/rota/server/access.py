@@ -9,9 +9,10 @@ from http import HTTPStatus
 
 from rota.api.documents import Role
 from rota.control.access import Who
+from rota.control.origin import about, called_with
 from rota.control.tokens import MOST_GENERATIONS, is_expired
 from rota.server.desk import Desk
-from rota.server.problems import ProblemError, forbidden, not_found
+from rota.server.problems import NOT_YOURS, ProblemError, forbidden, not_found
 from rota.store.batch import Project, Token
 
 _MAX_HEADER = 200
@@ -44,6 +45,7 @@ class Access:
         token = await self._desk.token_named(digest)
         if token is None or not compare_digest(token.secret_sha256, digest):
             raise _unauthorised("the token is unknown, or was removed")
+        called_with(token.id, token.user)
         if is_expired(token, now_ms):
             raise _unauthorised("the token has expired")
         line = await self._line(token, now_ms)
@@ -163,7 +165,8 @@ def check_role(who: Who, needed: Role) -> None:
 def check_sees(who: Who, project: str | None, kind: str, name: str) -> None:
     """What is in other projects is as if it weren't there."""
     if project is not None and not who.sees(project):
-        raise not_found(kind, name)
+        about(project)
+        raise not_found(kind, name, NOT_YOURS)
 
 
 def _unauthorised(detail: str) -> ProblemError:

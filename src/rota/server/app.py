@@ -11,16 +11,18 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
 from rota.clock import now_ms
+from rota.loop.audit import AuditTrail
 from rota.loop.metrics import Metrics
 from rota.server.access import Access
 from rota.server.agents import AgentCalls
+from rota.server.audit import Auditor, Reads, note_problem
 from rota.server.desk import Desk
 from rota.server.exchange import Exchange
 from rota.server.front import Front
 from rota.server.limits import DEFAULT_LIMITS, Limits
 from rota.server.minting import Mint
 from rota.server.openapi import openapi_document
-from rota.server.problems import problem_reply
+from rota.server.problems import as_problem, problem_reply
 from rota.server.reply import SAFE_HEADERS
 from rota.server.route import Route, Service
 from rota.server.routes import ROUTES
@@ -35,9 +37,12 @@ def make_app(
     agents: AgentCalls | None = None,
     routes: Sequence[Route[Any, Any]] = ROUTES,
     closing: Event | None = None,
+    audit: AuditTrail | None = None,
+    audit_reads: Reads = "others",
     now_ms: Callable[[], int] = now_ms,
 ) -> ASGIApp:
-    """`closing`: set when the server stops, so that streams end."""
+    """`closing`: set when the server stops, so that streams end. `audit`: what keeps records of calls that
+    change nothing; None: refusals are only logged."""
     metrics = metrics or Metrics()
     service = Service(Access(desk), metrics, openapi_document(routes), Mint(desk, limits), agents)
     exchange = Exchange(desk, service, limits, now_ms, closing or Event())
@@ -48,7 +53,10 @@ def make_app(
         request_max_body_size=None,  # held to by `limits.body_chunks`, with an answer of our own
         exception_handlers={Exception: _answer_problem},
     )
-    return Front(app, limits, metrics, now_ms)
+    auditor = Auditor(now_ms, None if audit is None else audit.add, audit_reads)
+    if audit is not None:
+        audit.before_keeping(auditor.due)
+    return Front(app, limits, metrics, now_ms, auditor)
 
 
 def _handler(route: Route[Any, Any], exchange: Exchange) -> HTTPRouteHandler:
@@ -74,6 +82,8 @@ def _litestar_path(route: Route[Any, Any]) -> str:
 
 def _answer_problem(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
     """Litestar wants a response of its own kind here."""
-    reply = problem_reply(error, request.scope["path"])
+    problem = as_problem(error, request.scope["path"])
+    note_problem(problem)
+    reply = problem_reply(problem, request.scope["path"])
     headers = dict((*SAFE_HEADERS, *reply.headers))
     return Response(reply.body, status_code=reply.status, media_type=reply.media_type, headers=headers)

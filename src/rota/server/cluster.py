@@ -33,6 +33,7 @@ from rota.control.controller import Controller
 from rota.control.enrolment import Enrolment
 from rota.control.errors import BadInput, Conflict
 from rota.control.memory import Memory
+from rota.control.origin import Origin, calling
 from rota.intake.files import read_policy
 from rota.loop.history import Retention
 from rota.loop.plugin_host import PluginHost
@@ -133,11 +134,20 @@ class Cluster:
         metrics.before_scrape(lambda: metrics.set_breaker("database", self._store.is_left_alone))
         calls = AgentCalls(agents, uploads) if settings.agents.address else None
         self.memory, self.failed = runtime.memory, runtime.failed
-        self.app = make_app(runtime.desk, self._limits, runtime.metrics, agents=calls, closing=self._closing)
+        self.app = make_app(
+            runtime.desk,
+            self._limits,
+            runtime.metrics,
+            agents=calls,
+            closing=self._closing,
+            audit=runtime.audit,
+            audit_reads=settings.audit.reads,
+        )
         try:
             self._parts.push_async_callback(runtime.stop)
             await runtime.start()
-            await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.controller.now_ms())
+            with calling(Origin(method="start")):
+                await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.controller.now_ms())
             self.door = await self._parts.enter_async_context(self._open_door(agents, runtime))
         except BaseException:
             await self._parts.aclose()
@@ -207,7 +217,14 @@ def _policy(settings: Settings) -> Policy:
 def _retention(settings: Settings) -> Retention:
     stated = settings.server.history
     jobs = History(stated.succeeded, stated.failed, stated.ttl_ms)
-    return Retention(jobs, stated.events_ms or None, stated.uploads_ms or None)
+    audit = settings.audit
+    return Retention(
+        jobs,
+        stated.events_ms or None,
+        stated.uploads_ms or None,
+        audit_ms=audit.keep_ms or None,
+        audit_records=audit.records or None,
+    )
 
 
 def _taking(files: FileStore, largest_bytes: int) -> Callable[[str, AsyncIterator[bytes]], Awaitable[bool]]:

@@ -21,6 +21,8 @@ from rota.lifecycle.state import JobState
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.extension import Extension
 from rota.model.ids import JobId, NodeName
+from rota.store.audit_list import AuditFilter
+from rota.store.audit_record import AuditCheck, StoredAudit
 from rota.store.batch import (
     Agent,
     AgentNode,
@@ -216,5 +218,15 @@ class Desk(Protocol):
     @property
     def rights_version(self) -> int:
         """Counts up whenever somebody may have lost a right: a project or a token was changed or removed."""
+
+    # -- who did what
+
+    async def audit(
+        self, audit_filter: AuditFilter, after: str | None, limit: int
+    ) -> tuple[Sequence[StoredAudit], str | None]:
+        """Newest first, and the cursor of the next page."""
+
+    async def check_audit(self) -> AuditCheck:
+        """Whether all records follow from each other."""
 
     async def answer(self, scope: str, key: str) -> Answer | None: ...

@@ -14,12 +14,13 @@ from litestar.types import ASGIApp
 from rota.api.documents import Role
 from rota.control.access import Who
 from rota.control.errors import Unavailable
+from rota.control.origin import Origin, current
 from rota.server import idempotency
 from rota.server.access import Line, Permit, at_least, check_role, who_is
 from rota.server.desk import Desk
 from rota.server.idempotency import InFlight, KeyedRequest
 from rota.server.limits import Limits, RateLimit, body_chunks, whole_body
-from rota.server.problems import ProblemError
+from rota.server.problems import ProblemError, printable
 from rota.server.reading import read_body, read_query
 from rota.server.reply import JSON
 from rota.server.route import Call, Route, Service
@@ -46,6 +47,7 @@ class Exchange:
 
     async def answer(self, route: Route[Any, Any], request: Request[Any, Any, Any]) -> ASGIApp:
         now_ms = self._now_ms()
+        origin = _called(route, request)
         who, line, still_allowed = NOBODY, _NO_TOKEN, _always
         if route.role is not None:
             line = await self._access.line_of(request.headers.get("authorization"), now_ms)
@@ -55,6 +57,9 @@ class Exchange:
             check_role(who, route.role)
         raw_query = request.scope["query_string"]
         query = read_query(raw_query, route.query)
+        is_dry_run = getattr(query, "dry_run", False)
+        if is_dry_run and origin is not None:
+            origin.changes = False
         is_read = not (route.body is type(None) or route.streams_body)
         raw = await self._whole_body(request) if is_read else b""
         call = Call(
@@ -74,18 +79,20 @@ class Exchange:
         path = f"{request.scope['path']}?{raw_query.decode('latin-1')}"
         keyed = None if key is None else KeyedRequest(who.user, key, route.method, path, raw)
         try:
-            if keyed is None or getattr(query, "dry_run", False):
+            if keyed is None or is_dry_run:
                 return await route.call(call)
-            return await self._answer_once(route, call, keyed)
+            return await self._answer_once(route, call, keyed, origin)
         except Unavailable as error:
             raise _told_to(who, error) from error
 
     async def _answer_once(
-        self, route: Route[Any, Any], call: Call[Any, Any], keyed: KeyedRequest
+        self, route: Route[Any, Any], call: Call[Any, Any], keyed: KeyedRequest, origin: Origin | None
     ) -> ASGIApp:
         async with self._in_flight.alone(keyed):
             earlier = await keyed.earlier_reply(self._desk)
             if earlier is not None:
+                if origin is not None:
+                    origin.changes = False  # The first one has the record.
                 return earlier
             call.keyed = keyed
             return await route.call(call)
@@ -124,6 +131,17 @@ def _told_to(who: Who, error: Unavailable) -> Unavailable:
     if not error.cause or not at_least(who.role, Role.OPERATOR):
         return error
     return Unavailable(str(error), error.help)
+
+
+def _called(route: Route[Any, Any], request: Request[Any, Any, Any]) -> Origin | None:
+    """The call under way, with what is known of it before anything is checked."""
+    origin = current()
+    if origin is not None:
+        origin.route = route.path
+        origin.changes = route.changes
+        origin.done_status = max(route.answers)
+        origin.subject = printable(str(next(iter(request.path_params.values()), "")))
+    return origin
 
 
 async def _always(projects: Collection[str] | None) -> bool:

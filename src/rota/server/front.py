@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from secrets import token_hex
 from time import perf_counter
 
 import structlog
 from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
+from rota.control.origin import Origin, calling
 from rota.loop.metrics import Metrics
 from rota.loop.tracing import span
+from rota.server.audit import Auditor
 from rota.server.limits import Limits, RateLimit
-from rota.server.problems import problem_reply
+from rota.server.problems import ProblemError, problem_reply
 
 _log = structlog.get_logger("rota.server")
 NO_ROUTE = "none"
 """The route of a request that has none: paths that clients make up are no labels."""
+REQUEST_ID = b"x-request-id"
+"""Of every answer: the same id is in the audit log."""
 
 
 class Front:
-    def __init__(self, app: ASGIApp, limits: Limits, metrics: Metrics, now_ms: Callable[[], int]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        limits: Limits,
+        metrics: Metrics,
+        now_ms: Callable[[], int],
+        auditor: Auditor | None = None,
+    ) -> None:
+        self._auditor = auditor or Auditor(now_ms, None)
         self._app = app
         self._metrics = metrics
         self._now_ms = now_ms
@@ -37,23 +50,43 @@ class Front:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+                message["headers"] = [*message["headers"], (REQUEST_ID, origin.request.encode())]
             await send(message)
 
         method = str(scope["method"])
-        with span("request", method=method) as current:
-            await self._answer(scope, receive, noting)
+        origin = Origin(token_hex(8), address_of(scope), method, NO_ROUTE)
+        with calling(origin), span("request", method=method) as current:
+            try:
+                await self._answer(scope, receive, noting, origin)
+            finally:
+                self._auditor.answered(origin, status)
             route = scope.get("path_template") or NO_ROUTE
             current.set_attribute("route", route)
             current.set_attribute("status", status)
         seconds = perf_counter() - began
         self._metrics.observe_request(route, method, status, seconds)
-        _log.debug("request", method=method, route=route, status=status, seconds=round(seconds, 6))
+        _log.debug(
+            "request",
+            method=method,
+            route=route,
+            status=status,
+            seconds=round(seconds, 6),
+            user=origin.user,
+            address=origin.address,
+            request=origin.request,
+        )
 
-    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
-        client = scope.get("client")
+    async def _answer(self, scope: Scope, receive: Receive, send: Send, origin: Origin) -> None:
         try:
-            self._rate.take(client[0] if client else "", self._now_ms())
-        except Exception as error:
+            self._rate.take(origin.address, self._now_ms())
+        except ProblemError as error:
+            origin.problem = error.kind
             await problem_reply(error, scope["path"])(scope, receive, send)
             return
         await self._app(scope, receive, send)
+
+
+def address_of(scope: Scope) -> str:
+    """Where a call comes from. The one place that says so."""
+    client = scope.get("client")
+    return client[0] if client else ""

@@ -20,6 +20,8 @@ from rota.store.errors import BadCursor, StoreUnavailable
 
 MEDIA_TYPE = "application/problem+json"
 _RETRY_AFTER_S = 1
+NOT_YOURS = "not-yours"
+"""What the audit log calls a 404 that hides what is there, and belongs to others."""
 
 _log = structlog.get_logger("rota.server")
 
@@ -37,8 +39,11 @@ class ProblemError(Exception):
         field: str | None = None,
         data: dict[str, object] | None = None,
         headers: tuple[tuple[str, str], ...] = (),
+        recorded_as: str | None = None,
     ) -> None:
+        """`recorded_as`: what the audit log calls it, where the client isn't to know."""
         super().__init__(detail)
+        self.recorded_as = recorded_as or kind
         self.status = status
         self.kind = kind
         self.detail = detail
@@ -81,7 +86,7 @@ _FRAMEWORK = {
 
 
 def problem_reply(error: Exception, instance: str) -> Reply:
-    found = _as_problem_error(error, instance)
+    found = as_problem(error, instance)
     document = Problem(
         type=f"/problems/{found.kind}",
         title=TITLES[found.kind],
@@ -95,7 +100,8 @@ def problem_reply(error: Exception, instance: str) -> Reply:
     return Reply(int(found.status), msgspec.json.encode(document), MEDIA_TYPE, found.headers)
 
 
-def _as_problem_error(error: Exception, instance: str) -> ProblemError:
+def as_problem(error: Exception, instance: str) -> ProblemError:
+    """What the client is told of it."""
     match error:
         case ProblemError():
             return error
@@ -129,7 +135,7 @@ def _as_problem_error(error: Exception, instance: str) -> ProblemError:
             )
         case StoreUnavailable():
             # Of a question that is answered from the store: the log says what is wrong with it.
-            return _as_problem_error(Unavailable("what is stored can't be read at the moment"), instance)
+            return as_problem(Unavailable("what is stored can't be read at the moment"), instance)
         case BadCursor():
             return bad_input("after", "no page begins there", "give the `next` of the page before, as it was")
         case HTTPException() if error.status_code in _FRAMEWORK:
@@ -155,13 +161,14 @@ def bad_input(field: str, message: str, help: str = "") -> ProblemError:
     return ProblemError(HTTPStatus.UNPROCESSABLE_ENTITY, "bad-input", message, field=field, help=help)
 
 
-def not_found(kind: str, name: str) -> ProblemError:
+def not_found(kind: str, name: str, recorded_as: str | None = None) -> ProblemError:
     """Also of what is there and none of the client's business: the two can't be told apart."""
     return ProblemError(
         HTTPStatus.NOT_FOUND,
         "not-found",
         f"there is no {kind} {printable(name)} that you may see",
         help=f"check the {kind}'s name, and that your token is for its project",
+        recorded_as=recorded_as,
     )
 
 

@@ -110,12 +110,19 @@ class Route(Generic[Q, B]):
     deep: bool = False
     takes_version: bool = False
     """By the header If-Match: `Call.if_match`."""
+    asks: bool = False
+    """It changes nothing that anybody did: a question with a body, or what agents tell of their tasks."""
     examples: Mapping[str, Any] = field(default_factory=dict)
     """Of bodies, by name."""
 
     @property
     def operation_id(self) -> str:
         return self.call.__name__
+
+    @property
+    def changes(self) -> bool:
+        """Each such call is recorded in the audit log."""
+        return self.method != "GET" and not self.asks
 
     @property
     def takes_key(self) -> bool:

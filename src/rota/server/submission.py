@@ -5,6 +5,7 @@ from __future__ import annotations
 from rota.api.documents import Role
 from rota.api.limits import MOST_JOBS
 from rota.control.access import Who
+from rota.control.origin import about
 from rota.intake.submissions import Submission, read_submission
 from rota.model.ids import DEFAULT_PROJECT
 from rota.server.access import at_least
@@ -23,6 +24,7 @@ def read_jobs(body: bytes, who: Who) -> Submission:
     for index, entry in enumerate(submission.entries):
         template = entry.spec.template
         if not who.sees(template.project):
+            about(template.project)
             raise forbidden(
                 f"your token is not for the project {template.project}",
                 f"submit to one of: {', '.join(who.projects or ())}",

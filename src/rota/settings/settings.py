@@ -174,6 +174,17 @@ class Secrets(Section, frozen=True, kw_only=True):
         return dict(source.partition("=")[::2] for source in self.sources)
 
 
+class Audit(Section, frozen=True, kw_only=True):
+    """Who did what, and who was refused what."""
+
+    keep_ms: DurationMs = field(default=365 * 86_400_000, name="keep")
+    """How long records are kept; 0: for ever."""
+    records: Count = 0
+    """At most so many are kept, the newest; 0: all."""
+    reads: Literal["none", "others", "all"] = "others"
+    """Which reads are recorded. others: operators and admins who read what other users' jobs wrote."""
+
+
 class Logs(Section, frozen=True, kw_only=True):
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["auto", "text", "json"] = "auto"
@@ -188,3 +199,4 @@ class Settings(Section, frozen=True, kw_only=True):
     client: Client = Client()
     secrets: Secrets = Secrets()
     logs: Logs = Logs()
+    audit: Audit = Audit()

@@ -13,6 +13,7 @@ from rota.model.cluster import TenantUsage
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId, Labels, NodeName
 from rota.model.taints import Taint
+from rota.store.audit_record import AuditRecord
 
 
 class EventRow(Struct, frozen=True):
@@ -183,6 +184,8 @@ class Batch(Struct):
     estimates: list[ToldEstimate] = field(default_factory=list)
     answers: list[Answer] = field(default_factory=list)
     removed: list[tuple[Removal, str]] = field(default_factory=list)
+    audit: list[AuditRecord] = field(default_factory=list)
+    """Their events are counted from the first of this batch."""
     learnt: bytes | None = None
     """What was learnt of run times and starts."""
 

@@ -19,6 +19,16 @@ from rota.patience.backoff import Backoff
 from rota.patience.breaker import Breaker, BreakerState
 from rota.patience.guard import Guard
 from rota.store import leases, queries
+from rota.store.audit_list import (
+    ALL_RECORDS,
+    AUDIT,
+    AuditFilter,
+    AuditPage,
+    check_chain,
+    find_audit,
+    remove_audit,
+)
+from rota.store.audit_record import AuditCheck
 from rota.store.batch import Answer, Attempt, Batch, StoredEvent, ToldEstimate
 from rota.store.database import Database, connect
 from rota.store.errors import StoreDiverged, StoreRefused, StoreUnavailable
@@ -33,7 +43,7 @@ from rota.store.prune import History, Pruner, remove_answers, remove_events, rem
 from rota.store.queries import JobPage
 from rota.store.records import Kind, first_of_its_kind
 from rota.store.tables import counters
-from rota.store.write import EPOCH, EVENTS, NUMBERS, BatchWriter
+from rota.store.write import EPOCH, EVENTS, NUMBERS, BatchWriter, Written
 
 NUMBERS_AT_ONCE = 100
 """Taken from the database in one go. A crash loses those that are left; a close gives them back."""
@@ -82,8 +92,8 @@ class Store:
         self._note_number: Callable[[int], None] = lambda up_to: None
         self._leadership: Leadership | None = None
         self._reading = Guard(_BREAKER, since_boot_s)
-        self._in_doubt: tuple[Batch, int] | None = None
-        """A batch whose commit may or may not have reached the database, and the last seq if it did."""
+        self._in_doubt: tuple[Batch, Written] | None = None
+        """A batch whose commit may or may not have reached the database, and how far it is if it did."""
 
     def __enter__(self) -> Self:
         return self
@@ -109,18 +119,23 @@ class Store:
         """
         with self._write() as connection:
             if self._in_doubt is not None:
-                doubtful, seq_if_kept = self._in_doubt
-                # Adding nothing waits for a commit that is still under way without us.
-                was_kept = bool(doubtful.events) and self._writer.add(connection, EVENTS, 0) == seq_if_kept
+                doubtful, if_kept = self._in_doubt
+                was_kept = self._was_kept(connection, doubtful, if_kept)
                 self._in_doubt = None
                 if was_kept and doubtful is batch:
-                    return seq_if_kept
+                    return if_kept.last_seq
                 if was_kept:
                     raise StoreDiverged("a change was kept that was reported as failed: load the state anew")
-            last_seq = self._writer.write(connection, batch)
-            self._in_doubt = batch, last_seq
+            written = self._writer.write(connection, batch)
+            self._in_doubt = batch, written
         self._in_doubt = None
-        return last_seq
+        return written.last_seq
+
+    def _was_kept(self, connection: Connection, batch: Batch, if_kept: Written) -> bool:
+        """Adding nothing to a counter waits for a commit that is still under way without us."""
+        if batch.events:
+            return self._writer.add(connection, EVENTS, 0) == if_kept.last_seq
+        return bool(batch.audit) and self._writer.add(connection, AUDIT, 0) == if_kept.last_audit
 
     def allocate(self, count: int) -> int:
         """The first of so many fresh numbers for jobs; none is ever given out twice."""
@@ -187,6 +202,11 @@ class Store:
         """Removes old answers to requests with a key; answers how many."""
         with self._write() as connection:
             return remove_answers(connection, before_ms, at_most)
+
+    def forget_audit(self, before_ms: int | None, keep: int | None, at_most: int = 1000) -> int:
+        """Removes the oldest audit records: those of long ago, and those beyond so many; answers how many."""
+        with self._write() as connection:
+            return remove_audit(connection, before_ms, keep, at_most)
 
     def authority(self, make: Callable[[], bytes]) -> bytes:
         """The cluster's own, or the one that is made: of several servers that make one, one is kept."""
@@ -277,6 +297,18 @@ class Store:
         """The newest so many, the oldest of them first."""
         with self._read() as connection:
             return queries.find_latest_events(connection, count, wanted)
+
+    def audit(
+        self, wanted: AuditFilter = ALL_RECORDS, after: str | None = None, limit: int = 100
+    ) -> AuditPage:
+        """Newest first. Raises BadCursor for an `after` that no page ended with."""
+        with self._read() as connection:
+            return find_audit(connection, wanted, after, limit)
+
+    def check_audit(self) -> AuditCheck:
+        """Whether each record follows from the one before it."""
+        with self._read() as connection:
+            return check_chain(connection)
 
     def answer(self, scope: str, key: str) -> Answer | None:
         with self._read() as connection:

@@ -170,3 +170,25 @@ leases = Table(
     Column("certificate_sha256", Text, nullable=False),
 )
 """Who leads, by the database's own clock."""
+
+audit = Table(
+    "audit",
+    metadata,
+    Column("seq", _Whole, primary_key=True, autoincrement=False),
+    Column("at_ms", _Whole, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("by", Text, nullable=False),
+    Column("token", Text, nullable=False),
+    Column("address", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("project", Text),
+    Column("details", LargeBinary, nullable=False),
+    Column("hash", LargeBinary, nullable=False),
+    Index("audit_by_time", "at_ms", "seq"),
+    Index("audit_by_verdict", "verdict", "seq"),
+    Index("audit_by_user", "by", "seq"),
+    Index("audit_by_address", "address", "seq"),
+    Index("audit_by_subject", "subject", "seq"),
+    Index("audit_by_project", "project", "seq"),
+)
+"""Who did what, and who was refused what. Rows are added at the end, and never changed."""

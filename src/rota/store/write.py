@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import json
 from sqlalchemy import Connection, Executable, Table, bindparam, delete, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rota.lifecycle.state import JobState, Phase
+from rota.store.audit_list import AUDIT, chained
+from rota.store.audit_record import AuditRecord
 from rota.store.batch import Answer, Attempt, Batch, EventRow, ToldEstimate
 from rota.store.encoding import SharedSpec, encode_shared, encode_state, shared_part
 from rota.store.keys import key_of
@@ -19,6 +21,7 @@ from rota.store.rendered import Rendered
 from rota.store.tables import (
     answers,
     attempts,
+    audit,
     counters,
     estimates,
     events,
@@ -52,6 +55,15 @@ def jobs_in(phase: Phase) -> str:
     return f"{_JOBS_IN}{phase.value}"
 
 
+class Written(NamedTuple):
+    """How far a database has come with a batch."""
+
+    last_seq: int
+    """Of the last event there is."""
+    last_audit: int
+    """Of the last audit record; 0: the batch had none."""
+
+
 class BatchWriter:
     """Knows the statements of one database, and remembers where shared specs are."""
 
@@ -76,6 +88,7 @@ class BatchWriter:
         self._new_jobs = Rendered(insert(jobs), dialect)
         self._changed_jobs = Rendered(_CHANGED_JOB, dialect)
         self._new_events = Rendered(insert(events), dialect)
+        self._new_audit = Rendered(insert(audit), dialect)
         self._put_estimates = replacing(estimates)
         self._put_records = replacing(records)
         self._put_specs = insert_into(specs).on_conflict_do_nothing()
@@ -87,8 +100,7 @@ class BatchWriter:
         """Some may not be there any more."""
         self._spec_ids.clear()
 
-    def write(self, connection: Connection, batch: Batch) -> int:
-        """The seq of the last event there is."""
+    def write(self, connection: Connection, batch: Batch) -> Written:
         self._write_jobs(connection, batch.jobs)
         self._put_attempts.many(connection, [_attempt_row(attempt) for attempt in batch.attempts])
         _many(connection, self._put_estimates, [_estimate_row(estimate) for estimate in batch.estimates])
@@ -101,7 +113,15 @@ class BatchWriter:
         self._new_events.many(
             connection, [_event_row(first + at, row) for at, row in enumerate(batch.events)]
         )
-        return last_seq
+        return Written(last_seq, self._write_audit(connection, batch.audit, first))
+
+    def _write_audit(self, connection: Connection, records: Sequence[AuditRecord], first_event: int) -> int:
+        if not records:
+            return 0
+        last = self.add(connection, AUDIT, len(records))
+        rows = chained(connection, records, last - len(records) + 1, first_event)
+        self._new_audit.many(connection, rows)
+        return last
 
     def add(self, connection: Connection, counter: str, amount: int) -> int:
         """What it then is."""

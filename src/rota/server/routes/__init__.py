@@ -5,6 +5,7 @@ from typing import Any
 from rota.server.route import Route
 from rota.server.routes import (
     agents,
+    audit,
     bookings,
     events,
     files,
@@ -32,5 +33,6 @@ ROUTES: tuple[Route[Any, Any], ...] = (
     *projects.ROUTES,
     *secrets.ROUTES,
     *tokens.ROUTES,
+    *audit.ROUTES,
     *service.ROUTES,
 )

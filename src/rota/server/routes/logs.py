@@ -13,8 +13,10 @@ from msgspec import Meta, Struct
 
 from rota.api.documents import Role
 from rota.backends.backend import LogChunk, LogQuery, Stream
+from rota.control.origin import reads_others
 from rota.lifecycle.state import JobState
 from rota.model.quantities import parse_timestamp_ms
+from rota.server.access import at_least
 from rota.server.documents import moment
 from rota.server.problems import not_found
 from rota.server.reading import read_quantity, read_ranks, read_relative_path
@@ -56,6 +58,7 @@ class LogLine(Struct, frozen=True):
 async def read_logs(call: Call[LogsQuery, None]) -> ASGIApp:
     """As they were written, tasks mixed in the order of their writing."""
     state = await seen_job(call)
+    _note_reading(call, state)
     query = call.query
     chunks = call.desk.logs(
         LogQuery(
@@ -80,6 +83,13 @@ def _still_allowed(call: Call[Any, None], state: JobState) -> Callable[[], Await
     return partial(call.still_allowed, (state.spec.template.project,))
 
 
+def _note_reading(call: Call[Any, Any], state: JobState) -> None:
+    """Operators may read what everybody's jobs wrote: the audit log says when they did."""
+    template = state.spec.template
+    if template.user != call.who.user and at_least(call.who.role, Role.OPERATOR):
+        reads_others(template.project)
+
+
 async def _raw(batches: AsyncIterator[Sequence[LogChunk]]) -> AsyncIterator[bytes]:
     async for chunks in batches:
         yield b"".join([chunk.data for chunk in chunks])
@@ -96,6 +106,7 @@ async def _lines(batches: AsyncIterator[Sequence[LogChunk]]) -> AsyncIterator[by
 async def read_output(call: Call[OutputQuery, None]) -> ASGIApp:
     """One of the files that the job declares as its outputs."""
     state = await seen_job(call)
+    _note_reading(call, state)
     path = read_relative_path(call.names["path"].removeprefix("/"))
     if path not in state.spec.run.outputs:
         raise not_found("output", path)

@@ -158,6 +158,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         role=Role.SUBMITTER,
         query=Query,
         body=bytes,
+        asks=True,
         documented_body=Submission,
         examples=SUBMISSION_EXAMPLES,
         answers={200: PlanAnswer},

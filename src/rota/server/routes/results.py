@@ -116,6 +116,7 @@ AGENT_ROUTES: tuple[Route[Any, Any], ...] = (
         role=None,
         query=Query,
         body=ResultForm,
+        asks=True,
         answers={200: ChangeDocument, 202: ChangeDocument},
     ),
     Route(
@@ -130,6 +131,7 @@ AGENT_ROUTES: tuple[Route[Any, Any], ...] = (
         documented_body=BYTES,
         streams_body=True,
         deep=True,
+        asks=True,
         answers={200: ChangeDocument},
     ),
     Route(
