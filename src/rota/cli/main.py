@@ -38,6 +38,7 @@ SECTIONS = {
         Listed("secret", "List a project's secrets by name, set or remove them."),
         Listed("token", "List tokens, make new ones, take them back."),
         Listed("events", "Show what happened, and what happens."),
+        Listed("audit", "Show who did what, and who was refused what."),
     ),
     "Server": (
         Listed("server", "Run the server."),

@@ -14,7 +14,7 @@ import aiohttp
 from yarl import URL
 
 from rota.api.documents import EventDocument, JobDocument, Page
-from rota.sdk import job_calls, operator_calls
+from rota.sdk import audit_calls, job_calls, operator_calls
 from rota.sdk.call import Call, described
 from rota.sdk.connection import Connection, connection
 from rota.sdk.errors import RotaError, Silence, Unreachable
@@ -111,6 +111,9 @@ class AsyncClient:
     agents = _listed(operator_calls.agents)
     invite_agent = _sent(operator_calls.invite_agent)
     revoke_agent = _sent(operator_calls.revoke_agent)
+
+    audit = _listed(audit_calls.audit)
+    check_audit = _sent(audit_calls.check_audit)
 
     async def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
         """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job

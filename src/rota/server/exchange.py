@@ -140,7 +140,7 @@ def _called(route: Route[Any, Any], request: Request[Any, Any, Any]) -> Origin |
         origin.route = route.path
         origin.changes = route.changes
         origin.done_status = max(route.answers)
-        origin.subject = printable(str(next(iter(request.path_params.values()), "")))
+        origin.subject = printable(str(next(iter(request.path_params.values()), "")).removeprefix("/"))
     return origin
 
 

@@ -19,6 +19,8 @@ from rota.store.tables import audit, counters
 AUDIT = "audit"
 """The counter of records: the latest one's seq."""
 _CHECKED_AT_ONCE = 5_000
+_INDEXED = frozenset(("by", "subject", "project"))
+"""Each index costs every change a little. By the rest one reads backwards from the newest, page by page."""
 
 _encode = json.Encoder().encode
 _details = json.Decoder(AuditDetails)
@@ -76,18 +78,34 @@ _COLUMNS = (
 _SCAN = Scan(audit.c.seq, _COLUMNS, newest_first=True)
 _ROWS = select(audit).where(audit.c.seq.in_(bindparam("seqs", expanding=True))).order_by(audit.c.seq.desc())
 _HEAD = select(audit.c.hash).order_by(audit.c.seq.desc()).limit(1)
+_COUNTED = select(counters.c.value).where(counters.c.name == AUDIT)
 
 
-def chained(
-    connection: Connection, records: Sequence[AuditRecord], first_seq: int, first_event: int
-) -> list[dict[str, Any]]:
-    """Rows that follow the newest there is. `first_event`: the seq of the batch's first event, which
-    records count theirs from."""
-    previous = connection.execute(_HEAD).scalar_one_or_none() or b""
-    rows = []
-    for seq, drafted in enumerate(records, first_seq):
+class Head(NamedTuple):
+    """Where the chain goes on."""
+
+    seq: int
+    hash: bytes
+
+
+def find_head(connection: Connection) -> Head:
+    newest = connection.execute(_HEAD).scalar_one_or_none() or b""
+    return Head(_counted(connection), bytes(newest))
+
+
+def _counted(connection: Connection) -> int:
+    """The seq of the newest record that was ever written."""
+    return connection.execute(_COUNTED).scalar_one_or_none() or 0
+
+
+def chained(head: Head, records: Sequence[AuditRecord], first_event: int) -> list[dict[str, Any]]:
+    """Rows that follow the head. `first_event`: the seq of the batch's first event, which records count
+    theirs from."""
+    rows: list[dict[str, Any]] = []
+    previous = head.hash
+    for seq, drafted in enumerate(records, head.seq + 1):
         record = _with_seq(drafted, first_event)
-        previous = hash_of(bytes(previous), seq, record)
+        previous = hash_of(previous, seq, record)
         rows.append(
             {
                 "seq": seq,
@@ -156,7 +174,7 @@ def _paths(wanted: AuditFilter) -> Iterator[Path]:
         values["project"] = sorted(set(wanted.projects))
     checks = {name: _is_one_of(name, some) for name, some in values.items()}
     for name, some in values.items():
-        if name != "token":  # It has no index: a user has few tokens, and the user's own will do.
+        if name in _INDEXED:
             rest = [check for other, check in checks.items() if other != name]
             yield Path([((audit.c[name], value),) for value in some], rest)
     yield Path([()], list(checks.values()))
@@ -168,7 +186,7 @@ def _is_one_of(name: str, values: Sequence[Any]) -> Check:
 
 def check_chain(connection: Connection) -> AuditCheck:
     """The oldest is taken as it is: what it followed on was removed."""
-    last = connection.execute(select(counters.c.value).where(counters.c.name == AUDIT)).scalar() or 0
+    last = _counted(connection)
     records, first, at, head = 0, 0, 0, b""
     while True:
         page = select(audit).where(audit.c.seq > at).order_by(audit.c.seq).limit(_CHECKED_AT_ONCE)

@@ -233,6 +233,7 @@ class Store:
         if leadership is not None:
             with self._writing:
                 self._leadership = leadership
+                self._writer.forget()
         return leadership
 
     def renew(self, leadership: Leadership, ttl_ms: int) -> bool:
@@ -358,7 +359,7 @@ class Store:
                         leases.ensure_led(connection, self._leadership)
                     yield connection
             except BaseException:
-                self._writer.forget_specs()
+                self._writer.forget()
                 raise
 
     @contextmanager

@@ -185,9 +185,7 @@ audit = Table(
     Column("details", LargeBinary, nullable=False),
     Column("hash", LargeBinary, nullable=False),
     Index("audit_by_time", "at_ms", "seq"),
-    Index("audit_by_verdict", "verdict", "seq"),
     Index("audit_by_user", "by", "seq"),
-    Index("audit_by_address", "address", "seq"),
     Index("audit_by_subject", "subject", "seq"),
     Index("audit_by_project", "project", "seq"),
 )

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Executable, Table, bindparam, delete, insert,
 from sqlalchemy.dialects import postgresql, sqlite
 
 from rota.lifecycle.state import JobState, Phase
-from rota.store.audit_list import AUDIT, chained
+from rota.store.audit_list import AUDIT, Head, chained, find_head
 from rota.store.audit_record import AuditRecord
 from rota.store.batch import Answer, Attempt, Batch, EventRow, ToldEstimate
 from rota.store.encoding import SharedSpec, encode_shared, encode_state, shared_part
@@ -95,6 +95,12 @@ class BatchWriter:
         self._put_labels = insert_into(labels).on_conflict_do_nothing()
         self._put_answers = insert_into(answers).on_conflict_do_nothing()
         self._spec_ids: dict[bytes, int] = {}
+        self._audit_head: Head | None = None
+
+    def forget(self) -> None:
+        """What it remembers may not be so any more: a transaction failed, or another server wrote."""
+        self.forget_specs()
+        self._audit_head = None
 
     def forget_specs(self) -> None:
         """Some may not be there any more."""
@@ -118,10 +124,12 @@ class BatchWriter:
     def _write_audit(self, connection: Connection, records: Sequence[AuditRecord], first_event: int) -> int:
         if not records:
             return 0
-        last = self.add(connection, AUDIT, len(records))
-        rows = chained(connection, records, last - len(records) + 1, first_event)
+        head = self._audit_head or find_head(connection)
+        rows = chained(head, records, first_event)
         self._new_audit.many(connection, rows)
-        return last
+        self._count.one(connection, {"name": AUDIT, "value": len(rows)})
+        self._audit_head = Head(rows[-1]["seq"], rows[-1]["hash"])
+        return self._audit_head.seq
 
     def add(self, connection: Connection, counter: str, amount: int) -> int:
         """What it then is."""

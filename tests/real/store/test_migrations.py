@@ -112,6 +112,9 @@ def test_what_was_kept_is_there_after_the_migrations(dump: Path, url: str, tmp_p
             assert [one.id for one in loaded.join_tokens] == ["j1"]
             assert [(one.name, one.revoked_by) for one in loaded.agents] == [("gpu-0", "bob")]
             assert store.authority(lambda: b"another") == b"an authority"
+        if dump.stem >= "0003":
+            assert [one.record.user for one in store.audit().records] == ["ada"]
+            assert store.check_audit().broken is None
         counts = store.counts()
         assert {phase: counts[phase] for phase in counts if counts[phase]} == {
             Phase.PENDING: 1,

@@ -40,6 +40,8 @@ from rota.server.access import secret_hash
 from rota.server.app import make_app
 from rota.server.documents import moment
 from rota.server.limits import Limits
+from rota.store.audit_list import AuditFilter
+from rota.store.audit_record import AuditCheck, StoredAudit
 from rota.store.batch import (
     Agent,
     AgentNode,
@@ -161,6 +163,7 @@ class FakeDesk:
             LogChunk(0, Stream.OUT, NOW_MS, b"one\n", 1),
             LogChunk(1, Stream.ERR, NOW_MS, b"\xff\0", 2),
         ]
+        self.audited: list[StoredAudit] = []
         self.stored = [
             StoredEvent(seq, EventRow(NOW_MS, "job.Started", "17", "vision", "rota", b'{"rank":0}'))
             for seq in (1, 2, 3)
@@ -420,6 +423,17 @@ class FakeDesk:
 
     async def token_with_id(self, token_id: str) -> Token | None:
         return next((one for one in self.known_tokens if one.id == token_id), None)
+
+    async def audit(
+        self, audit_filter: AuditFilter, after: str | None, limit: int
+    ) -> tuple[list[StoredAudit], str | None]:
+        self.audit_filter = audit_filter
+        below = 2**63 if after is None else int(after)
+        seen = [one for one in reversed(self.audited) if one.seq < below and audit_filter.admits(one.record)]
+        return seen[:limit], str(seen[limit - 1].seq) if len(seen) > limit else None
+
+    async def check_audit(self) -> AuditCheck:
+        return AuditCheck(len(self.audited), 1, len(self.audited), b"\xab" * 32)
 
     async def answer(self, scope: str, key: str) -> Answer | None:
         return self.answers.get((scope, key))

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import Protocol
 
+from rota.api.audit import AuditCheckDocument, AuditDocument, Verdict
 from rota.api.documents import (
     AgentDocument,
     ChangeDocument,
@@ -79,6 +80,21 @@ class Server(Protocol):
         subject: str | None = None,
         project: str | None = None,
     ) -> Iterator[EventDocument]: ...
+
+    def audit(
+        self,
+        *,
+        user: str | None = None,
+        token: str | None = None,
+        address: str | None = None,
+        verdict: Verdict | None = None,
+        subject: str | None = None,
+        project: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int | None = None,
+    ) -> Iterator[AuditDocument]: ...
+    def check_audit(self) -> AuditCheckDocument: ...
 
     def nodes(self) -> Iterator[NodeDocument]: ...
     def node(self, name: str) -> NodeDocument: ...

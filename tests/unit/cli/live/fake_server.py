@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
+from rota.api.audit import AuditCheckDocument, AuditDocument
 from rota.api.documents import (
     AgentDocument,
     ChangeDocument,
@@ -62,6 +63,8 @@ class FakeServer:
         self.token_list: list[TokenDocument] = []
         self.secret_list: list[SecretDocument] = []
         self.agent_list: list[AgentDocument] = []
+        self.audit_list: list[AuditDocument] = []
+        self.audit_check = AuditCheckDocument(records=2, first=1, last=2, head="ab" * 32, broken=None)
         self.maintenance_list: list[MaintenanceDocument] = []
         self.reservation_list: list[ReservationDocument] = []
         self.estimates: dict[str, EstimateDocument] = {}
@@ -348,6 +351,13 @@ class FakeServer:
 
     def remove_token(self, id: str, *, dry_run: bool = False) -> ChangeDocument:
         return self._changed("remove token", id, dry_run)
+
+    def audit(self, **filters: Any) -> Iterator[AuditDocument]:
+        self.filters = filters
+        return iter(self.audit_list)
+
+    def check_audit(self) -> AuditCheckDocument:
+        return self.audit_check
 
     def agents(self) -> Iterator[AgentDocument]:
         return iter(self.agent_list)

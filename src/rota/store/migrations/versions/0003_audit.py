@@ -24,8 +24,6 @@ def upgrade() -> None:
         Column("hash", LargeBinary, nullable=False),
     )
     op.create_index("audit_by_time", "audit", ["at_ms", "seq"])
-    op.create_index("audit_by_verdict", "audit", ["verdict", "seq"])
     op.create_index("audit_by_user", "audit", ["by", "seq"])
-    op.create_index("audit_by_address", "audit", ["address", "seq"])
     op.create_index("audit_by_subject", "audit", ["subject", "seq"])
     op.create_index("audit_by_project", "audit", ["project", "seq"])
