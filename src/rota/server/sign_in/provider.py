@@ -1,0 +1,142 @@
+"""The provider: where things are (OpenID Connect Discovery 1.0), and its keys; both are asked for rarely."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import structlog
+from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar
+from msgspec import DecodeError, Struct, ValidationError, convert, json
+
+from rota.control.errors import Unavailable
+from rota.server.sign_in.id_token import Jwk
+
+T = TypeVar("T")
+
+DISCOVERY = "/.well-known/openid-configuration"
+_LARGEST_BYTES = 256 * 1024
+_ANSWER_S = 10
+_RENEWED_MS = 3_600_000
+"""Keys and addresses are asked for again after so long."""
+_OUTLIVED_MS = 24 * 3_600_000
+"""While the provider doesn't answer, the keys that are known are good for so long."""
+_PAUSE_MS = 10_000
+"""Between two questions, whatever tokens are sent: nobody can make us a nuisance to the provider."""
+_MOST_KEYS = 100
+
+log = structlog.get_logger("rota.server")
+
+
+class Metadata(Struct, frozen=True):
+    issuer: str
+    jwks_uri: str
+    token_endpoint: str
+    device_authorization_endpoint: str = ""
+
+
+class _Jwks(Struct, frozen=True):
+    keys: list[dict[str, object]]
+
+
+class Known(Struct, frozen=True):
+    metadata: Metadata
+    keys: tuple[Jwk, ...]
+    asked_ms: int
+
+
+class Provider:
+    def __init__(self, issuer: str, now_ms: Callable[[], int]) -> None:
+        self._issuer = issuer
+        self._now_ms = now_ms
+        self._known: Known | None = None
+        self._tried_ms: int | None = None
+        self._asking = asyncio.Lock()
+
+    async def known(self) -> Known:
+        """Raises Unavailable if the provider doesn't answer and nothing is known of it."""
+        known = self._known
+        if known is None or self._now_ms() - known.asked_ms > _RENEWED_MS:
+            return await self._ask()
+        return known
+
+    async def anew(self, before: Known) -> Known:
+        """For a token whose key isn't among those known before: the provider may have changed them."""
+        known = self._known
+        return known if known is not None and known is not before else await self._ask()
+
+    async def _ask(self) -> Known:
+        async with self._asking:
+            now_ms, known = self._now_ms(), self._known
+            if self._tried_ms is None or not 0 <= now_ms - self._tried_ms < _PAUSE_MS:
+                self._tried_ms = now_ms
+                try:
+                    known = self._known = await self._asked(now_ms)
+                except (ClientError, TimeoutError, OSError, ValueError) as error:
+                    log.warning("the sign-in provider doesn't answer", issuer=self._issuer, why=repr(error))
+            if known is None or now_ms - known.asked_ms > _OUTLIVED_MS:
+                raise Unavailable(
+                    "the provider that people sign in with doesn't answer", "ask again in a while"
+                )
+            return known
+
+    async def _asked(self, now_ms: int) -> Known:
+        async with ClientSession(
+            timeout=ClientTimeout(total=_ANSWER_S), cookie_jar=DummyCookieJar(), trust_env=True
+        ) as session:
+            raw = await _get(session, self._issuer.rstrip("/") + DISCOVERY)
+            metadata = _read(raw, Metadata)
+            if metadata.issuer != self._issuer:
+                raise ValueError(f"it calls itself {metadata.issuer[:200]!r}")
+            for url in (metadata.jwks_uri, metadata.token_endpoint, metadata.device_authorization_endpoint):
+                if url and not is_safe(url):
+                    raise ValueError(f"{url[:200]!r} isn't https")
+            found = _read(await _get(session, metadata.jwks_uri), _Jwks).keys
+        return Known(metadata, tuple(filter(None, map(_key, found[:_MOST_KEYS]))), now_ms)
+
+
+def is_safe(url: str) -> bool:
+    """Nobody can read along or answer in its place: https, or this machine."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if parts.username or parts.fragment or not host:
+        return False
+    if parts.scheme == "https":
+        return True
+    try:
+        return parts.scheme == "http" and (host == "localhost" or ip_address(host).is_loopback)
+    except ValueError:
+        return False
+
+
+async def _get(session: ClientSession, url: str) -> bytes:
+    async with session.get(url, allow_redirects=False, headers={"Accept": "application/json"}) as answer:
+        if answer.status != 200:
+            raise ValueError(f"{url} answers {answer.status}")
+        body = bytearray()
+        async for chunk in answer.content.iter_any():
+            body += chunk
+            if len(body) > _LARGEST_BYTES:
+                raise ValueError(f"{url} answers with more than {_LARGEST_BYTES:,} bytes")
+        return bytes(body)
+
+
+def _read(raw: bytes, wanted: type[T]) -> T:
+    try:
+        return json.decode(raw, type=wanted)
+    except (DecodeError, ValidationError) as error:
+        raise ValueError(str(error)) from None
+
+
+def _key(raw: dict[str, object]) -> Jwk | None:
+    """None: a key of a kind that isn't known here hides no others."""
+    try:
+        return convert(raw, Jwk)
+    except ValidationError:
+        return None
