@@ -215,6 +215,10 @@ class TokenDocument(Document, frozen=True, kw_only=True):
     """The token that it was made with: it is valid only while that one is, and may do no more."""
     secret: str | None = None
     """Only in the answer that creates it."""
+    origin: str | None = None
+    """The provider that its user signed in with; None: it was made by hand."""
+    grants: dict[str, Role] = {}
+    """Projects that groups of that provider give, with the role there."""
 
 
 class SecretSource(Enum):

@@ -125,12 +125,13 @@ def who_is(line: Line, projects: Iterable[Project], needed: Role) -> Who:
 
 def _reach(token: Token, projects: Iterable[Project], needed: Role) -> Iterable[str] | None:
     """Operators and admins have all projects (None); others those that the token names, or else wherever
-    its user is a member of at least the role that is needed."""
+    its user is a member of at least the role that is needed, or groups give that role."""
     if at_least(token.role, Role.OPERATOR):
         return None
     if token.projects is not None:
         return token.projects
-    return [
+    granted = [project for project, role in token.grants if at_least(role, needed)]
+    return granted + [
         project.name
         for project in projects
         for user, role in project.members
@@ -147,6 +148,8 @@ def covers(line: Line, other: Token, projects: Iterable[Project]) -> bool:
         return True
     if other.projects is not None:
         return all(map(who.sees, other.projects))
+    if not all(who_is(line, projects, role).sees(project) for project, role in other.grants):
+        return False
     return all(token.projects is None for token in line if not at_least(token.role, Role.OPERATOR))
 
 

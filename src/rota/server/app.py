@@ -27,6 +27,7 @@ from rota.server.reply import SAFE_HEADERS
 from rota.server.route import Route, Service
 from rota.server.routes import ROUTES
 from rota.server.routes.results import AGENT_ROUTES
+from rota.server.sign_in.desk import SignIn
 
 
 def make_app(
@@ -37,6 +38,7 @@ def make_app(
     agents: AgentCalls | None = None,
     routes: Sequence[Route[Any, Any]] = ROUTES,
     closing: Event | None = None,
+    sign_in: SignIn | None = None,
     audit: AuditTrail | None = None,
     audit_reads: Reads = "others",
     now_ms: Callable[[], int] = now_ms,
@@ -44,7 +46,7 @@ def make_app(
     """`closing`: set when the server stops, so that streams end. `audit`: what keeps records of calls that
     change nothing; None: refusals are only logged."""
     metrics = metrics or Metrics()
-    service = Service(Access(desk), metrics, openapi_document(routes), Mint(desk, limits), agents)
+    service = Service(Access(desk), metrics, openapi_document(routes), Mint(desk, limits), agents, sign_in)
     exchange = Exchange(desk, service, limits, now_ms, closing or Event())
     app = Litestar(
         route_handlers=[_handler(route, exchange) for route in (*routes, *AGENT_ROUTES)],

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 
 from litestar.types import ASGIApp
 
+from rota.api.documents import Role
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.certificates import by_certificate, grpc_credentials
@@ -47,7 +48,12 @@ from rota.server.epoch import begin_epoch
 from rota.server.first_token import local_token
 from rota.server.limits import Limits
 from rota.server.serve import RestServer
+from rota.server.sign_in.desk import SignIn
+from rota.server.sign_in.groups import GroupRules
+from rota.server.sign_in.id_token import Expected
+from rota.server.sign_in.provider import Provider
 from rota.settings.contexts import TOKEN_FILE
+from rota.settings.oidc import group_project_role, group_role
 from rota.settings.settings import Settings
 from rota.store.prune import History
 from rota.store.store import Store
@@ -140,6 +146,7 @@ class Cluster:
             runtime.metrics,
             agents=calls,
             closing=self._closing,
+            sign_in=_sign_in(settings),
             audit=runtime.audit,
             audit_reads=settings.audit.reads,
         )
@@ -202,6 +209,28 @@ class Cluster:
         finally:
             await door.close()
             noting.cancel()
+
+
+def _sign_in(settings: Settings) -> SignIn | None:
+    """None: nobody signs in, tokens are made by hand."""
+    stated = settings.oidc
+    if not stated.issuer:
+        return None
+    granted = [group_project_role(text) for text in stated.projects]
+    return SignIn(
+        Provider(stated.issuer, now_ms),
+        Expected(stated.issuer, stated.client_id, stated.audience or stated.client_id, stated.algorithms),
+        GroupRules(
+            stated.user_claim,
+            stated.groups_claim,
+            tuple((group, Role(role)) for group, role in map(group_role, stated.roles)),
+            tuple((group, project, Role(role)) for group, project, role in granted),
+            Role(stated.default_role) if stated.default_role else None,
+        ),
+        stated.scopes,
+        stated.session_ms,
+        now_ms,
+    )
 
 
 def files_folder(settings: Settings) -> Path:

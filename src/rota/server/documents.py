@@ -260,5 +260,7 @@ def token_document(token: Token, last_used_ms: int | None, secret: str | None = 
         expires=moment_or_none(token.expires_ms),
         last_used=moment_or_none(last_used_ms),
         parent=token.parent or None,
+        origin=token.origin or None,
+        grants=dict(token.grants),
         secret=secret,
     )

@@ -29,6 +29,8 @@ class NewToken(Struct, frozen=True, kw_only=True):
     projects: tuple[str, ...] | None = None
     lasts_ms: int | None = None
     """None: as long as it may."""
+    origin: str = ""
+    grants: tuple[tuple[str, Role], ...] = ()
     made_with: Line = ()
     """The new token is valid only while these are; empty: it stands by itself."""
 
@@ -62,6 +64,8 @@ class Mint:
             now_ms,
             self._expires_ms(wanted, now_ms),
             wanted.made_with[0].id if wanted.made_with else "",
+            wanted.origin,
+            wanted.grants,
         )
         await self._desk.add_token(token, who, dry_run, answer_of, self._most)
         return token, secret

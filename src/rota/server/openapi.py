@@ -35,6 +35,7 @@ _TAGS = {
     "projects": "Who works together.",
     "secrets": "What a project's jobs may know, and nobody else.",
     "tokens": "Who may do what.",
+    "sign-in": "A token for some hours, by a provider of OpenID Connect.",
     "audit": "Who did what, and who was refused what.",
     "service": "The server itself.",
 }

@@ -18,6 +18,7 @@ from rota.server.desk import AnswerOf, Desk
 from rota.server.idempotency import KeyedRequest
 from rota.server.minting import Mint
 from rota.server.reply import Reply
+from rota.server.sign_in.desk import SignIn
 from rota.server.streams import StreamLimits
 
 Q = TypeVar("Q")
@@ -52,6 +53,8 @@ class Service:
     mint: Mint
     agents: AgentCalls | None = None
     """None: it takes none."""
+    sign_in: SignIn | None = None
+    """None: nobody signs in here, tokens are made by hand."""
 
 
 @dataclass(slots=True)

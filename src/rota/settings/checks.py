@@ -8,7 +8,8 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from rota.settings.errors import SettingsError
-from rota.settings.settings import Agents, Client, Secrets, Server, Settings, is_loopback
+from rota.settings.oidc import ALGORITHMS, group_project_role, group_role
+from rota.settings.settings import Agents, Client, Oidc, Secrets, Server, Settings, is_loopback
 from rota.settings.toml_lines import KeyPath
 
 SHORTEST_LOST_AFTER_MS = 3_000
@@ -27,6 +28,7 @@ def check(settings: Settings, origin_of: Callable[[KeyPath], str]) -> None:
         or _fault_of_agents(settings.agents)
         or _fault_of_client(settings.client)
         or _fault_of_secrets(settings.secrets)
+        or _fault_of_oidc(settings.oidc)
     )
     if fault is not None:
         raise SettingsError(origin_of(fault.path), ".".join(fault.path), fault.problem, fault.remedy)
@@ -88,6 +90,51 @@ def _fault_of_client(client: Client) -> _Fault | None:
         known = ", ".join(sorted(client.contexts)) or "none"
         return _Fault(("client", "context"), f"there is no context '{client.context}'", f"known: {known}")
     return None
+
+
+def _fault_of_oidc(oidc: Oidc) -> _Fault | None:
+    if not oidc.issuer:
+        return None
+    if not _is_https(oidc.issuer):
+        return _Fault(
+            ("oidc", "issuer"), "others could answer in its place", "give the provider's https address"
+        )
+    if not oidc.client_id:
+        return _Fault(("oidc", "client_id"), "is missing", "give the id of Rota's client at the provider")
+    if "openid" not in oidc.scopes:
+        return _Fault(("oidc", "scopes"), "without openid there is no ID token", "add openid")
+    unknown = [one for one in oidc.algorithms if one not in ALGORITHMS]
+    if unknown or not oidc.algorithms:
+        problem = f"{', '.join(unknown)} can't be checked" if unknown else "none is left"
+        return _Fault(("oidc", "algorithms"), problem, f"allowed: {', '.join(ALGORITHMS)}")
+    if not oidc.session_ms:
+        return _Fault(("oidc", "session"), "a token for no time is of no use", "give more than 0, as in 12h")
+    for name, texts, read in (
+        ("roles", oidc.roles, group_role),
+        ("projects", oidc.projects, group_project_role),
+    ):
+        for text in texts:
+            try:
+                read(text)
+            except ValueError as error:
+                return _Fault(("oidc", name), str(error), "see docs/sign-in.md")
+    if not (oidc.roles or oidc.projects or oidc.default_role):
+        return _Fault(
+            ("oidc", "roles"), "nobody could sign in", "map groups to roles or projects, or set default_role"
+        )
+    return None
+
+
+def _is_https(url: str) -> bool:
+    """Or this machine, where nobody is in between."""
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError:
+        return False
+    if not host or parts.username or parts.query or parts.fragment:
+        return False
+    return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
 
 
 def _scheme(url: str) -> str:

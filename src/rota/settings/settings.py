@@ -174,6 +174,29 @@ class Secrets(Section, frozen=True, kw_only=True):
         return dict(source.partition("=")[::2] for source in self.sources)
 
 
+class Oidc(Section, frozen=True, kw_only=True):
+    """Sign-in by OpenID Connect: `rota login`."""
+
+    issuer: str = ""
+    """Its URL, as the provider writes it in its tokens; empty: nobody signs in."""
+    client_id: str = ""
+    """Of Rota's command line, as the provider knows it: a public client that may use the device flow."""
+    audience: str = ""
+    """Whom ID tokens are for; empty: the client."""
+    scopes: tuple[str, ...] = ("openid", "profile", "groups")
+    user_claim: str = "preferred_username"
+    groups_claim: str = "groups"
+    roles: tuple[str, ...] = ()
+    """GROUP=ROLE, in all of Rota."""
+    projects: tuple[str, ...] = ()
+    """GROUP=PROJECT:ROLE, in one project."""
+    default_role: Literal["", "viewer", "submitter"] = ""
+    """Of users in none of these groups; empty: they can't sign in."""
+    algorithms: tuple[str, ...] = ("RS256", "ES256")
+    session_ms: DurationMs = field(default=12 * 3_600_000, name="session")
+    """How long a token lasts that somebody gets by signing in."""
+
+
 class Audit(Section, frozen=True, kw_only=True):
     """Who did what, and who was refused what."""
 
@@ -200,3 +223,4 @@ class Settings(Section, frozen=True, kw_only=True):
     secrets: Secrets = Secrets()
     logs: Logs = Logs()
     audit: Audit = Audit()
+    oidc: Oidc = Oidc()

@@ -75,6 +75,11 @@ class Token(Struct, frozen=True):
     expires_ms: int | None = None
     parent: str = ""
     """The id of the token that it was made with: it is valid only while that one is. Empty: it has none."""
+    origin: str = ""
+    """The provider that its user signed in with; empty: nobody signed in for it."""
+    grants: tuple[tuple[str, Role], ...] = ()
+    """Projects that it is for besides those its user is a member of, each with the role there: what groups
+    of the provider give."""
 
 
 class Secret(Struct, frozen=True):

@@ -245,6 +245,12 @@ TABLE = (
         body=lambda names: {"role": "viewer", "projects": [names["project"]]},
     ),
     _entry("DELETE /v1/tokens/{id}", VIEWER, Scope.OWNER, f"/v1/tokens/{{token}}{_DRY}"),
+    _entry("GET /v1/auth", None, Scope.NOBODY, fine=(404,)),
+    _entry("POST /v1/auth/sign-in", None, Scope.NOBODY, body=lambda _: {"id_token": "a.b.c"}, fine=(404,)),
+    _entry("POST /v1/auth/sign-out", VIEWER, Scope.ROLE, f"/v1/auth/sign-out{_DRY}"),
+    _entry("GET /v1/audit", PROJECT_ADMIN, Scope.LISTED),
+    _entry("GET /v1/audit", PROJECT_ADMIN, Scope.LISTED, "/v1/audit?project={project}"),
+    _entry("GET /v1/audit/check", OPERATOR, Scope.ROLE),
     # -- the server itself
     _entry("GET /v1/me", VIEWER, Scope.ROLE),
     _entry("GET /v1/stats", VIEWER, Scope.ROLE),

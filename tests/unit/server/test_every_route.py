@@ -62,6 +62,8 @@ def test_only_these_need_no_token() -> None:
         "/openapi.json",
         "/v1/agents/join",
         "/v1/agents/renew",
+        "/v1/auth",
+        "/v1/auth/sign-in",
     }
 
 

@@ -17,6 +17,7 @@ from rota.server.routes import (
     queues,
     secrets,
     service,
+    sign_in,
     tokens,
 )
 
@@ -33,6 +34,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
     *projects.ROUTES,
     *secrets.ROUTES,
     *tokens.ROUTES,
+    *sign_in.ROUTES,
     *audit.ROUTES,
     *service.ROUTES,
 )

@@ -76,6 +76,7 @@ async def _wanted(call: Call[ChangeQuery, TokenForm]) -> NewToken:
         projects=await _projects(call),
         lasts_ms=_lasts_ms(form),
         made_with=call.line,
+        grants=() if form.projects is not None else call.line[0].grants,
     )
 
 

@@ -26,6 +26,7 @@ class SignIn:
         now_ms: Callable[[], int],
     ) -> None:
         """`session_ms`: how long a token lasts that somebody gets by signing in."""
+        self.issuer = expected.issuer
         self.session_ms = session_ms
         self._provider = provider
         self._expected = expected

@@ -38,8 +38,8 @@ def test_what_the_provider_signed(key: SigningKey) -> None:
 
 
 def test_a_token_that_names_no_key_is_checked_with_the_only_one() -> None:
-    assert read(EC_KEY.sign(claims(), kid=None))
-    assert read(EC_KEY.sign(claims(), kid=None), EC_KEY)
+    read(EC_KEY.sign(claims(), kid=None))
+    read(EC_KEY.sign(claims(), kid=None), EC_KEY)
     with pytest.raises(UnknownKey):
         read(EC_KEY.sign(claims(), kid=None), EC_KEY, SigningKey("ES256"))
 
@@ -126,9 +126,9 @@ def test_claims_that_are_not_for_us_or_not_for_now(wrong: dict[str, Any]) -> Non
 
 def test_claims_that_are() -> None:
     for right in ({"aud": [CLIENT_ID]}, {"aud": [CLIENT_ID, "x"], "azp": CLIENT_ID}, {"azp": CLIENT_ID}):
-        assert read(RSA_KEY.sign(claims(**right)))
+        read(RSA_KEY.sign(claims(**right)))
     other = Expected(ISSUER, CLIENT_ID, "rota", ("RS256",))
-    assert read(RSA_KEY.sign(claims(aud=["rota"])), expected=other)
+    read(RSA_KEY.sign(claims(aud=["rota"])), expected=other)
 
 
 def test_only_allowed_algorithms_count() -> None:
@@ -140,7 +140,7 @@ def test_only_allowed_algorithms_count() -> None:
 
 def test_times_are_those_of_the_server() -> None:
     token, at_s = RSA_KEY.sign(claims()), claims()["iat"]
-    assert read(token, at_ms=(at_s + 340) * 1000)
+    read(token, at_ms=(at_s + 340) * 1000)
     with pytest.raises(BadIdToken, match="expired"):
         read(token, at_ms=(at_s + 400) * 1000)
     with pytest.raises(BadIdToken, match="time to come"):
@@ -162,6 +162,6 @@ def test_keys_that_are_no_good_are_no_help() -> None:
     with pytest.raises(BadIdToken):
         read_id_token(RSA_KEY.sign(claims()), [encryption], EXPECTED, claims()["iat"] * 1000)
     for broken in ({"n": ""}, {"n": "A" * 100_000}, {"e": "!!"}, {"n": "AQAB"}):
-        key = convert({**RSA_KEY.jwk, **broken}, Jwk)
+        jwk = convert({**RSA_KEY.jwk, **broken}, Jwk)
         with pytest.raises(BadIdToken):
-            read_id_token(RSA_KEY.sign(claims()), [key], EXPECTED, claims()["iat"] * 1000)
+            read_id_token(RSA_KEY.sign(claims()), [jwk], EXPECTED, claims()["iat"] * 1000)
