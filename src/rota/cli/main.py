@@ -46,6 +46,8 @@ SECTIONS = {
         Listed("scheduler", "Run a scheduler that keeps nothing, between controllers and agents."),
         Listed("kube-scheduler", "Schedule pods of a Kubernetes cluster.", "kube_scheduler"),
         Listed("config", "Check settings; choose among several servers."),
+        Listed("login", "Sign in to a server, in a browser."),
+        Listed("logout", "Sign out: the token is no longer valid."),
     ),
     "Policies and plugins": (
         Listed("sim", "Try policies on recorded workloads, with the engine that decides in earnest."),

@@ -14,7 +14,7 @@ import urllib3
 from urllib3.exceptions import HTTPError, ReadTimeoutError, SSLError
 
 from rota.api.documents import EventDocument, JobDocument, Page
-from rota.sdk import audit_calls, job_calls, operator_calls
+from rota.sdk import audit_calls, job_calls, operator_calls, sign_in_calls
 from rota.sdk.call import Call, described
 from rota.sdk.connection import connection
 from rota.sdk.errors import RotaError, Silence, Unreachable
@@ -112,6 +112,10 @@ class Client:
     agents = _listed(operator_calls.agents)
     invite_agent = _sent(operator_calls.invite_agent)
     revoke_agent = _sent(operator_calls.revoke_agent)
+
+    sign_in_terms = _sent(sign_in_calls.sign_in_terms)
+    sign_in = _sent(sign_in_calls.sign_in)
+    sign_out = _sent(sign_in_calls.sign_out)
 
     audit = _listed(audit_calls.audit)
     check_audit = _sent(audit_calls.check_audit)

@@ -58,7 +58,7 @@ def use(name: str) -> None:
         meant = get_close_matches(name, known, n=1)
         remedy = f'did you mean "{meant[0]}"?' if meant else "`rota config contexts` lists them"
         raise typer.BadParameter(f'there is no context "{name}"; {remedy}', param_hint="NAME")
-    _change(lambda text: with_current_context(text, name))
+    change_file(lambda text: with_current_context(text, name))
     talk(f"commands go to {name} ({known[name].url}) from now on")
 
 
@@ -69,11 +69,11 @@ def add(name: str, url: str, token_file: str, ca_file: str, project: str) -> Non
         ca_file=os.path.abspath(ca_file) if ca_file else "",
         project=project,
     )
-    _change(lambda text: with_context(text, name, context))
+    change_file(lambda text: with_context(text, name, context))
     talk(f"{name} is {url}; `rota config use {name}` makes it the one that commands go to")
 
 
-def _change(change: Callable[[str], str]) -> None:
+def change_file(change: Callable[[str], str]) -> None:
     """Of the user's file: the new one takes its place as a whole, and only if it is valid."""
     path = user_file(os.environ)
     try:

@@ -356,6 +356,9 @@ class FakeServer:
         self.filters = filters
         return iter(self.audit_list)
 
+    def sign_out(self, *, dry_run: bool = False) -> ChangeDocument:
+        return self._changed("sign out", "t1", dry_run)
+
     def check_audit(self) -> AuditCheckDocument:
         return self.audit_check
 
