@@ -24,7 +24,7 @@ from rota.model.taints import Toleration
 from rota.model.task import JobAffinity, Spread, TaskSpec
 from rota.snapshot.running import build_running
 from rota.snapshot.state import Snapshot
-from rota.snapshot.waiting import LaneKey, WaitingJobs, replace_template
+from rota.snapshot.waiting import NOBODY_WAITS, LaneKey, replace_template
 
 _ANY_SKEW = 1 << 40
 
@@ -129,7 +129,7 @@ def without_jobs(snapshot: Snapshot) -> Snapshot:
         free=snapshot.nodes.capacity.copy(),
         gpu_free=snapshot.nodes.gpu_capacity.astype(np.int32, copy=True),
         running=build_running([], snapshot.nodes.position),
-        waiting=WaitingJobs(),
+        waiting=NOBODY_WAITS,
         usage=(),
         jobs=snapshot.jobs,
     )

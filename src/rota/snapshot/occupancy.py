@@ -46,8 +46,8 @@ class Occupancy:
         those that nobody is known to have."""
         used = self.gpu_free.copy()
         for placement in record.placements:
-            if not self._is_unsettled(record, placement):
-                at = self.nodes.position.get(placement.node)
+            at = self.nodes.position.get(placement.node)
+            if at is not None and not self._is_unsettled(record, placement):
                 share = self._demand(record, placement.rank).gpu.share_milli
                 used[at, list(placement.gpu_devices)] -= share
         placements = []

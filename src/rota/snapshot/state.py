@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,9 +19,10 @@ from rota.snapshot.admission import admit
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.nodes import NodeColumns, build_columns
 from rota.snapshot.occupancy import Occupancy
+from rota.snapshot.records import Records
 from rota.snapshot.rows import ResourceRows
 from rota.snapshot.running import RunningColumns, RunningIndex, RunningTask
-from rota.snapshot.waiting import LaneKey, WaitingJobs
+from rota.snapshot.waiting import LaneKey, WaitingJobs, WaitingLanes
 
 Int32s = NDArray[np.int32]
 Int64s = NDArray[np.int64]
@@ -40,8 +41,9 @@ NOTHING_ANNOUNCED = Calendar()
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """What `decide` sees. Good until the state it was taken from changes: the waiting jobs are
-    shared, not copied, so that a million of them cost nothing."""
+    """What `decide` sees: the cluster as it was, whatever becomes of the state it was taken from. Another
+    thread may read it meanwhile. Jobs and their records are shared, not copied: a million of them cost
+    nothing."""
 
     generation: int
     nodes: NodeColumns
@@ -50,9 +52,9 @@ class Snapshot:
     gpu_free: Int32s
     """[node, device]"""
     running: RunningColumns
-    waiting: WaitingJobs
+    waiting: WaitingLanes
     usage: tuple[TenantUsage, ...]
-    jobs: dict[JobId, JobRecord]
+    jobs: Mapping[JobId, JobRecord]
     calendar: Calendar = NOTHING_ANNOUNCED
     run_times: RunTimes = _nothing_learnt
 
@@ -72,7 +74,7 @@ class ClusterState:
         self._admitted: dict[JobTemplate, JobTemplate] = {}
         self._nodes: dict[NodeName, Node] = {}
         self._offers: dict[str, Offer] = {}
-        self._records: dict[JobId, JobRecord] = {}
+        self._records = Records()
         self._lane_of: dict[JobId, LaneKey] = {}
         self._running_ids: set[JobId] = set()
         self._waiting = WaitingJobs()
@@ -129,7 +131,7 @@ class ClusterState:
         template = self._admit(record.job.template)
         if template is not record.job.template:
             record = replace(record, job=replace(record.job, template=template))
-        self._records[job_id] = record
+        self._records.put(record)
         if record.placements:
             self._running_ids.add(job_id)
             self._occupy(record, 1)
@@ -171,7 +173,7 @@ class ClusterState:
         return ClusterRecords(
             tuple(self._nodes.values()),
             tuple(self._offers.values()),
-            tuple(self._records.values()),
+            self._records.all(),
             self._usage,
             self._calendar,
         )
@@ -187,9 +189,9 @@ class ClusterState:
             free=occupancy.free.copy(),
             gpu_free=occupancy.gpu_free.copy(),
             running=self._running_now(occupancy.nodes),
-            waiting=self._waiting,
+            waiting=self._waiting.frozen(),
             usage=self._usage,
-            jobs=self._records,
+            jobs=self._records.frozen(),
             calendar=self._calendar,
             run_times=self._run_times,
         )
@@ -224,7 +226,7 @@ class ClusterState:
         for job_id in self._running_ids.difference(unsettled):
             occupancy.apply(self._records[job_id], 1)
         for job_id in unsettled:
-            self._records[job_id] = occupancy.settled(self._records[job_id])
+            self._records.put(occupancy.settled(self._records[job_id]))
             occupancy.apply(self._records[job_id], 1)
         self._running = None
         return occupancy

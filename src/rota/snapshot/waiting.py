@@ -64,13 +64,50 @@ def _age(job: Job) -> tuple[int, int, str]:
     return job.submitted_ms, job.number, job.id
 
 
+@dataclass(frozen=True, eq=False, slots=True)
 class Lane:
-    """Equal jobs, oldest first."""
+    """Equal jobs, oldest first, as they were when it was frozen."""
+
+    key: LaneKey
+    number: int
+    jobs: list[Job]
+    """Never changed: a queue that goes on copies it first."""
+    start: int
+
+    def __len__(self) -> int:
+        return len(self.jobs) - self.start
+
+    def view(self) -> tuple[list[Job], int]:
+        """A list of the jobs, oldest first, and the index where they begin."""
+        return self.jobs, self.start
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WaitingLanes:
+    """Who waited when a snapshot was taken."""
+
+    all: tuple[Lane, ...] = ()
+    task_count: int = 0
+
+    def __len__(self) -> int:
+        return sum(len(lane) for lane in self.all)
+
+    def lanes(self) -> Iterator[Lane]:
+        return iter(self.all)
+
+
+NOBODY_WAITS = WaitingLanes()
+
+
+class _LaneQueue:
+    """A lane as jobs come and go."""
 
     def __init__(self, key: LaneKey, number: int) -> None:
         self.key = key
         self.number = number
         self._jobs: list[Job] = []
+        self._is_shared = False
+        """Frozen lanes have the list as well: it is copied before it is changed."""
         self._head = 0
         self._gone: set[JobId] = set()
         """Removed from the middle, and still in the list until somebody looks at it."""
@@ -79,9 +116,12 @@ class Lane:
         return len(self._jobs) - self._head - len(self._gone)
 
     def add(self, job: Job) -> None:
-        """In constant time for a job younger than those that wait, as jobs that come in are."""
+        """In constant time for a job younger than those that wait, as jobs that come in are; the first after
+        a snapshot copies the list, which costs far less than the snapshot's decision."""
         if job.id in self._gone:
             self._tidy()
+        if self._is_shared:
+            self._move(self._jobs[self._head :])
         if not self._jobs or _age(self._jobs[-1]) < _age(job):
             self._jobs.append(job)
         else:
@@ -95,38 +135,52 @@ class Lane:
                 self._gone.remove(self._jobs[self._head].id)
                 self._head += 1
             if 2 * self._head > len(self._jobs) + 32:
-                del self._jobs[: self._head]
-                self._head = 0
+                self._move(self._jobs[self._head :])
         else:
             self._gone.add(job.id)
 
-    def view(self) -> tuple[list[Job], int]:
-        """A list of the jobs, oldest first, and the index where they begin."""
+    def frozen(self) -> Lane:
         if self._gone:
             self._tidy()
-        return self._jobs, self._head
+        self._is_shared = True
+        return Lane(self.key, self.number, self._jobs, self._head)
 
     def _tidy(self) -> None:
-        self._jobs = [job for job in self._jobs[self._head :] if job.id not in self._gone]
-        self._head = 0
+        self._move([job for job in self._jobs[self._head :] if job.id not in self._gone])
         self._gone.clear()
+
+    def _move(self, jobs: list[Job]) -> None:
+        self._jobs, self._head, self._is_shared = jobs, 0, False
 
 
 class WaitingJobs:
-    """Adding and discarding cost the same however many wait; a look at a lane costs its length once
-    after jobs were taken from its middle."""
+    """Adding and discarding cost the same however many wait; to freeze it costs what has changed since the
+    last time, and the number of lanes."""
 
     def __init__(self) -> None:
-        self._lanes: dict[LaneKey, Lane] = {}
+        self._lanes: dict[LaneKey, _LaneQueue] = {}
         self._count = 0
         self._next_number = 0
+        self._frozen: dict[int, Lane] = {}
+        self._changed: dict[int, _LaneQueue] = {}
+        """Since they were frozen."""
+        self._latest = NOBODY_WAITS
         self.task_count = 0
 
     def __len__(self) -> int:
         return self._count
 
     def lanes(self) -> Iterator[Lane]:
-        return iter(self._lanes.values())
+        return self.frozen().lanes()
+
+    def frozen(self) -> WaitingLanes:
+        """As it is now, whatever comes and goes after; other threads may read it."""
+        if self._changed or len(self._frozen) != len(self._latest.all):
+            for number, lane in self._changed.items():
+                self._frozen[number] = lane.frozen()
+            self._changed.clear()
+            self._latest = WaitingLanes(tuple(self._frozen.values()), self.task_count)
+        return self._latest
 
     def add(self, record: JobRecord) -> LaneKey | None:
         """Queues what waits of the job; None: nothing does."""
@@ -141,9 +195,10 @@ class WaitingJobs:
         key = LaneKey(job.template, job.retries, job.preempted_by, ranks, placed, alone)
         lane = self._lanes.get(key)
         if lane is None:
-            lane = self._lanes[key] = Lane(key, self._next_number)
+            lane = self._lanes[key] = _LaneQueue(key, self._next_number)
             self._next_number += 1
         lane.add(job)
+        self._changed[lane.number] = lane
         self._count += 1
         self.task_count += key.task_count
         return lane.key
@@ -153,5 +208,9 @@ class WaitingJobs:
         lane.discard(job)
         self._count -= 1
         self.task_count -= key.task_count
-        if not len(lane):
+        if len(lane):
+            self._changed[lane.number] = lane
+        else:
             del self._lanes[key]
+            self._changed.pop(lane.number, None)
+            self._frozen.pop(lane.number, None)

@@ -53,6 +53,13 @@ def test_devices_are_settled_beside_those_that_are_taken() -> None:
     assert [one.gpu_devices for one in occupancy.settled(job).placements] == [(0,), (1,), (1,)]
 
 
+def test_devices_are_settled_also_where_another_task_is_on_a_node_that_is_gone() -> None:
+    occupancy = occupied()
+    job = record(Cluster().running("r", on=["gone", "m"], gpu=1, devices=[[1], [5]]))
+    assert [one.gpu_devices for one in occupancy.settled(job).placements] == [(1,), (0,)]
+    assert (occupancy.gpu_free == occupancy.nodes.gpu_capacity).all()
+
+
 def test_a_resource_without_a_row_is_not_known() -> None:
     occupancy = occupied(NODES.job("j", extended={"fpga": 1}))
     plain, known, unknown = (
