@@ -45,6 +45,7 @@ class Draft:
         """Of arrays that came in with this draft, the first element."""
         self._attempts: dict[TaskRef, Attempt] = {}
         self._incoming: Counter[Owner] = Counter()
+        self._has_adopted = False
 
     def on_top(self) -> Draft:
         return Draft(self.memory, self.now_ms, self._chance, self)
@@ -62,6 +63,7 @@ class Draft:
             self._dependents.setdefault(awaited, []).extend(dependents)
         self._attempts |= other._attempts
         self._incoming.update(other._incoming)
+        self._has_adopted |= other._has_adopted
 
     def sealed(self) -> Batch:
         for heir in self.memory.heirs(self._jobs):
@@ -69,6 +71,11 @@ class Draft:
         self.batch.jobs = list(self._jobs.values())
         self.batch.attempts = list(self._attempts.values())
         return self.batch
+
+    @property
+    def changes_cluster(self) -> bool:
+        """Whether nodes or the calendar are about to be others, or room is taken that nobody decided on."""
+        return any(draft._has_adopted or draft.batch.changes_cluster for draft in self._drafts())
 
     # -- jobs
 
@@ -100,6 +107,7 @@ class Draft:
         self.note("job.Adopted", state.id, by, {"fence": state.fence}, state.spec.template.project)
         self._await(state)
         self._jobs[state.id] = state
+        self._has_adopted = True
 
     def _await(self, state: JobState) -> None:
         for dependency in state.depends_on:

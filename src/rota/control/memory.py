@@ -118,6 +118,11 @@ class Memory:
             tuple(self.maintenance.values()), tuple(self.reservations.values()), tuple(self.queues.values())
         )
 
+    @property
+    def shown(self) -> Mapping[NodeName, Node]:
+        """The nodes, as the engine is shown them now: another mapping after each change."""
+        return self._shown
+
     def nodes(self) -> Iterator[Node]:
         """As the engine is shown them: what backends report, with what operators did."""
         return iter(self._shown.values())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from datetime import UTC, datetime
 from multiprocessing import get_context
+from threading import Lock
 
 import structlog
 from msgspec import msgpack
@@ -26,7 +27,7 @@ from rota.loop import ahead
 from rota.model.cluster import ClusterRecords
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId, QueueName
-from rota.model.job import Job
+from rota.model.job import Job, JobTemplate
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.snapshot.state import Snapshot
@@ -73,11 +74,17 @@ class Forecaster:
         self._pool: Executor | None = None
         self._saved_ms = 0
         self._learnt = False
+        self._learning = Lock()
+        """Those who decide ask for run times in other threads."""
 
     def _planned_start(
         self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan
     ) -> PlannedStarts:
         return self._planned.get(job.id, PlannedStarts())
+
+    def run_times(self, template: JobTemplate) -> tuple[int, ...]:
+        with self._learning:
+            return self.teller.run_times(template)
 
     # -- what comes of it
 
@@ -105,7 +112,8 @@ class Forecaster:
                 self.teller.withdrawn(state.id)
         elif state.ended_ms is not None and state.phase in (Phase.SUCCEEDED, Phase.FAILED, Phase.TIMED_OUT):
             run_ms = max(0, state.ended_ms - state.started_ms)
-            self.teller.ended(state.job(), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
+            with self._learning:
+                self.teller.ended(state.job(), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
             self._learnt = True
 
     # -- looking ahead

@@ -1,5 +1,8 @@
 """The loop of a live cluster: something changed → snapshot → decide → what is to be done is asked of control.
 
+Deciding is done in a thread, on a frozen snapshot: however long it takes, agents and users are answered. What
+has changed meanwhile is looked at again when the plan is carried out (`grounds.py`).
+
 It looks again when anything happened that could matter, and at the moments at which time alone matters: when
 a promise falls due, a pause is over, maintenance begins.
 """
@@ -7,36 +10,35 @@ a promise falls due, a pause is over, maintenance begins.
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache, partial
 from heapq import heapify, heappop, heappush
 from time import perf_counter
+from typing import TypeVar
 
 import structlog
 from msgspec.structs import replace
 
 from rota.control.controller import Controller
-from rota.control.draft import Draft
 from rota.engine.decide import decide
 from rota.engine.plugin import Plugins
 from rota.forecast import moments
-from rota.forecast.tell import Teller
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import (
     Bound,
     DeadlinePassed,
     Ended,
-    Evicted,
-    JobEvent,
-    Promised,
     Returned,
-    Seat,
     Started,
     StartMissed,
     Submitted,
 )
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import Phase
+from rota.loop.aside import Aside
+from rota.loop.grounds import Command, Grounds, changing
 from rota.loop.measuring import measure_cycle
 from rota.loop.metrics import CycleResult, Metrics
 from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
@@ -50,10 +52,12 @@ from rota.model.policy import Policy
 from rota.model.verdict import Code
 from rota.model.workload import ENDLESS_MS
 from rota.plugins import FILTERS, SCORES
-from rota.snapshot.state import Snapshot
+from rota.snapshot.state import RunTimes, Snapshot
 from rota.store.batch import Batch
 
 log = structlog.get_logger()
+
+T = TypeVar("T")
 
 _TOO_LATE = frozenset((Code.SLA_MISSED, Code.PERIOD_MISSED))
 REST = 1.0
@@ -66,22 +70,27 @@ _SEEN_IN_JOBS = frozenset(f"job.{event.__name__}" for event in (Submitted, Bound
 
 
 class LiveLoop:
-    """Follows the controller. Deciding takes the event loop's thread: what it looks at must not change."""
+    """Follows the controller."""
 
     def __init__(
         self,
         controller: Controller,
         policy: Policy,
-        teller: Teller,
+        run_times: RunTimes,
         metrics: Metrics,
         host: PluginHost | None = None,
     ) -> None:
+        """`run_times`: is asked by another thread."""
         self.policy = policy
         self.plan = Plan()
         """The latest."""
         self.cycles = 0
         self.last_cycle_ms = 0
         self.last_cycle_s: float | None = None
+        self.turn = asyncio.Lock()
+        """Held from the snapshot until what was decided on it is kept. Whoever decides anything that takes
+        room, now or later, has to have it: two at the same time could give the same room away."""
+        self._aside = Aside("rota-decide")
         self._controller = controller
         self._memory = controller.memory
         self._metrics = metrics
@@ -92,7 +101,7 @@ class LiveLoop:
         """A heap: when it is worth looking again, for that job ("": for anybody)."""
         self._deadlines: list[tuple[int, JobId]] = []
         self._later: asyncio.TimerHandle | None = None
-        self._memory.cluster.set_run_times(teller.run_times)
+        self._memory.cluster.set_run_times(run_times)
 
     # -- when to look
 
@@ -182,7 +191,8 @@ class LiveLoop:
             clock = asyncio.get_running_loop().time
             began = clock()
             try:
-                await self._cycle()
+                async with self.turn:
+                    await self._cycle()
             except Exception:
                 log.exception("a cycle failed")
                 self._metrics.observe_cycle(clock() - began, CycleResult.ERROR)
@@ -199,17 +209,32 @@ class LiveLoop:
         self._memory.settle_usage()
         began = perf_counter()
         snapshot = self.snapshot()
-        with span("cycle", waiting=self._memory.cluster.waiting_count), self.plugins() as plugins:
-            plan = decide(snapshot, self.policy, now_ms, plugins)
+        grounds = Grounds(self._memory, snapshot)
+        with span("cycle", waiting=self._memory.cluster.waiting_count):
+            plan = await self.decided(partial(self._decide, snapshot, now_ms))
         self.plan = plan
         self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, perf_counter() - began
         measure_cycle(self._metrics, self.last_cycle_s, plan)
-        failures = await self._controller.do_each([*self._commands(plan), *self._standby.commands(plan)])
+        failures = await self._controller.do_each(list(self._commands(plan, grounds)))
         if any(failures):
             self._look_later()
 
     def snapshot(self) -> Snapshot:
-        return self._memory.cluster.snapshot()
+        """In which equal jobs are expected to run equally long, also if one of them ends meanwhile."""
+        snapshot = self._memory.cluster.snapshot()
+        return dataclasses.replace(snapshot, run_times=cache(snapshot.run_times))
+
+    async def decided(self, call: Callable[[], T]) -> T:
+        """Not in the event loop's thread. For whoever has the turn."""
+        return await asyncio.get_running_loop().run_in_executor(self._aside, call)
+
+    def _decide(self, snapshot: Snapshot, now_ms: int) -> Plan:
+        with self.plugins() as plugins:
+            return decide(snapshot, self.policy, now_ms, plugins)
+
+    def close(self) -> None:
+        """A decision that is under way is left."""
+        self._aside.shutdown()
 
     @contextmanager
     def plugins(self) -> Iterator[Plugins]:
@@ -222,11 +247,14 @@ class LiveLoop:
             state = self._memory.jobs.get(job_id)
             if state is not None and state.ending is None:
                 try:
-                    await self._controller.do(_changing(job_id, DeadlinePassed()), about=job_id)
+                    await self._controller.do(changing(job_id, DeadlinePassed()), about=job_id)
                 except Refused:
                     log.info("a deadline passed that nothing was to be done about", job=job_id)
 
-    def _commands(self, plan: Plan) -> Iterator[tuple[JobId, Callable[[Draft], object]]]:
+    def _commands(self, plan: Plan, grounds: Grounds) -> Iterator[tuple[JobId, Command]]:
+        by_job: dict[JobId, list[Binding]] = {}
+        for binding in plan.bindings:
+            by_job.setdefault(binding.job, []).append(binding)
         by_victim: dict[JobId, list[Eviction]] = {}
         # Those who stand by for the victims' rooms go first: their node would start them there at once.
         for eviction in plan.evictions:
@@ -235,34 +263,19 @@ class LiveLoop:
         for eviction in plan.evictions:
             by_victim.setdefault(eviction.job, []).append(eviction)
         for job_id, evictions in by_victim.items():
-            yield job_id, _evicting(job_id, evictions)
-        by_job: dict[JobId, list[Binding]] = {}
-        for binding in plan.bindings:
-            by_job.setdefault(binding.job, []).append(binding)
+            gains = by_job.get(evictions[0].preemptor, ())
+            yield job_id, grounds.evicting(job_id, evictions, gains)
         for job_id, bindings in by_job.items():
-            seats = tuple(Seat(one.rank, one.node, one.gpu_devices) for one in bindings)
-            yield job_id, _changing(job_id, Bound(seats))
+            yield job_id, grounds.binding(job_id, bindings)
         for start in plan.starts:
             state = self._memory.jobs.get(start.job)
             if start.promised and state is not None:
                 promise = Promise(start.start_ms, start.placements)
                 if state.promise != promise:
-                    yield start.job, _changing(start.job, Promised(promise))
+                    yield start.job, grounds.promising(start.job, promise)
         for entry in plan.waiting:
             if any(refusal.reason.code in _TOO_LATE for refusal in entry.verdict.refusals):
                 for job_id in entry.jobs:
-                    yield job_id, _changing(job_id, StartMissed())
-
-
-def _changing(job_id: JobId, event: JobEvent) -> Callable[[Draft], object]:
-    def command(draft: Draft) -> object:
-        return draft.change(job_id, event)
-
-    return command
-
-
-def _evicting(job_id: JobId, evictions: Sequence[Eviction]) -> Callable[[Draft], object]:
-    first = evictions[0]
-    ranks = tuple(sorted(eviction.rank for eviction in evictions))
-    ends = any(eviction.ends_job for eviction in evictions)
-    return _changing(job_id, Evicted(ranks, first.cause, first.preemptor, ends))
+                    yield job_id, changing(job_id, StartMissed())
+        for job_id, node in self._standby.seats(plan):
+            yield job_id, grounds.standing_by(job_id, node)

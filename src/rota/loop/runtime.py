@@ -69,7 +69,7 @@ class Runtime:
         self.metrics = metrics or Metrics()
         self.controller = Controller(store, self.memory, Feed(store, loaded.last_seq), clock, chance)
         self.forecaster = Forecaster(self.controller, policy, loaded.learnt, make_pool)
-        self.live = LiveLoop(self.controller, policy, self.forecaster.teller, self.metrics)
+        self.live = LiveLoop(self.controller, policy, self.forecaster.run_times, self.metrics)
         self._reports = Reports(self.controller)
         vault = Vault(self.memory, sealer, secret_sources)
         self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep, vault.reveal)
@@ -138,6 +138,7 @@ class Runtime:
         await asyncio.gather(*self._tasks[:1], return_exceptions=True)
         for task in self._tasks[1:]:
             task.cancel()
+        self.live.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for backend in self._backends:
             await backend.close()
@@ -165,7 +166,7 @@ class Runtime:
         while True:
             await self.controller.reloaded.wait()
             self.controller.reloaded.clear()
-            self.memory.cluster.set_run_times(self.forecaster.teller.run_times)
+            self.memory.cluster.set_run_times(self.forecaster.run_times)
             try:
                 lost = await self.dispatcher.reconcile()
             except (OSError, BackendUnavailable) as error:

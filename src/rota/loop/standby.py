@@ -7,14 +7,12 @@ as soon as that is done.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from msgspec import Struct
 
-from rota.control.draft import Draft
 from rota.control.rooms import array_of
-from rota.lifecycle.events import Bound, Seat
 from rota.lifecycle.state import JobState, LiveTask, TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Plan
@@ -96,7 +94,8 @@ class Standby:
                 missing[node] = wanted - counted.ready
         return missing
 
-    def commands(self, plan: Plan) -> Iterator[tuple[JobId, Callable[[Draft], object]]]:
+    def seats(self, plan: Plan) -> Iterator[tuple[JobId, NodeName]]:
+        """Who is to stand by, and where."""
         waiting = [entry for entry in plan.waiting if entry.verdict.kind is Kind.NOT_NOW]
         if len(waiting) != 1 or plan.evictions or not _waits_for_room(waiting[0].verdict):
             return
@@ -107,17 +106,10 @@ class Standby:
         following = iter(jobs)
         for node, count in self._missing(array).items():
             for job_id in islice(following, count):
-                yield job_id, _standing_by(job_id, node)
+                yield job_id, node
 
 
 def _waits_for_room(verdict: Verdict) -> bool:
     """And for nothing else: a pause before a retry, a queue that opens, a node that drains."""
     reasons = [refusal.reason for refusal in verdict.refusals]
     return all(reason.kind is Kind.NEVER or reason.code in _ROOM for reason in reasons)
-
-
-def _standing_by(job_id: JobId, node: NodeName) -> Callable[[Draft], object]:
-    def command(draft: Draft) -> object:
-        return draft.change(job_id, Bound((Seat(0, node, standby=True),)))
-
-    return command

@@ -63,7 +63,7 @@ class Scheduler:
             terms=terms,
             on_change=self._nodes_changed.set,
         )
-        self.live = LiveLoop(self.controller, policy, Teller(None), self.metrics)
+        self.live = LiveLoop(self.controller, policy, Teller(None).run_times, self.metrics)
         reports = Reports(self.controller)
         self.telling = Telling(
             self.book,
@@ -114,6 +114,7 @@ class Scheduler:
         await self.controller.stop()
         for task in self._tasks:
             task.cancel()
+        self.live.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.backend.close()
         await self.controller.close()

@@ -160,6 +160,15 @@ class ClusterState:
         return job_id in self._lane_of
 
     @property
+    def generation(self) -> int:
+        """Another after each change."""
+        return self._generation
+
+    @property
+    def calendar(self) -> Calendar:
+        return self._calendar
+
+    @property
     def waiting_count(self) -> int:
         return len(self._waiting)
 
@@ -177,6 +186,12 @@ class ClusterState:
             self._usage,
             self._calendar,
         )
+
+    def occupancy(self) -> Occupancy:
+        """What is free now. To be read, before anything changes."""
+        if self._occupancy is None:
+            self._occupancy = self._occupied()
+        return self._occupancy
 
     def snapshot(self) -> Snapshot:
         occupancy = self._occupancy

@@ -169,6 +169,9 @@ class Removal(Enum):
     """By project/name."""
 
 
+_OF_CLUSTER = frozenset((Removal.MAINTENANCE, Removal.RESERVATION, Removal.AGENT, Removal.NODE_SETTINGS))
+
+
 class Batch(Struct):
     """All of it is kept, or nothing is."""
 
@@ -193,6 +196,18 @@ class Batch(Struct):
     """Their events are counted from the first of this batch."""
     learnt: bytes | None = None
     """What was learnt of run times and starts."""
+
+    @property
+    def changes_cluster(self) -> bool:
+        """Whether nodes or the calendar are others with it."""
+        return bool(
+            self.node_settings
+            or self.queues
+            or self.maintenance
+            or self.reservations
+            or self.agents
+            or any(kind in _OF_CLUSTER for kind, _ in self.removed)
+        )
 
     @property
     def is_empty(self) -> bool:

@@ -36,7 +36,7 @@ def waiting(*ids: str) -> Plan:
 
 
 def handed(standby: Standby, plan: Plan) -> list[str]:
-    return [str(job_id) for job_id, _ in standby.commands(plan)]
+    return [str(job_id) for job_id, _ in standby.seats(plan)]
 
 
 QUEUE = [f"7.{index}" for index in range(100, 200)]
