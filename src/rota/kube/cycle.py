@@ -1,16 +1,20 @@
 """The scheduler's cycle on a live cluster: changes are taken in, `decide` is asked, its plan is carried out.
 
-Deciding doesn't wait for what was decided before: pods are assumed on their nodes while they are bound.
+It is asked in a thread: however long it takes, the lease is renewed and changes come in. What these leave of
+its plan is carried out. Deciding doesn't wait for what was decided before: pods are assumed on their nodes
+while they are bound.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from time import perf_counter
 from typing import Any
 
 import structlog
+from msgspec.structs import replace
 
 from rota.clock import now_ms
 from rota.engine.decide import decide
@@ -18,13 +22,16 @@ from rota.kube.binding import Binder, Placing
 from rota.kube.mirror import Mirror
 from rota.kube.reasons import Misread
 from rota.kube.rules import rules_of
+from rota.kube.still import StillRoom
 from rota.kube.telling import Teller
 from rota.kube.words import held_text, misread_text, waiting_texts
+from rota.loop.aside import Aside
 from rota.loop.metrics import CycleResult, Metrics
 from rota.loop.plugin_host import PluginHost
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.plan import EvictionCause, Plan
 from rota.model.policy import Policy
+from rota.snapshot.state import Snapshot
 
 GATHERED_S = 0.01
 """After something has changed: what comes right behind it is decided about in the same cycle."""
@@ -60,6 +67,7 @@ class Scheduling:
         self._undone_after_s = undone_after_s
         self._clock_ms = clock_ms
         self._host = PluginHost()
+        self._aside = Aside("rota-decide")
         self._wake = asyncio.Event()
         self._carrying_out: set[asyncio.Task[None]] = set()
         self._torn_since_s: dict[JobId, float] = {}
@@ -83,25 +91,27 @@ class Scheduling:
                     pass
                 self._wake.clear()
                 began_s = perf_counter()
-                sleep_s = self._cycle_safely()
+                sleep_s = await self._cycle_safely()
                 # Whoever else needs the event loop gets its turn.
                 await asyncio.sleep(min(1.0, perf_counter() - began_s))
         finally:
+            self._aside.shutdown()
+            self._aside = Aside("rota-decide")
             for task in self._carrying_out:
                 task.cancel()
             await asyncio.gather(*self._carrying_out, return_exceptions=True)
 
-    def _cycle_safely(self) -> float:
+    async def _cycle_safely(self) -> float:
         """One that fails holds up nobody who comes later."""
         began_s = perf_counter()
         try:
-            return self._cycle()
+            return await self._cycle()
         except Exception:
             log.exception("a cycle failed")
             self._metrics.observe_cycle(perf_counter() - began_s, CycleResult.ERROR)
             return AFTER_FAILURE_S
 
-    def _cycle(self) -> float:
+    async def _cycle(self) -> float:
         """Answers after how many seconds to look again, whatever happens."""
         now_s, began_s = asyncio.get_running_loop().time(), perf_counter()
         settles_s = self._mirror.settle(now_s)
@@ -109,59 +119,75 @@ class Scheduling:
         undo_s = self._undo_torn(now_s)
         self._tell_held()
         if self._mirror.state.waiting_count:
-            plan = self.decide()
-            self._carry_out(plan)
+            plan = await self._decide_and_carry_out()
             if self._may_need_the_spared(plan):
-                plan = self._decide_without_sparing(now_s)
+                plan = await self._decide_without_sparing(now_s)
             self._tell_waiting(plan)
             self._measure(plan, perf_counter() - began_s)
         self.cycles += 1
         return min(one for one in (settles_s, undo_s, LONGEST_SLEEP_S) if one is not None)
 
-    def decide(self) -> Plan:
+    async def decide(self) -> tuple[Plan, Snapshot]:
+        """With what it was decided on."""
+        snapshot = self._mirror.state.snapshot()
+        decided = partial(self._decided, snapshot, self._clock_ms())
+        return await asyncio.get_running_loop().run_in_executor(self._aside, decided), snapshot
+
+    def _decided(self, snapshot: Snapshot, now_ms: int) -> Plan:
         with rules_of(self.policy, self._host) as plugins:
-            return decide(self._mirror.state.snapshot(), self.policy, self._clock_ms(), plugins)
+            return decide(snapshot, self.policy, now_ms, plugins)
+
+    async def _decide_and_carry_out(self) -> Plan:
+        """Answers what came of it."""
+        plan, snapshot = await self.decide()
+        # What has come meanwhile: pods that others have bound take room, too.
+        self._mirror.settle(asyncio.get_running_loop().time())
+        self._carry_out(plan, snapshot)
+        state = self._mirror.state
+        waiting = (replace(one, jobs=tuple(filter(state.has_job, one.jobs))) for one in plan.waiting)
+        return replace(plan, waiting=tuple(waiting))
 
     def _may_need_the_spared(self, plan: Plan) -> bool:
         jobs = (self._mirror.state.record(job_id).job for entry in plan.waiting for job_id in entry.jobs)
         return self._mirror.may_need_the_spared(jobs)
 
-    def _decide_without_sparing(self, now_s: float) -> Plan:
+    async def _decide_without_sparing(self, now_s: float) -> Plan:
         """As kube-scheduler: who finds no other way breaks a budget."""
         self._mirror.spare(False)
-        self._mirror.settle(now_s)
-        plan = self.decide()
-        self._carry_out(plan)
-        self._mirror.spare(True)
-        return plan
+        try:
+            self._mirror.settle(now_s)
+            return await self._decide_and_carry_out()
+        finally:
+            self._mirror.spare(True)
 
     # -- carrying out
 
-    def _carry_out(self, plan: Plan) -> None:
-        for placing in self._placings(plan):
-            if self._mirror.assume(placing.nodes):
+    def _carry_out(self, plan: Plan, snapshot: Snapshot) -> None:
+        still = StillRoom(self._mirror, snapshot, plan)
+        for placing in self._placings(plan, snapshot):
+            if still.is_there_for(placing) and self._mirror.assume(placing.nodes):
                 self._start(self._binder.carry_out(placing))
             else:
                 self.look_again()
 
-    def _placings(self, plan: Plan) -> Iterator[Placing]:
+    def _placings(self, plan: Plan, snapshot: Snapshot) -> Iterator[Placing]:
+        def name_of(job_id: JobId, rank: int) -> TaskName:
+            return snapshot.jobs[job_id].job.task_name(rank)
+
         victims: dict[JobId, list[TaskName]] = {}
         for eviction in plan.evictions:
             if eviction.cause not in _BY_US:
                 continue
-            name = self._name_of(eviction.job, eviction.rank)
+            name = name_of(eviction.job, eviction.rank)
             pod = self._mirror.pod(name)
             if pod is not None and not pod.spec.node_name and self._binder.withdraw(eviction.job):
                 continue
             victims.setdefault(eviction.preemptor, []).append(name)
         nodes: dict[JobId, dict[TaskName, NodeName]] = {}
         for binding in plan.bindings:
-            nodes.setdefault(binding.job, {})[self._name_of(binding.job, binding.rank)] = binding.node
+            nodes.setdefault(binding.job, {})[name_of(binding.job, binding.rank)] = binding.node
         for job_id, placed in nodes.items():
             yield Placing(job_id, placed, tuple(victims.get(job_id, ())))
-
-    def _name_of(self, job_id: JobId, rank: int) -> TaskName:
-        return self._mirror.state.record(job_id).job.task_name(rank)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -117,7 +117,8 @@ class KubeScheduler:
     async def plan(self) -> Plan:
         """What it would do now; nothing is done."""
         await read_once(self._client, self.mirror)
-        return self.scheduling.decide()
+        plan, _ = await self.scheduling.decide()
+        return plan
 
     def _subscribed(self) -> list[Informer[Any] | OptionalInformer[Any]]:
         informers: list[Informer[Any] | OptionalInformer[Any]] = []

@@ -16,7 +16,8 @@ from rota.control.draft import Draft
 from rota.engine.decide import decide
 from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.loop import live as module
-from rota.loop.grounds import Grounds, Outdated
+from rota.loop.grounds import Grounds
+from rota.loop.room import Outdated
 from rota.loop.runtime import Runtime
 from rota.model.calendar import Maintenance, QueueMode, QueueState
 from rota.model.ids import JobId, NodeName, QueueName
