@@ -89,32 +89,32 @@ def has_started(runtime: Runtime, job: JobState) -> bool:
 Meanwhile = Callable[[Runtime, ObedientBackend, JobState], Awaitable[object]]
 
 
-async def cancelled(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
-    return await runtime.desk.cancel(job.id, ADA, "")
+async def cancelled(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
+    await runtime.desk.cancel(job.id, ADA, "")
 
 
-async def held(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
-    return await runtime.desk.hold(job.id, ADA)
+async def held(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
+    await runtime.desk.hold(job.id, ADA)
 
 
-async def cordoned(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
-    return await runtime.desk.set_node(NodeSettings(NodeName("n1"), cordoned=True), OPERATOR)
+async def cordoned(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
+    await runtime.desk.set_node(NodeSettings(NodeName("n1"), cordoned=True), OPERATOR)
 
 
-async def drained(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
-    return await runtime.desk.set_node(NodeSettings(NodeName("n1"), draining=True), OPERATOR)
+async def drained(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
+    await runtime.desk.set_node(NodeSettings(NodeName("n1"), draining=True), OPERATOR)
 
 
-async def gone(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
+async def gone(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     backend.here = [node("n2", cpus=1)]
     runtime.nodes_changed.set()
-    return await sure(lambda: runtime.memory.node(NodeName("n1")) is None)
+    await sure(lambda: runtime.memory.node(NodeName("n1")) is None)
 
 
-async def smaller(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
+async def smaller(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     backend.here = [node("n1", cpus=1)]
     runtime.nodes_changed.set()
-    return await sure(lambda: one_cpu_is_left(runtime))
+    await sure(lambda: one_cpu_is_left(runtime))
 
 
 def one_cpu_is_left(runtime: Runtime) -> bool:
@@ -122,18 +122,18 @@ def one_cpu_is_left(runtime: Runtime) -> bool:
     return now is not None and now.spec.capacity.cpu_milli == 1000
 
 
-async def announced(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
+async def announced(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     now_ms = runtime.controller.now_ms()
     window = Maintenance("m", now_ms, now_ms + 3_600_000, (NodeName("n1"),))
-    return await runtime.desk.set_maintenance(window, OPERATOR)
+    await runtime.desk.set_maintenance(window, OPERATOR)
 
 
-async def paused(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
+async def paused(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     queue = QueueState(QueueName(job.spec.template.queue), QueueMode.PAUSED, runtime.controller.now_ms())
-    return await runtime.desk.set_queue(queue, OPERATOR)
+    await runtime.desk.set_queue(queue, OPERATOR)
 
 
-async def taken(runtime: Runtime, backend: ObedientBackend, job: JobState) -> object:
+async def taken(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     """By a task that runs already, and that nobody decided on."""
 
     def command(draft: Draft) -> None:
@@ -144,7 +144,7 @@ async def taken(runtime: Runtime, backend: ObedientBackend, job: JobState) -> ob
         )
         draft.adopt(adopted, "ada")
 
-    return await runtime.controller.do(command)
+    await runtime.controller.do(command)
 
 
 @pytest.mark.parametrize(
