@@ -107,7 +107,7 @@ class Draft:
         self.note("job.Adopted", state.id, by, {"fence": state.fence}, state.spec.template.project)
         self._await(state)
         self._jobs[state.id] = state
-        self._has_adopted = True
+        self._has_adopted |= bool(state.live)
 
     def _await(self, state: JobState) -> None:
         for dependency in state.depends_on:

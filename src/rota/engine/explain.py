@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from rota.engine.board import Board
+from rota.engine.budget import ENDLESS, Budget
 from rota.engine.plugin import Plugins
 from rota.engine.remedy import remedies_for
 from rota.engine.score import FULL
@@ -66,17 +67,25 @@ def _scores_of(signature: Signature, board: Board, position: int) -> NodeScores:
     )
 
 
-def explain(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins, job_id: JobId) -> Explanation:
-    """The explanation of one job, which must be in the snapshot."""
+def explain(
+    snapshot: Snapshot,
+    policy: Policy,
+    now_ms: int,
+    plugins: Plugins,
+    job_id: JobId,
+    budget: Budget = ENDLESS,
+) -> Explanation:
+    """The explanation of one job, which must be in the snapshot. When the budget is spent, what would help is
+    no longer looked for."""
     lookout = _Lookout(job_id, plugins)
     cycle = WhatIf(snapshot, policy, now_ms, plugins, lookout)
     cycle.run()
     plan = cycle.plan()
-    explanation = _outcome(cycle, lookout, plan, job_id)
+    explanation = _outcome(cycle, lookout, plan, job_id, budget)
     return replace(explanation, faults=plan.faults)
 
 
-def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId) -> Explanation:
+def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId, budget: Budget) -> Explanation:
     snapshot = cycle.snapshot
     bound = [one for one in plan.bindings if one.job == job_id]
     lost = {one.rank for one in plan.evictions if one.job == job_id}
@@ -100,15 +109,17 @@ def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId) -> Exp
         return Explanation(job_id, Outcome.EVICTED, nodes, verdict)
     job = next(job for job in refused.jobs if job.id == job_id)
     planned = next((start for start in plan.starts if start.job == job_id), None)
+    remedies, is_cut_short = remedies_for(cycle, refused, job, planned, budget)
     return Explanation(
         job_id,
         Outcome.WAITING,
         nodes,
         verdict,
         _named(refused.nodes, snapshot),
-        remedies=remedies_for(cycle, refused, job, planned),
+        remedies=remedies,
         start_ms=planned.start_ms if planned else None,
         promised=planned is not None and planned.promised,
+        is_cut_short=is_cut_short,
     )
 
 

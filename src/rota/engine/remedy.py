@@ -7,6 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
+from rota.engine.budget import ENDLESS, Budget
 from rota.engine.change import Limiter, loosenings, paying, resources_of, with_specs
 from rota.engine.decide import Refused
 from rota.engine.score import task_price_micro
@@ -57,21 +58,32 @@ _SOONER_PART = 20
 """A change is worth it from a minute and a twentieth of the wait on."""
 
 
+class _Spent(Exception):
+    """There is no time left to try more."""
+
+
 def remedies_for(
-    cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None
-) -> tuple[Remedy, ...]:
-    """Every single change that helps, the smallest first; but first those with which it starts now."""
+    cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None, budget: Budget = ENDLESS
+) -> tuple[tuple[Remedy, ...], bool]:
+    """Every single change that helps, the smallest first; but first those with which it starts now. And
+    whether time was up before all were tried."""
     reasons = [refusal.reason for refusal in refused.verdict.refusals]
     if _NOT_THE_JOB.intersection(reason.code for reason in reasons):
-        return ()
+        return (), False
     if any(reason.code is Code.LIMIT and reason.subject.endswith(f" {RUNNING_JOBS}") for reason in reasons):
-        return ()
+        return (), False
     cycle.make_way(job)
-    found = list(_Search(cycle, refused, job, planned).remedies())
+    found: list[Remedy] = []
+    is_cut_short = False
+    try:
+        for remedy in _Search(cycle, refused, job, planned, budget).remedies():
+            found.append(remedy)
+    except _Spent:
+        is_cut_short = True
     found.sort(key=_effort)
     if refused.verdict.kind is not Kind.NEVER:
         found.sort(key=lambda remedy: remedy.start_ms != NOW)
-    return tuple(found)
+    return tuple(found), is_cut_short
 
 
 def _effort(remedy: Remedy) -> tuple[float, str, str]:
@@ -87,8 +99,11 @@ def _remedy(change: Change, trial: Trial, subject: str = "", asked: int = 0, amo
 
 
 class _Search:
-    def __init__(self, cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None) -> None:
+    def __init__(
+        self, cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None, budget: Budget
+    ) -> None:
         self._cycle = cycle
+        self._budget = budget
         self._refused = refused
         self._job = job
         self._template = job.template
@@ -109,6 +124,8 @@ class _Search:
 
     def _attempt(self, template: JobTemplate) -> Trial | None:
         """The trial of the changed job, if the change helps."""
+        if self._budget.is_spent:
+            raise _Spent
         if self._never:
             possible = self._cycle.trial_when_idle(self._refused, self._job, template)
             return possible and (self._cycle.trial(self._refused, self._job, template) or possible)

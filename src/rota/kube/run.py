@@ -32,8 +32,10 @@ from rota.kube.sources import sources_of
 from rota.kube.telling import Teller
 from rota.kube.unreadable import UnreadablePods
 from rota.kube.words import plan_lines
+from rota.loop.aside import take_turns_often
 from rota.loop.metrics import Metrics
 from rota.loop.plugin_host import PluginHost
+from rota.loop.silence import SilenceWatch
 from rota.model.plan import Plan
 from rota.model.policy import Backfill, Policy, QueuePolicy, SchedulerPolicy
 
@@ -105,6 +107,7 @@ class KubeScheduler:
             for informer in self._informers:
                 tasks.create_task(informer.run())
             tasks.create_task(self.teller.run())
+            tasks.create_task(SilenceWatch(self.metrics).run())
             await self.synced()
             log.info("the cluster is known", nodes=self.mirror.node_count)
             while True:
@@ -167,6 +170,7 @@ class KubeScheduler:
 async def serve(options: KubeSchedulerOptions) -> None:
     """Until SIGTERM or SIGINT. InputError: files or options can't be used."""
     policy = policy_of(options)
+    take_turns_often()
     access = find_cluster(options.kubeconfig)
     told_to_stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -7,6 +7,7 @@ thread that can't be (it is inside a call of C) doesn't keep the process from en
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
 from concurrent.futures import Executor, Future
 from contextlib import suppress
@@ -14,8 +15,16 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import Any, ParamSpec, TypeVar
 
+SWITCHES_AFTER_S = 0.0005
+"""Usual are 5 ms: each start and each answer would wait that long for a thread that decides."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def take_turns_often() -> None:
+    """For processes in which threads work beside the event loop."""
+    sys.setswitchinterval(SWITCHES_AFTER_S)
 
 
 class Interrupt(BaseException):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from functools import partial
 from typing import TypeVar
 
 from rota import __version__
@@ -27,6 +28,7 @@ from rota.control.enrolment import Enrolment
 from rota.control.errors import Conflict, NotFound
 from rota.control.submission import partners, submit
 from rota.control.vault import Vault
+from rota.engine.budget import Budget
 from rota.engine.calendar.extension import extend
 from rota.intake.submissions import Submission
 from rota.lifecycle.advance import Refused
@@ -34,19 +36,22 @@ from rota.lifecycle.events import CancelAsked, Held, JobEvent, LimitChanged, Rel
 from rota.lifecycle.state import JobState, Phase
 from rota.loop.admission import Admission
 from rota.loop.forecaster import Forecaster, time_of
+from rota.loop.grounds import Grounds
 from rota.loop.live import LiveLoop
 from rota.loop.logs import followed
 from rota.loop.operators import OperatorDesk
-from rota.loop.questions import plan_answer, why_of
+from rota.loop.questioning import DEFAULT_LIMITS, QuestionLimits, Questions
+from rota.loop.questions import Moment, plan_answer, why_of
 from rota.loop.secrets import SecretDesk
 from rota.loop.written import Written
 from rota.model.extension import Extension
 from rota.model.ids import JobId
+from rota.snapshot.state import Snapshot
 from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import AuditCheck, StoredAudit
 from rota.store.batch import Answer, Attempt, StoredEvent
 from rota.store.queries import EventFilter, JobFilter
-from rota.views.seen import Sees, seen_extension
+from rota.views.seen import Sees, seen_extension, seen_why
 from rota.views.why.view import WhyView
 
 R = TypeVar("R")
@@ -63,6 +68,7 @@ class LiveDesk(OperatorDesk):
         put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
         vault: Vault,
         enrolment: Enrolment | None = None,
+        limits: QuestionLimits = DEFAULT_LIMITS,
     ) -> None:
         super().__init__(controller, live, backends)
         self.secrets = SecretDesk(controller, vault)
@@ -72,8 +78,16 @@ class LiveDesk(OperatorDesk):
         self._written = Written(backends, self._memory, self._store)
         self._put_file = put_file
         self._enrolment = enrolment
-        self._admission = Admission(self._memory, live)
         self._allowing = Allowing(live.policy, self._memory)
+        self._questions = Questions(limits)
+        self._checks = Questions(limits, "rota-admission")
+        """Apart: whoever submits a job doesn't wait for those who ask."""
+        self._admission = Admission(self._memory, live, self._checks)
+
+    def close(self) -> None:
+        """What is being worked out is left."""
+        self._questions.close()
+        self._checks.close()
 
     # -- jobs come in
 
@@ -87,7 +101,7 @@ class LiveDesk(OperatorDesk):
         now_ms = self._controller.now_ms()
         submission = self._allowing.admit(submission, who, now_ms)
         self.secrets.vault.check(submission)
-        self._admission.check(submission, now_ms)
+        await self._admission.check(submission, who.user, now_ms)
         ended = await self._ended_partners(submission)
         first = self._memory.last_number + 1
         if not dry_run:
@@ -184,21 +198,35 @@ class LiveDesk(OperatorDesk):
         dry_run: bool = False,
         answer_of: Callable[[Extension], Answer] | None = None,
     ) -> Extension:
-        def command(draft: Draft) -> Extension:
-            state = draft.job(job_id)
+        """Decided in a turn of its own: nobody is promised meanwhile what the job is to keep."""
+        async with self._questions.turn(who.user), self._live.own_turn(self._questions.limits.time_s):
+            state = self._memory.jobs.get(job_id)
             if state is not None:
                 self._allowing.check_extension(state, time_limit_ms, who)
-            with self._live.plugins() as plugins:
-                extension = extend(
-                    self._live.snapshot(), self._live.policy, draft.now_ms, plugins, job_id, time_limit_ms
-                )
-            extension = seen_extension(extension, self._seen_by(who))
-            if extension.is_granted:
-                draft.change(job_id, LimitChanged(time_limit_ms, who.user), who.user)
-                _answer(draft, answer_of, extension)
-            return extension
+            snapshot = self._live.snapshot()
+            grounds = Grounds(self._memory, snapshot)
+            asked = await self._asked_to_extend(snapshot, job_id, time_limit_ms)
+            extension = seen_extension(asked, self._seen_by(who))
+            if not extension.is_granted:
+                return extension
+            nodes = [one.node for one in snapshot.jobs[job_id].placements]
 
-        return await self._controller.do(command, dry_run)
+            def command(draft: Draft) -> Extension:
+                grounds.check(draft, nodes)
+                _change(draft, job_id, LimitChanged(time_limit_ms, who.user), who)
+                _answer(draft, answer_of, extension)
+                return extension
+
+            return await self._controller.do(command, dry_run)
+
+    async def _asked_to_extend(self, snapshot: Snapshot, job_id: JobId, time_limit_ms: int) -> Extension:
+        now_ms = self._controller.now_ms()
+
+        def asked(_: Budget) -> Extension:
+            with self._live.plugins() as plugins:
+                return extend(snapshot, self._live.policy, now_ms, plugins, job_id, time_limit_ms)
+
+        return await self._questions.answered(asked)
 
     # -- questions about jobs
 
@@ -223,6 +251,14 @@ class LiveDesk(OperatorDesk):
         return await asyncio.to_thread(self._store.job_with_attempts, job_id, ATTEMPTS_SHOWN)
 
     async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
+        async with self._questions.turn(who.user):
+            self._check_waits(job_id)
+            moment = Moment.of(self._live, self._controller.now_ms())
+            estimate = self._forecaster.estimate(job_id)
+            view = await self._questions.answered(partial(why_of, moment, job_id, rank, estimate))
+            return seen_why(view, self._seen_by(who))
+
+    def _check_waits(self, job_id: JobId) -> None:
         state = self._memory.jobs.get(job_id)
         if state is None:
             raise Conflict(f"job {job_id} is over: nothing keeps it waiting", f"ask for job {job_id} itself")
@@ -230,8 +266,6 @@ class LiveDesk(OperatorDesk):
             waits = "is held" if state.held else "waits for other jobs to end"
             remedy = "release it" if state.held else "see which with `rota show`"
             raise Conflict(f"job {job_id} {waits}, so no room is looked for yet", remedy)
-        estimate = self._forecaster.estimate(job_id)
-        return why_of(self._live, self._controller.now_ms(), job_id, rank, estimate, self._seen_by(who))
 
     async def eta(self, job_id: JobId) -> EstimateDocument:
         state = self._memory.job(job_id)
@@ -242,7 +276,13 @@ class LiveDesk(OperatorDesk):
     async def plan(self, submission: Submission, who: Who) -> PlanAnswer:
         now_ms = self._controller.now_ms()
         submission = self._allowing.admit(submission, who, now_ms)
-        return plan_answer(self._live, self._memory, now_ms, submission, self._seen_by(who))
+        async with self._questions.turn(who.user):
+            moment = Moment.of(self._live, now_ms)
+            nodes, first = tuple(self._memory.nodes()), self._memory.last_number + 1
+            sees = self._seen_by(who)
+            return await self._questions.answered(
+                lambda _: plan_answer(moment, nodes, first, submission, sees)
+            )
 
     # -- files
 
@@ -320,6 +360,17 @@ class LiveDesk(OperatorDesk):
             ),
             version=__version__,
         )
+
+
+def _change(draft: Draft, job_id: JobId, event: JobEvent, who: Who) -> None:
+    """As it stands by now."""
+    try:
+        if draft.job(job_id) is not None:
+            draft.change(job_id, event, who.user)
+            return
+    except Refused as refused:
+        raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
+    raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
 
 
 def _answer(draft: Draft, answer_of: Callable[[R], Answer] | None, result: R) -> None:

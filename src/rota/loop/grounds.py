@@ -38,7 +38,7 @@ class Grounds:
 
         def command(draft: Draft) -> object:
             self._room.forget(job_id)
-            self._check(draft, nodes)
+            self.check(draft, nodes)
             state = _changed(draft, job_id, Bound(seats))
             self._room.take(job_id, bindings)
             return state
@@ -49,7 +49,7 @@ class Grounds:
         """For a room that somebody of its array has there: it takes none of its own."""
 
         def command(draft: Draft) -> object:
-            self._check(draft, [node])
+            self.check(draft, [node])
             return _changed(draft, job_id, Bound((Seat(0, node, standby=True),)))
 
         return command
@@ -58,7 +58,7 @@ class Grounds:
         nodes = [one.node for one in promise.placements]
 
         def command(draft: Draft) -> object:
-            self._check(draft, nodes)
+            self.check(draft, nodes)
             return _changed(draft, job_id, Promised(promise))
 
         return command
@@ -73,7 +73,7 @@ class Grounds:
 
         def command(draft: Draft) -> object:
             self._room.forget(job_id)
-            self._check(draft, nodes)
+            self.check(draft, nodes)
             if first.preemptor:
                 _check_waits(draft, first.preemptor)
             state = _changed(draft, job_id, event)
@@ -82,7 +82,7 @@ class Grounds:
 
         return command
 
-    def _check(self, draft: Draft, nodes: Sequence[NodeName]) -> None:
+    def check(self, draft: Draft, nodes: Sequence[NodeName]) -> None:
         calendar = self._memory.cluster.calendar
         is_same = calendar is self._calendar or calendar == self._calendar
         if not is_same or draft.changes_cluster:

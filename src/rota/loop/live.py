@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache, partial
 from heapq import heapify, heappop, heappush
 from time import perf_counter
@@ -22,6 +22,7 @@ import structlog
 from msgspec.structs import replace
 
 from rota.control.controller import Controller
+from rota.control.errors import Unavailable
 from rota.engine.decide import decide
 from rota.engine.plugin import Plugins
 from rota.forecast import moments
@@ -223,6 +224,19 @@ class LiveLoop:
         """In which equal jobs are expected to run equally long, also if one of them ends meanwhile."""
         snapshot = self._memory.cluster.snapshot()
         return dataclasses.replace(snapshot, run_times=cache(snapshot.run_times))
+
+    @asynccontextmanager
+    async def own_turn(self, seconds: float) -> AsyncIterator[None]:
+        """For others who decide something that takes room. Unavailable: a decision takes longer."""
+        try:
+            async with asyncio.timeout(seconds):
+                await self.turn.acquire()
+        except TimeoutError:
+            raise Unavailable(f"a decision takes longer than {seconds:g} s", "ask again in a while") from None
+        try:
+            yield
+        finally:
+            self.turn.release()
 
     async def decided(self, call: Callable[[], T]) -> T:
         """Not in the event loop's thread. For whoever has the turn."""

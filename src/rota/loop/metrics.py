@@ -23,6 +23,7 @@ _CYCLE_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.
 _REQUEST_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5)
 _WAIT_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 24 * 3600)
 _OFF_SECONDS = (1, 10, 60, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600)
+_SILENCE_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60)
 _VICTIMS = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -105,6 +106,18 @@ class Metrics:
             ["kept"],
             registry=registry,
         )
+        self._silence = Histogram(
+            "rota_loop_silence_seconds",
+            "How much too late the event loop came back: meanwhile it answered nobody.",
+            buckets=_SILENCE_SECONDS,
+            registry=registry,
+        )
+        self._longest_silence = Gauge(
+            "rota_loop_longest_silence_seconds",
+            "The longest time for which the event loop answered nobody since the last scrape.",
+            registry=registry,
+        )
+        self._longest_silence_s = 0.0
         self._breakers = Gauge(
             "rota_breaker_open",
             "1: it hasn't answered too many times in a row, and is left alone for a while.",
@@ -157,6 +170,11 @@ class Metrics:
         self._estimate_off.labels("late" if late_seconds > 0 else "early").observe(abs(late_seconds))
         self._bounds.labels("yes" if within_bound else "no").inc()
 
+    def observe_silence(self, seconds: float) -> None:
+        """Of the event loop."""
+        self._silence.observe(seconds)
+        self._longest_silence_s = max(self._longest_silence_s, seconds)
+
     def set_breaker(self, connection: str, is_open: bool) -> None:
         self._breakers.labels(connection).set(is_open)
 
@@ -167,4 +185,6 @@ class Metrics:
     def exposition(self) -> bytes:
         for look in self._looks:
             look()
+        self._longest_silence.set(self._longest_silence_s)
+        self._longest_silence_s = 0.0
         return generate_latest(self.registry)

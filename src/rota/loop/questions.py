@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rota.api.documents import PlanAnswer, PlannedChange, PlannedJob
-from rota.control.memory import Memory
+from rota.engine.budget import Budget
 from rota.engine.decide import decide
 from rota.engine.explain import explain
 from rota.intake.submissions import Submission, expand
@@ -15,42 +18,58 @@ from rota.lifecycle.advance import submitted
 from rota.loop.live import LiveLoop
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
+from rota.model.node import Node
 from rota.model.plan import Plan
+from rota.snapshot.state import Snapshot, with_waiting
 from rota.views.plan.view import PlanView
-from rota.views.seen import Sees, seen_reason, seen_why
+from rota.views.seen import Sees, seen_reason
 from rota.views.why.view import Subject, WhyView, why_view
 from rota.views.wording import reason_text
 
 
+class Moment(Struct, frozen=True):
+    """A live cluster as it was when somebody asked: what another thread needs to answer."""
+
+    live: LiveLoop
+    now_ms: int
+    plan: Plan
+    """The latest."""
+    snapshot: Snapshot
+
+    @classmethod
+    def of(cls, live: LiveLoop, now_ms: int) -> Self:
+        return cls(live, now_ms, live.plan, live.snapshot())
+
+    def decided(self, snapshot: Snapshot) -> Plan:
+        with self.live.plugins() as plugins:
+            return decide(snapshot, self.live.policy, self.now_ms, plugins)
+
+
 def why_of(
-    live: LiveLoop, now_ms: int, job_id: JobId, rank: int | None, estimate: Estimate | None, sees: Sees
+    moment: Moment, job_id: JobId, rank: int | None, estimate: Estimate | None, budget: Budget
 ) -> WhyView:
-    snapshot = live.snapshot()
+    live, snapshot = moment.live, moment.snapshot
     with live.plugins() as plugins:
-        explanation = explain(snapshot, live.policy, now_ms, plugins, job_id)
+        explanation = explain(snapshot, live.policy, moment.now_ms, plugins, job_id, budget)
     name = job_id if rank is None else f"{job_id}/{rank}"
     estimates = {} if estimate is None else {job_id: estimate}
-    view = why_view(Subject(name, job_id, rank), explanation, PlanView(live.plan, snapshot, estimates))
-    return seen_why(view, sees)
+    return why_view(Subject(name, job_id, rank), explanation, PlanView(moment.plan, snapshot, estimates))
 
 
 def plan_answer(
-    live: LiveLoop, memory: Memory, now_ms: int, submission: Submission, sees: Sees
+    moment: Moment, all_nodes: Sequence[Node], first: int, submission: Submission, sees: Sees
 ) -> PlanAnswer:
-    """As if they came in now, held by nobody and waiting for no other job. They are put into the cluster,
-    looked at, and taken out again."""
-    before = _starts(_decided(live, now_ms), now_ms)
-    first = memory.last_number + 1
+    """As if they came in now, held by nobody and waiting for no other job. `all_nodes`: of the moment.
+    `first`: the number that they would begin with."""
+    now_ms = moment.now_ms
+    before = _starts(moment.decided(moment.snapshot), now_ms)
     jobs = expand(submission, first)
     ids = [JobId(f"?{index}") for index in range(len(jobs))]
-    for index, (job_id, job) in enumerate(zip(ids, jobs, strict=True)):
-        spec = replace(job.spec, held=False, depends_on=())
-        memory.cluster.set_job(submitted(job_id, first + index, spec, now_ms).state.record())
-    try:
-        plan = _decided(live, now_ms)
-    finally:
-        for job_id in ids:
-            memory.cluster.remove_job(job_id)
+    added = [
+        submitted(job_id, first + index, replace(job.spec, held=False, depends_on=()), now_ms).state.record()
+        for index, (job_id, job) in enumerate(zip(ids, jobs, strict=True))
+    ]
+    plan = moment.decided(with_waiting(moment.snapshot, added, moment.live.policy.defaults, all_nodes))
     after = _starts(plan, now_ms)
     nodes: dict[JobId, list[str]] = {}
     for one in plan.bindings:
@@ -82,11 +101,6 @@ def plan_answer(
         ],
         others_changed=len(moved) - len(seen),
     )
-
-
-def _decided(live: LiveLoop, now_ms: int) -> Plan:
-    with live.plugins() as plugins:
-        return decide(live.snapshot(), live.policy, now_ms, plugins)
 
 
 def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:

@@ -30,6 +30,7 @@ from rota.loop.live import LiveLoop
 from rota.loop.measuring import Measuring
 from rota.loop.metrics import Metrics
 from rota.loop.node_watch import look_at_changes
+from rota.loop.questioning import DEFAULT_LIMITS, QuestionLimits
 from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.store import Store
@@ -55,6 +56,7 @@ class Runtime:
         uploads: Uploads | None = None,
         make_pool: Callable[[], Executor] = own_process,
         enrol: Callable[[Controller], Enrolment] | None = None,
+        question_limits: QuestionLimits = DEFAULT_LIMITS,
         sealer: Callable[[], Sealer] = temporary_sealer,
         secret_sources: Mapping[str, str] | None = None,
         epoch: int = 0,
@@ -76,7 +78,14 @@ class Runtime:
         self._enrolment = None if enrol is None else enrol(self.controller)
         self.audit = AuditTrail()
         self.desk = LiveDesk(
-            self.controller, self.live, self.forecaster, registry, put_file, vault, self._enrolment
+            self.controller,
+            self.live,
+            self.forecaster,
+            registry,
+            put_file,
+            vault,
+            self._enrolment,
+            question_limits,
         )
         self._history = HistoryKeeper(self.controller, registry, retention, uploads)
         self._measuring = Measuring(self.metrics, self.controller)
@@ -139,6 +148,7 @@ class Runtime:
         for task in self._tasks[1:]:
             task.cancel()
         self.live.close()
+        self.desk.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for backend in self._backends:
             await backend.close()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
 from typing import NamedTuple
+
+from rota.loop.aside import Interrupt, interrupt
 
 
 class Escaped(Exception):
@@ -54,10 +55,6 @@ class _Outcome(NamedTuple):
     error: Exception | None
 
 
-class _Interrupt(BaseException):
-    """No Exception: code that handles those must not outlive its time by it."""
-
-
 class _Worker(Thread):
     def __init__(self) -> None:
         super().__init__(name="rota-time-limit", daemon=True)
@@ -65,7 +62,7 @@ class _Worker(Thread):
         self._outcomes: SimpleQueue[_Outcome] = SimpleQueue()
 
     def run(self) -> None:
-        with suppress(_Interrupt):
+        with suppress(Interrupt):
             while (call := self._calls.get()) is not None:
                 self._outcomes.put(_outcome_of(call))
 
@@ -77,9 +74,7 @@ class _Worker(Thread):
             return None
 
     def interrupt(self) -> None:
-        """Ends a loop of Python code. One that waits inside C code goes on waiting, at no cost."""
-        assert self.ident is not None
-        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(_Interrupt))
+        interrupt(self)
         # In this order: the thread can't end before the interrupt has reached it.
         self.dismiss()
 

@@ -102,3 +102,5 @@ class Explanation(Struct, frozen=True):
     promised: bool = False
     """That its user was told this start, and it will be kept."""
     faults: tuple[PluginFault, ...] = ()
+    is_cut_short: bool = False
+    """Time was up before every change that could help was tried."""

@@ -115,6 +115,7 @@ class Scheduler:
         for task in self._tasks:
             task.cancel()
         self.live.close()
+        self.directing.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.backend.close()
         await self.controller.close()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from functools import partial
 
 import structlog
 from msgspec import json
@@ -12,12 +13,14 @@ from msgspec.structs import replace
 from rota.backends.backend import TaskRef
 from rota.control.controller import Controller
 from rota.control.draft import Draft
+from rota.control.errors import Unavailable
 from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.advance import submitted
 from rota.lifecycle.events import CancelAsked
 from rota.lifecycle.state import EndReason, JobState, LiveTask, Phase, TaskPhase
 from rota.loop.live import LiveLoop
-from rota.loop.questions import why_of
+from rota.loop.questioning import Questions
+from rota.loop.questions import Moment, why_of
 from rota.model.ids import JobId, NodeName
 from rota.scheduler.actions import Action, Book, Place, Seat
 from rota.scheduler.inputs import InputFiles
@@ -25,6 +28,7 @@ from rota.scheduler.intake import ActionRefused, Asked, Intake
 from rota.scheduler.outbox import Outbox
 from rota.scheduler.pool import ActionsBackend
 from rota.scheduler.telling import Telling
+from rota.views.seen import seen_why
 from rota.views.why.document import why_document
 from rota.wire import controllers_pb2 as wire
 
@@ -64,6 +68,7 @@ class Directing:
         self._files = files
         self._intakes = {name: Intake(name) for name in book.seats}
         self._under_way: set[asyncio.Task[object]] = set()
+        self._questions = Questions()
 
     # -- who comes and goes
 
@@ -126,7 +131,10 @@ class Directing:
             self._do(cancelled)
 
     def _do(self, commands: Sequence[Command]) -> None:
-        task: asyncio.Task[object] = asyncio.create_task(self._controller.do_each(commands))
+        self._begin(self._controller.do_each(commands))
+
+    def _begin(self, work: Coroutine[object, object, object]) -> None:
+        task: asyncio.Task[object] = asyncio.create_task(work)
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -290,11 +298,27 @@ class Directing:
         if action is None or action.job not in self._memory.jobs:
             _refuse(seat, action_id, _unknown())
             return
-        now_ms = self._controller.now_ms()
-        own = {one.job for one in seat.actions.values()}
-        view = why_of(self._live, now_ms, action.job, None, None, own.__contains__)
-        document = json.encode(why_document(replace(view, name=action.id), now_ms)).decode()
-        seat.tell(wire.SchedulerNews(why=wire.Why(action=action.id, document=document)))
+        self._begin(self._answer(seat, action))
+
+    async def _answer(self, seat: Seat, action: Action) -> None:
+        try:
+            async with self._questions.turn(seat.name):
+                if action.job not in self._memory.jobs:
+                    raise _unknown()
+                moment = Moment.of(self._live, self._controller.now_ms())
+                view = await self._questions.answered(partial(why_of, moment, action.job, None, None))
+                own = {one.job for one in seat.actions.values()}
+                view = seen_why(view, own.__contains__)
+        except ActionRefused as refused:
+            _refuse(seat, action.id, refused)
+        except Unavailable as error:
+            _refuse(seat, action.id, ActionRefused("action", error.message, error.help))
+        else:
+            document = json.encode(why_document(replace(view, name=action.id), moment.now_ms)).decode()
+            seat.tell(wire.SchedulerNews(why=wire.Why(action=action.id, document=document)))
+
+    def close(self) -> None:
+        self._questions.close()
 
 
 def _refuse(seat: Seat, action_id: str, refused: ActionRefused) -> None:

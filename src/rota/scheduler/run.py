@@ -24,7 +24,9 @@ from rota.clock import now_ms
 from rota.control.admission import Addresses
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
+from rota.loop.aside import take_turns_often
 from rota.loop.plugin_host import PluginHost
+from rota.loop.silence import silence_watched
 from rota.model.policy import Policy
 from rota.scheduler.authority import AuthorityError
 from rota.scheduler.core import Scheduler
@@ -70,6 +72,7 @@ def run_scheduler(options: SchedulerOptions) -> int:
     configure_logs(options.log_format)
     # Actions live long: looking for garbage among them at the usual rate takes longer than the work.
     gc.set_threshold(50_000, 20, 100)
+    take_turns_often()
     try:
         return uvloop.run(_serve(options))
     except (
@@ -110,7 +113,10 @@ async def _serve(options: SchedulerOptions) -> int:
     await rest.start()
     try:
         service = ControllersService(scheduler.directing, tokens, terms)
-        async with _doors(options, trust, scheduler, service, rest) as (agents, controllers):
+        async with (
+            silence_watched(scheduler.metrics),
+            _doors(options, trust, scheduler, service, rest) as (agents, controllers),
+        ):
             if enrolment is not None:
                 enrolment.addresses = _addresses(options, rest, agents)
             log.info("ready", agents=agents.target, controllers=controllers.target, rest=rest.url)

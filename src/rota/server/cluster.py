@@ -38,7 +38,9 @@ from rota.control.origin import Origin, calling
 from rota.intake.files import read_policy
 from rota.loop.history import Retention
 from rota.loop.plugin_host import PluginHost
+from rota.loop.questioning import QuestionLimits
 from rota.loop.runtime import Runtime
+from rota.loop.silence import silence_watched
 from rota.model.ids import NodeName
 from rota.model.policy import Policy
 from rota.model.resources import Resources
@@ -130,6 +132,7 @@ class Cluster:
             retention=_retention(settings),
             uploads=uploads if takes_files else None,
             enrol=self._enrol,
+            question_limits=QuestionLimits(time_s=settings.server.limits.question_time_ms / 1000),
             sealer=lambda: sealer_of(Path(settings.secrets.key_file or folder / KEY_FILE)),
             secret_sources=settings.secrets.by_name,
             epoch=epoch,
@@ -152,6 +155,7 @@ class Cluster:
         )
         try:
             self._parts.push_async_callback(runtime.stop)
+            await self._parts.enter_async_context(silence_watched(runtime.metrics))
             await runtime.start()
             with calling(Origin(method="start")):
                 await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.controller.now_ms())

@@ -22,6 +22,7 @@ from rota.backends.agents.door import Door, DoorError
 from rota.clock import now_ms
 from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
+from rota.loop.aside import take_turns_often
 from rota.loop.metrics import Metrics
 from rota.server.cluster import Cluster, files_folder
 from rota.server.epoch import EpochError
@@ -46,7 +47,6 @@ EX_OK = 0
 EX_BAD_SETTINGS = 1
 SERVER_FILE = "server.json"
 LOCK_FILE = "lock"
-_SWITCHES_AFTER_S = 0.0005
 
 
 class ServerError(Exception):
@@ -59,8 +59,7 @@ def run_server(settings: Settings) -> int:
     # Hundreds of thousands of jobs live long: looking for garbage among them at the usual rate takes
     # longer than the work.
     gc.set_threshold(50_000, 20, 100)
-    # A thread that keeps what agents' tasks write would hold up a start by the 5 ms that are usual.
-    sys.setswitchinterval(_SWITCHES_AFTER_S)
+    take_turns_often()
     try:
         with _own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
             uvloop.run(_serve(settings, folder, store))

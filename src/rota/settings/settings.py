@@ -60,6 +60,9 @@ class Limits(Section, frozen=True, kw_only=True):
     """No new token lasts longer; 0: they may last for ever."""
     heartbeat_ms: Annotated[DurationMs, Meta(ge=100, le=30_000)] = field(default=15_000, name="heartbeat")
     """How often a stream that has nothing to say says so. Clients give up on one that is silent for 45 s."""
+    question_time_ms: DurationMs = field(default=10_000, name="question_time")
+    """How long it may take to work out why a job waits, what a plan would be, or whether a job could ever
+    start. Then what is known by then is the answer."""
 
 
 class History(Section, frozen=True, kw_only=True):

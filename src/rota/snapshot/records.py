@@ -7,7 +7,7 @@ what is changed is noted first, and then changed. So it never sees a change that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from weakref import ref
 
 from rota.model.ids import JobId
@@ -100,8 +100,8 @@ class Records:
         return fresh
 
 
-def with_record(records: Mapping[JobId, JobRecord], record: JobRecord) -> dict[JobId, JobRecord]:
-    """A copy in which one job is like this."""
+def with_records(records: Mapping[JobId, JobRecord], others: Iterable[JobRecord]) -> dict[JobId, JobRecord]:
+    """A copy in which these jobs are like this."""
     found = records.whole() if isinstance(records, FrozenRecords) else dict(records)
-    found[record.job.id] = record
+    found.update((record.job.id, record) for record in others)
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +20,7 @@ from rota.snapshot.admission import admit
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.nodes import NodeColumns, build_columns
 from rota.snapshot.occupancy import Occupancy
-from rota.snapshot.records import Records
+from rota.snapshot.records import Records, with_records
 from rota.snapshot.rows import ResourceRows
 from rota.snapshot.running import RunningColumns, RunningIndex, RunningTask
 from rota.snapshot.waiting import LaneKey, WaitingJobs, WaitingLanes
@@ -276,6 +277,33 @@ class ClusterState:
             for group in template.groups:
                 names |= extended_names(group.spec)
         return names
+
+
+def with_waiting(
+    snapshot: Snapshot, jobs: Sequence[JobRecord], defaults: Defaults, nodes: Sequence[Node]
+) -> Snapshot:
+    """As if these had come in, and waited behind all others. `nodes`: of the snapshot, for jobs that ask for
+    a resource that nobody has asked for before."""
+    admitted = [
+        replace(one, job=replace(one.job, template=admit(one.job.template, defaults))) for one in jobs
+    ]
+    known = snapshot.nodes.index.row
+    if any(
+        name not in known
+        for template in {one.job.template for one in admitted}
+        for group in template.groups
+        for name in extended_names(group.spec)
+    ):
+        everybody = tuple(with_records(snapshot.jobs, jobs).values())
+        records = ClusterRecords(
+            tuple(nodes), jobs=everybody, usage=snapshot.usage, calendar=snapshot.calendar
+        )
+        return dataclasses.replace(snapshot_of(records, defaults), run_times=snapshot.run_times)
+    return dataclasses.replace(
+        snapshot,
+        waiting=snapshot.waiting.with_more(admitted),
+        jobs=with_records(snapshot.jobs, admitted),
+    )
 
 
 def snapshot_of(records: ClusterRecords, defaults: Defaults = NO_DEFAULTS) -> Snapshot:

@@ -7,9 +7,10 @@ nothing it does depends on the number of jobs that wait.
 
 from __future__ import annotations
 
+import dataclasses
 from bisect import bisect_left
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import accumulate
 
 from rota.model.ids import JobId
@@ -57,7 +58,7 @@ class LaneKey:
 
 
 def replace_template(key: LaneKey, template: JobTemplate) -> LaneKey:
-    return replace(key, template=template)
+    return dataclasses.replace(key, template=template)
 
 
 def _age(job: Job) -> tuple[int, int, str]:
@@ -94,6 +95,22 @@ class WaitingLanes:
 
     def lanes(self) -> Iterator[Lane]:
         return iter(self.all)
+
+    def with_more(self, records: Iterable[JobRecord]) -> WaitingLanes:
+        """With jobs that come behind all of these."""
+        more = WaitingJobs()
+        for record in records:
+            more.add(record)
+        lanes = {lane.key: lane for lane in self.all}
+        next_number = 1 + max((lane.number for lane in self.all), default=-1)
+        for lane in more.lanes():
+            known = lanes.get(lane.key)
+            if known is None:
+                lanes[lane.key] = dataclasses.replace(lane, number=next_number + lane.number)
+            else:
+                jobs = known.jobs[known.start :] + lane.jobs[lane.start :]
+                lanes[lane.key] = dataclasses.replace(known, jobs=jobs, start=0)
+        return WaitingLanes(tuple(lanes.values()), self.task_count + more.task_count)
 
 
 NOBODY_WAITS = WaitingLanes()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
+from collections.abc import Mapping
 from pathlib import Path
 
 from tests.real.agents.stand import AgentProcess
@@ -18,7 +19,10 @@ IMPATIENT_S = 4.0
 class Fleet:
     """Without a worker of the server's own: whatever runs does so on an agent."""
 
-    def __init__(self, folder: Path, lost_after_s: float = PATIENT_S) -> None:
+    def __init__(
+        self, folder: Path, lost_after_s: float = PATIENT_S, environment: Mapping[str, str] | None = None
+    ) -> None:
+        """`environment`: more of the server's."""
         self._folder = folder
         folder.mkdir(exist_ok=True)
         settings = folder / "rota.toml"
@@ -26,7 +30,8 @@ class Fleet:
             f'[server]\nembedded_worker = false\n[agents]\nlost_after = "{lost_after_s:g}s"\n'
         )
         self.target = f"127.0.0.1:{free_port()}"
-        self.server = RotaServer(folder / "server", "--config", str(settings), "--agents", self.target)
+        flags = "--config", str(settings), "--agents", self.target
+        self.server = RotaServer(folder / "server", *flags, environment=environment)
         self.agents: dict[str, AgentProcess] = {}
         self.server.start()
 

@@ -211,3 +211,30 @@ def test_refused_nodes_are_those_of_the_first_task() -> None:
     found = explained(cluster.job("j", groups=[tasks(1, cpu=8), tasks(1, cpu=1)]))
     assert isinstance(found.refusals[0], RefusedNodes)
     assert [one.nodes for one in found.refusals] == [("a",)]
+
+
+class _SpentAfter:
+    """A budget for so many changes that are tried."""
+
+    def __init__(self, count: int) -> None:
+        self._left = count
+
+    @property
+    def is_spent(self) -> bool:
+        self._left -= 1
+        return self._left < 0
+
+
+@pytest.mark.covers("trust-1")
+@pytest.mark.parametrize("tried", [0, 1, 5, 20])
+def test_when_time_is_up_what_is_known_by_then_is_the_answer(tried: int) -> None:
+    cluster = Cluster().nodes("a b", cpu=4, taints=["x:NoSchedule"]).job("j", cpu=8, selector={"disk": "ssd"})
+    snapshot = snapshot_of(cluster.records)
+    whole = explain(snapshot, Policy(), NOW_MS, PLUGINS, JobId("j"))
+    found = explain(snapshot, Policy(), NOW_MS, PLUGINS, JobId("j"), _SpentAfter(tried))
+    assert not whole.is_cut_short
+    assert found.verdict == whole.verdict
+    assert found.refusals == whole.refusals
+    assert set(found.remedies) <= set(whole.remedies)
+    assert found.is_cut_short or found == whole
+    assert found.is_cut_short or tried > 0

@@ -234,7 +234,7 @@ def test_everybody_else_is_answered(deciding: Deciding, tmp_path: Path) -> None:
             job = await waiting_job(runtime, deciding, cpus=2)
             async with asyncio.timeout(20):
                 [other] = await submit(runtime.desk, spec(cpus=2))
-                assert (await runtime.desk.why(job.id, None)).explanation.job == job.id
+                assert (await runtime.desk.why(job.id, None, ADA)).explanation.job == job.id
                 assert (await runtime.desk.stats()).pending == 2
                 await runtime.desk.cancel(other.id, ADA, "")
             assert runtime.live.turn.locked(), "the decision goes on"

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rota.engine import decide
 from rota.model.ids import JobId
 from rota.snapshot import ClusterState, Snapshot
+from rota.snapshot.state import with_waiting
 from tests.builders import PLUGINS, Cluster
 from tests.properties.clusters import Situation, situations
 from tests.unit.snapshot.test_state import change, contents, job_named, node_named
@@ -121,3 +123,31 @@ def test_one_that_nobody_looks_at_any_more_costs_nothing() -> None:
         state.snapshot()
         state.load(Cluster().job("a", cpu=1).records)
     assert len(state._records._frozen) == 1
+
+
+@pytest.mark.parametrize("extended", [{}, {"never-asked-for": 1}], ids=["known rows", "a new row"])
+@given(situations(), st.randoms(use_true_random=False))
+def test_jobs_that_might_come_are_decided_on_as_if_they_had(
+    extended: dict[str, int], situation: Situation, chance: random.Random
+) -> None:
+    records, policy = situation.records, situation.policy
+    state = ClusterState(policy.defaults)
+    state.load(records)
+    cluster = Cluster()
+    for number in range(4):
+        cpu, count = chance.randrange(1, 3), chance.randrange(1, 3)
+        cluster = cluster.job(f"new{number}", tasks=count, extended=extended, cpu=cpu, submitted=-number)
+    like = [one for one in records.jobs if not one.placements and one.promise is None][:2]
+    more = [
+        *cluster.records.jobs,
+        *(
+            replace(one, job=replace(one.job, id=JobId(f"like-{one.job.id}"), submitted_ms=NOW_MS, number=99))
+            for one in like
+        ),
+    ]
+    supposed = with_waiting(state.snapshot(), more, policy.defaults, records.nodes)
+    if records.offers:
+        return  # How many nodes an offer has depends on who waits: no live cluster has any.
+    for record in more:
+        state.set_job(record)
+    assert decide(supposed, policy, NOW_MS, PLUGINS) == decide(state.snapshot(), policy, NOW_MS, PLUGINS)

@@ -49,6 +49,10 @@ def why_tables(view: WhyView, clock: Clock, *, wide: bool) -> Iterator[Renderabl
         yield heading(_refusals_heading(view))
         yield _refusals_wide(explanation, clock) if wide else _refusals(explanation, clock)
     yield from _remedies(explanation, clock)
+    if explanation.is_cut_short:
+        yield Text(
+            "Not all changes that could help were tried: time was up. Ask again when less is going on."
+        )
 
 
 # -- the job

@@ -30,7 +30,7 @@ from rota.model.job import JobRecord, Promise
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Code
-from rota.snapshot.records import with_record
+from rota.snapshot.records import with_records
 from rota.snapshot.running import build_running
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import WaitingJobs
@@ -232,7 +232,7 @@ def _longest_within_budget_ms(record: JobRecord, hourly_micro: int) -> int | Non
 def _with_limit(snapshot: Snapshot, record: JobRecord, limit_ms: int | None) -> Snapshot:
     """The same, but for the time limit of one job."""
     job = replace(record.job, template=replace(record.job.template, time_limit_ms=limit_ms))
-    jobs = with_record(snapshot.jobs, replace(record, job=job))
+    jobs = with_records(snapshot.jobs, [replace(record, job=job)])
     tasks = [
         dataclasses.replace(task, job=job) if task.job.id == job.id else task
         for task in snapshot.running.tasks

@@ -48,6 +48,8 @@ class WhyDocument(Struct, frozen=True):
     weights: dict[str, int]
     scores: list[ScoreEntry]
     remedies: list[RemedyEntry]
+    cut_short: bool = False
+    """Time was up before all that could help was tried."""
     estimate: StartEstimate | UnsetType | None = UNSET
     """Only where there is a history to learn from; null: nothing is known, or needs to be."""
 
@@ -76,6 +78,7 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
         weights=dict(explanation.weights),
         scores=[ScoreEntry(one.node, one.total, dict(one.criteria)) for one in explanation.scores],
         remedies=[remedy_entry(one, now_ms) for one in explanation.remedies],
+        cut_short=explanation.is_cut_short,
         estimate=_estimate(view),
     )
 
