@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import Connection, Select, delete, exists, select, tuple_
+from sqlalchemy import Connection, Select, delete, exists, func, select, tuple_
 
 from rota.lifecycle.state import Phase
 from rota.model.ids import JobId
@@ -18,6 +17,19 @@ from rota.store.tables import Outcome, answers, events, jobs, specs
 from rota.store.write import BatchWriter, in_chunks, jobs_in
 
 GROUPS_PER_STEP = 100
+
+
+class Found(NamedTuple):
+    keys: list[int]
+    """Of jobs to be removed."""
+    is_all: bool
+    """Nothing else is to be removed by now, and a round has come to its end."""
+
+
+class Pruned(NamedTuple):
+    jobs: list[JobId]
+    is_all: bool
+    """As of `Found`."""
 
 
 class History(Struct, frozen=True, omit_defaults=True):
@@ -47,33 +59,37 @@ class Pruner:
         self._at: _Group | None = None
         """The last group it went past; None: the round begins."""
 
-    def find(self, connection: Connection, history: History, now_ms: int, at_most: int) -> list[int]:
-        """Keys of jobs to be removed; empty: nothing was found in this step."""
+    def find(self, connection: Connection, history: History, now_ms: int, at_most: int) -> Found:
+        """Without keys: nothing was found in this step."""
         found: list[int] = []
+        is_all = True
         if history.ttl_ms is not None:
             aged = select(jobs.c.key).where(jobs.c.ended_ms < now_ms - history.ttl_ms)
             aged = aged.order_by(jobs.c.ended_ms, jobs.c.key).limit(at_most)
             found.extend(connection.execute(aged).scalars())
+            is_all = len(found) < at_most
         if history.keep_succeeded is not None or history.keep_failed is not None:
-            self._go_round(connection, history, at_most, found)
-        return list(dict.fromkeys(found))
+            is_all = self._go_round(connection, history, at_most, found) and is_all
+        return Found(list(dict.fromkeys(found)), is_all)
 
-    def _go_round(self, connection: Connection, history: History, at_most: int, found: list[int]) -> None:
+    def _go_round(self, connection: Connection, history: History, at_most: int, found: list[int]) -> bool:
+        """Whether it came to the end."""
         for _ in range(GROUPS_PER_STEP):
             if len(found) >= at_most:
-                return
+                return False
             group = _next_group(connection, self._at)
             if group is None:
                 self._at = None
-                return
+                return True
             _, name, outcome = group
             keep = history.keep(Outcome(outcome))
             if name and keep is not None:
                 surplus = _surplus(connection, group, keep, at_most - len(found))
                 found.extend(surplus)
                 if len(found) >= at_most:
-                    return
+                    return False
             self._at = group
+        return False
 
 
 def _next_group(connection: Connection, after: _Group | None) -> _Group | None:
@@ -135,18 +151,17 @@ def remove_jobs(
 
 def remove_events(connection: Connection, before_ms: int, at_most: int) -> int:
     """The oldest first, and none beyond one that is to stay: who follows events never misses one between."""
-    oldest = connection.execute(
-        select(events.c.seq, events.c.at_ms).order_by(events.c.seq).limit(at_most)
-    ).all()
-    old = list(takewhile(lambda row: row.at_ms < before_ms, oldest))
-    if old:
-        connection.execute(delete(events).where(events.c.seq <= old[-1].seq))
-    return len(old)
+    oldest = select(events.c.seq, events.c.at_ms).order_by(events.c.seq).limit(at_most).subquery()
+    to_stay = connection.execute(select(func.min(oldest.c.seq)).where(oldest.c.at_ms >= before_ms)).scalar()
+    if to_stay is None:
+        to_stay = connection.execute(select(func.max(oldest.c.seq) + 1)).scalar()
+    if to_stay is None:
+        return 0
+    return connection.execute(delete(events).where(events.c.seq < to_stay)).rowcount
 
 
 def remove_answers(connection: Connection, before_ms: int, at_most: int) -> int:
+    """The oldest first."""
     old = select(answers.c.scope, answers.c.key).where(answers.c.at_ms < before_ms)
-    rows = connection.execute(old.order_by(answers.c.at_ms).limit(at_most)).all()
-    for some in in_chunks(rows):
-        connection.execute(delete(answers).where(tuple_(answers.c.scope, answers.c.key).in_(some)))
-    return len(rows)
+    some = tuple_(answers.c.scope, answers.c.key).in_(old.order_by(answers.c.at_ms).limit(at_most))
+    return connection.execute(delete(answers).where(some)).rowcount

@@ -39,7 +39,7 @@ from rota.store.keys import find_key
 from rota.store.leases import Claim, Leadership, Lease
 from rota.store.load import Loaded, load, without_collection
 from rota.store.migrate import migrate
-from rota.store.prune import History, Pruner, remove_answers, remove_events, remove_jobs
+from rota.store.prune import History, Pruned, Pruner, remove_answers, remove_events, remove_jobs
 from rota.store.queries import JobPage
 from rota.store.records import Kind, first_of_its_kind
 from rota.store.tables import counters
@@ -182,16 +182,14 @@ class Store:
         with self._write() as connection:
             return remove_jobs(connection, self._writer, keys, with_events)
 
-    def prune(
-        self, history: History, now_ms: int, at_most: int = 200, with_events: bool = False
-    ) -> list[JobId]:
+    def prune(self, history: History, now_ms: int, at_most: int = 200, with_events: bool = False) -> Pruned:
         """One step of an endless round: to be called every so often. Answers what was removed."""
         with self._read() as connection:
-            keys = self._pruner.find(connection, history, now_ms, at_most)
-        if not keys:
-            return []
+            found = self._pruner.find(connection, history, now_ms, at_most)
+        if not found.keys:
+            return Pruned([], found.is_all)
         with self._write() as connection:
-            return remove_jobs(connection, self._writer, keys, with_events)
+            return Pruned(remove_jobs(connection, self._writer, found.keys, with_events), found.is_all)
 
     def forget_events(self, before_ms: int, at_most: int = 1000) -> int:
         """Removes events of long ago; answers how many."""

@@ -70,7 +70,7 @@ def test_jobs_leave_when_their_time_is_over(store: Store) -> None:
         job("3", phase="timed-out", ended_ms=NOW_MS - 9999),
         job("4", phase="pending"),
     )
-    assert store.prune(History(ttl_ms=3600), NOW_MS) == ["2", "3"]
+    assert store.prune(History(ttl_ms=3600), NOW_MS).jobs == ["2", "3"]
     assert left(store) == ["4", "1"]
 
 
@@ -84,30 +84,30 @@ def test_so_many_runs_of_the_same_name_stay_and_the_latest_at_that(store: Store)
         job("13", name="build", phase="succeeded", project="other"),
         *(job(str(number), name="test", phase="succeeded") for number in range(14, 17)),
     )
-    removed = store.prune(History(keep_succeeded=3, keep_failed=1), NOW_MS)
+    removed = store.prune(History(keep_succeeded=3, keep_failed=1), NOW_MS).jobs
     assert sorted(removed, key=int) == ["1", "2", "3", "4", "8", "9", "10"]
-    assert store.prune(History(keep_succeeded=3, keep_failed=1), NOW_MS) == []
+    assert store.prune(History(keep_succeeded=3, keep_failed=1), NOW_MS).jobs == []
 
 
 def test_keeping_none_removes_all(store: Store) -> None:
     keep(store, *(job(str(number), name="build", phase="succeeded") for number in range(1, 4)))
-    assert store.prune(History(keep_succeeded=0), NOW_MS) == ["1", "2", "3"]
+    assert store.prune(History(keep_succeeded=0), NOW_MS).jobs == ["1", "2", "3"]
 
 
 def test_jobs_without_a_name_are_no_runs_of_the_same(store: Store) -> None:
     keep(store, *(job(str(number), phase="succeeded") for number in range(1, 10)))
-    assert store.prune(History(keep_succeeded=0, keep_failed=0), NOW_MS) == []
+    assert store.prune(History(keep_succeeded=0, keep_failed=0), NOW_MS).jobs == []
 
 
 def test_an_array_is_one_run(store: Store) -> None:
     for number in (1, 10, 20):
         keep(store, *(job(f"{number}.{index}", name="sweep", phase="succeeded") for index in range(5)))
-    assert store.prune(History(keep_succeeded=2), NOW_MS) == ["1.0", "1.1", "1.2", "1.3", "1.4"]
+    assert store.prune(History(keep_succeeded=2), NOW_MS).jobs == ["1.0", "1.1", "1.2", "1.3", "1.4"]
 
 
 def test_no_limits_remove_nothing(store: Store) -> None:
     keep(store, *(job(str(number), name="build", phase="failed", ended_ms=1) for number in range(1, 10)))
-    assert store.prune(History(), NOW_MS) == []
+    assert store.prune(History(), NOW_MS).jobs == []
 
 
 def test_steps_are_bounded_and_in_the_end_all_is_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,6 +119,6 @@ def test_steps_are_bounded_and_in_the_end_all_is_done(store: Store, monkeypatch:
             for number in range(1, 101)
         ),
     )
-    steps = [store.prune(History(keep_succeeded=1), NOW_MS, at_most=7) for _ in range(60)]
+    steps = [store.prune(History(keep_succeeded=1), NOW_MS, at_most=7).jobs for _ in range(60)]
     assert max(map(len, steps)) <= 7
     assert len(left(store)) == 10

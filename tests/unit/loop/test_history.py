@@ -17,10 +17,11 @@ from rota.control.controller import Controller
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.lifecycle.state import JobState
-from rota.loop.history import HistoryKeeper, Retention
+from rota.loop.history import EVERY_S, LOOK_ON_S, SLICE_S, HistoryKeeper, Pace, Retention
 from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.model.run import InputFile
+from rota.store import prune
 from rota.store.batch import Batch
 from rota.store.prune import History
 from rota.store.store import Store, open_store
@@ -147,3 +148,48 @@ def test_input_files_stay_while_nobody_knows_all_jobs(store: Store, uploads: Fil
     control.fault = ""
     tidied(control, Retention(uploads_ms=DAY_MS), uploads)
     assert uploads.find(sha256) is None
+
+
+@pytest.mark.covers("trust-5")
+def test_all_that_is_to_go_goes_at_once_in_small_steps(store: Store) -> None:
+    numbers = range(1, 2001)
+    keep(store, *(job(str(number), phase="succeeded", ended_ms=1) for number in numbers))
+    store.commit(Batch(events=[event("job.Submitted", str(number)) for number in numbers]))
+    backend = Forgetting()
+    retention = Retention(History(ttl_ms=1000), events_ms=1000)
+    keeper = HistoryKeeper(controller(store), Registry([backend]), retention, None)
+
+    async def tidy() -> int:
+        steps = 1
+        while await keeper.tidy() < EVERY_S:
+            steps += 1
+        return steps
+
+    assert asyncio.run(tidy()) > 2
+    assert len(backend.forgotten) == len(numbers)
+    assert store.events(0) == []
+
+
+@pytest.mark.covers("trust-5")
+def test_while_not_all_names_were_looked_at_somebody_looks_on(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prune, "GROUPS_PER_STEP", 2)
+    keep(store, *(job(str(number), name=f"n{number}", phase="succeeded") for number in range(1, 6)))
+    keeper = HistoryKeeper(controller(store), Registry([]), Retention(History(keep_succeeded=1)), None)
+    assert [asyncio.run(keeper.tidy()) for _ in range(4)] == [LOOK_ON_S, LOOK_ON_S, EVERY_S, LOOK_ON_S]
+
+
+@pytest.mark.covers("trust-5")
+def test_a_slice_grows_only_by_what_it_was_full_of() -> None:
+    pace = Pace(1000)
+    pace.took(removed=10, seconds=SLICE_S / 10)
+    assert pace.at_most == 200
+    pace.took(removed=200, seconds=SLICE_S / 10)
+    assert pace.at_most == 400
+    for _ in range(20):
+        pace.took(removed=10, seconds=SLICE_S * 10)
+    assert 0 < pace.at_most < 200
+    for _ in range(20):
+        pace.took(removed=pace.at_most, seconds=0)
+    assert pace.at_most == 1000

@@ -54,9 +54,12 @@ class LeftBehind:
         raise FileNotFoundError(f"no task has left a file {path!r}")
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
+        await asyncio.to_thread(self._remove, jobs)
+
+    def _remove(self, jobs: Sequence[JobId]) -> None:
         for job in jobs:
             for folder in (self._folders.logs_of(job), self._folders.outputs_of(job)):
-                await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _open_regular(name: str, parent: int) -> BinaryIO:
