@@ -300,7 +300,7 @@ class Controller:
         except StoreError as error:
             self._refuse(taken, error)
             return False
-        self.memory.reload(loaded)
+        self.memory.reload(loaded, self.now_ms())
         self.feed.skip_to(loaded.last_seq)
         self.reloaded.set()
         self._is_behind = False

@@ -14,6 +14,7 @@ from rota.backends.backend import TaskRef
 from rota.control.rooms import StandbyRooms, array_of, inheriting
 from rota.forecast.usage import Ledger
 from rota.lifecycle.charging import charge_for
+from rota.lifecycle.retry import within_pause
 from rota.lifecycle.state import JobState, LiveTask, Phase
 from rota.limits.applying import Owner
 from rota.limits.checking import owner_of
@@ -165,22 +166,22 @@ class Memory:
 
     # -- what was kept
 
-    def reload(self, loaded: Loaded) -> None:
+    def reload(self, loaded: Loaded, now_ms: int) -> None:
         """Takes what is kept for what is true, whatever was in memory."""
         nodes = list(self._reported.values())
         rights_version = self.rights_version
         self.__init__(self._policy, self.epoch)  # type: ignore[misc]
-        self.load(loaded)
+        self.load(loaded, now_ms)
         self.rights_version += rights_version + 1
         self.set_nodes(nodes)
 
-    def load(self, loaded: Loaded) -> None:
-        """All that was kept, at the start."""
+    def load(self, loaded: Loaded, now_ms: int | None = None) -> None:
+        """All that was kept, at the start. `now_ms`: pauses that are too long by that are shortened."""
         self._ledger = Ledger(self._policy.fair_share, loaded.usage)
         self.cluster.set_usage(self._ledger.usage())
         self._rooms.changed({}, loaded.jobs)
         for job in loaded.jobs:
-            self._put(job)
+            self._put(job if now_ms is None or not job.not_before_ms else within_pause(job, now_ms))
         self._absorb_settings(
             Batch(
                 node_settings=list(loaded.node_settings),

@@ -15,7 +15,7 @@ from rota.intake._templates import read_duration_ms
 from rota.intake._wording import nearest, quoted
 from rota.model.ids import Labels
 from rota.model.quantities import format_duration, parse_duration_ms
-from rota.model.run import InputFile, Retry, Run
+from rota.model.run import MOST_RETRIES, InputFile, Retry, Run
 
 MAX_GRACE_MS = 3_600_000
 """A task that is told to stop holds its room for so long at most: others wait for it."""
@@ -166,6 +166,11 @@ def _check_variable(name: str, at: Field) -> None:
 
 def read_retry(form: RunForm, at: Field) -> Retry:
     retry = form.retry
+    limit = retry.limit if isinstance(retry, RetryForm) else retry
+    if limit > MOST_RETRIES:
+        raise (at.at("limit") if isinstance(retry, RetryForm) else at).error(
+            f"{limit:,} retries are too many", f"ask for at most {MOST_RETRIES:,}"
+        )
     if not isinstance(retry, RetryForm):
         return Retry(retry)
     defaults = Retry()

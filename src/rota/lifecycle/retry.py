@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from rota.lifecycle.state import JobState, TaskEnd
-from rota.model.run import Retry
+from rota.model.run import MOST_RETRIES, Retry
+
+
+PROMPT_RETRIES = 3
+"""So many come after the pause that the job asks for, however short that is."""
+LEAST_PAUSE_MS = 1000
+"""Before all later ones: each start costs the cluster a little, and one that always fails does so for long."""
 
 
 def may_retry(state: JobState, end: TaskEnd) -> bool:
     retry = state.spec.retry
-    if state.retries >= retry.limit:
+    if state.retries >= min(retry.limit, MOST_RETRIES):
         return False
     return not retry.exit_codes or end.exit_code in retry.exit_codes
 
@@ -18,4 +26,13 @@ def pause_ms(retry: Retry, retries: int, chance: float) -> int:
     moments, since each is given another chance: up to a half more."""
     doublings = min(retries - 1, retry.max_backoff_ms.bit_length())
     pause = min(retry.max_backoff_ms, retry.backoff_ms << doublings)
+    if retries > PROMPT_RETRIES:
+        pause = max(pause, LEAST_PAUSE_MS)
     return pause + int(pause * chance / 2)
+
+
+def within_pause(state: JobState, now_ms: int) -> JobState:
+    """A job as it was kept, whose pause is no longer than it could be if it began now: the clock may have
+    been ahead when it was reckoned."""
+    latest_ms = now_ms + pause_ms(state.spec.retry, max(1, state.retries), chance=1.0)
+    return state if state.not_before_ms <= latest_ms else replace(state, not_before_ms=latest_ms)

@@ -125,6 +125,15 @@ class Metrics:
             registry=registry,
         )
 
+        self._clock_off = Gauge(
+            "rota_clock_off_seconds",
+            "How far the wall clock is from the time that Rota goes by, while a jump is waited out.",
+            registry=registry,
+        )
+        self._clock_jumps = Counter(
+            "rota_clock_jumps", "Jumps of the wall clock by more than a few seconds.", registry=registry
+        )
+
     def observe_cycle(self, seconds: float, result: CycleResult) -> None:
         self._cycle_seconds.labels(result.value).observe(seconds)
 
@@ -177,6 +186,13 @@ class Metrics:
 
     def set_breaker(self, connection: str, is_open: bool) -> None:
         self._breakers.labels(connection).set(is_open)
+
+    def set_clock_off(self, seconds: float) -> None:
+        """Positive: the wall clock is ahead."""
+        self._clock_off.set(seconds)
+
+    def count_clock_jump(self) -> None:
+        self._clock_jumps.inc()
 
     def before_scrape(self, look: Callable[[], None]) -> None:
         """Whoever reads the metrics gets what `look` sets then."""

@@ -67,7 +67,7 @@ class Runtime:
         registry = Registry(backends)
         loaded = store.load()
         self.memory = Memory(policy, epoch)
-        self.memory.load(loaded)
+        self.memory.load(loaded, clock())
         self.metrics = metrics or Metrics()
         self.controller = Controller(store, self.memory, Feed(store, loaded.last_seq), clock, chance)
         self.forecaster = Forecaster(self.controller, policy, loaded.learnt, make_pool)

@@ -45,6 +45,10 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """Its environment also has the names that scripts written for Slurm read: SLURM_JOB_ID and so on."""
 
 
+MOST_RETRIES = 1000
+"""Of one job, whatever it asks for."""
+
+
 class Retry(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """How often a job that failed is tried again, and after which pause. Tasks that were evicted or lost
     with their node are tried again without counting."""

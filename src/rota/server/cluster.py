@@ -46,6 +46,7 @@ from rota.model.policy import Policy
 from rota.model.resources import Resources
 from rota.server.agents import AgentCalls, keep_notices
 from rota.server.app import make_app
+from rota.server.clock_watch import watch_clock
 from rota.server.epoch import begin_epoch
 from rota.server.first_token import local_token
 from rota.server.limits import Limits
@@ -156,6 +157,7 @@ class Cluster:
         try:
             self._parts.push_async_callback(runtime.stop)
             await self._parts.enter_async_context(silence_watched(runtime.metrics))
+            self._parts.callback(asyncio.create_task(watch_clock(metrics)).cancel)
             await runtime.start()
             with calling(Origin(method="start")):
                 await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.controller.now_ms())

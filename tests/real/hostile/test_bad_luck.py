@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+from rota.lifecycle.state import Phase
+from rota.sdk.errors import BadInput
 from tests.real.server.rota_server import RotaServer, eventually, shell
 
 pytestmark = pytest.mark.covers("trust-5")
@@ -30,3 +35,100 @@ def test_thousands_of_jobs_are_forgotten_as_soon_as_they_are_to_be(
     [array] = {job.partition(".")[0] for job in server.submit(shell("true", array="0-2999", hold=True))}
     server.client.cancel(array)
     eventually(lambda: not list(server.client.jobs()), "3,000 jobs to be forgotten")
+
+
+JUMPING = """
+import time
+_real = time.time_ns
+def _ns():
+    try:
+        with open({path!r}) as file:
+            return _real() + int(file.read() or 0) * 10**9
+    except FileNotFoundError:
+        return _real()
+time.time_ns = _ns
+"""
+"""What the server and its keeper take for the time of this machine: a file says by how much it is off."""
+DAY_S = 86_400
+
+
+class Clock:
+    def __init__(self, folder: Path) -> None:
+        self._offset = folder / "clock"
+        site = folder / "site"
+        site.mkdir()
+        (site / "sitecustomize.py").write_text(JUMPING.format(path=str(self._offset)))
+        self.environment = {"PYTHONPATH": ":".join(filter(None, (str(site), os.environ.get("PYTHONPATH"))))}
+
+    def is_off(self, seconds: int) -> None:
+        unfinished = self._offset.with_suffix(".new")
+        unfinished.write_text(str(seconds))
+        unfinished.replace(self._offset)
+
+
+@pytest.mark.parametrize("is_restarted", [False, True], ids=["", "and a restart"])
+def test_a_clock_that_jumps_a_day_ahead_for_a_moment_delays_nobody_until_tomorrow(
+    tmp_path: Path, home: list[RotaServer], is_restarted: bool
+) -> None:
+    clock = Clock(tmp_path)
+    server = RotaServer(tmp_path / "rota", environment=clock.environment)
+    home.append(server)
+    server.start()
+    [early] = server.submit(shell("true", start_after=tomorrow()))
+    clock.is_off(DAY_S)
+    told = tmp_path / "told"
+    [job] = server.submit(shell(f"mkdir {told}", retry={"limit": 5, "backoff": "1s"}, time_limit="10m"))
+    [again] = server.submit(shell(f"rmdir {told} || exit 7", retry={"limit": 60, "backoff": "100ms"}))
+    server.over(job)
+    eventually(lambda: "the clock of this machine jumped" in server.log.read_text(), "a word on it")
+    assert b"rota_clock_jumps_total 1.0" in server.rest("GET", "/metrics")[1]
+    clock.is_off(0)
+    if is_restarted:
+        server.kill()
+        server.start()
+    assert server.over(again).phase is Phase.SUCCEEDED
+    assert server.client.job(early).job.phase is Phase.PENDING
+    failing = server.submit_one(shell("exit 7", retry={"limit": 1, "backoff": "1s"}))
+    assert server.over(failing).phase is Phase.FAILED
+    assert len(server.client.job(failing).attempts) == 2
+
+
+def test_a_pause_that_a_wrong_clock_put_off_until_tomorrow_is_shortened_by_a_restart(
+    tmp_path: Path, home: list[RotaServer]
+) -> None:
+    """The clock was wrong from the start, so nothing could be noticed."""
+    clock = Clock(tmp_path)
+    clock.is_off(DAY_S)
+    server = RotaServer(tmp_path / "rota", environment=clock.environment)
+    home.append(server)
+    server.start()
+    job = server.submit_one(shell("exit 7", retry={"limit": 1, "backoff": "30s"}))
+    server.until(job, Phase.PENDING)
+    eventually(lambda: server.client.job(job).attempts, "the first try")
+    server.until(job, Phase.PENDING)
+    server.kill()
+    clock.is_off(0)
+    server.start()
+    assert server.over(job).phase is Phase.FAILED
+    assert len(server.client.job(job).attempts) == 2
+
+
+def tomorrow() -> str:
+    return (datetime.now(UTC) + timedelta(hours=12)).isoformat()
+
+
+def test_a_job_that_always_fails_is_not_started_again_at_once_for_ever(
+    tmp_path: Path, home: list[RotaServer]
+) -> None:
+    server = RotaServer(tmp_path / "rota")
+    home.append(server)
+    server.start()
+    with pytest.raises(BadInput, match="at most 1,000"):
+        server.submit(shell("exit 1", retry={"limit": 1_000_000, "backoff": "0s"}))
+    began_s = time.monotonic()
+    job = server.submit_one(shell("exit 1", retry={"limit": 1000, "backoff": "0s"}))
+    eventually(lambda: len(server.client.job(job).attempts) >= 6, "some tries")
+    server.client.cancel(job)
+    server.over(job)
+    tries = len(server.client.job(job).attempts)
+    assert tries <= 4 + (time.monotonic() - began_s), "at most one a second, but for the first"
