@@ -7,11 +7,10 @@ from msgspec.structs import replace
 from rota.lifecycle.state import JobState, TaskEnd
 from rota.model.run import MOST_RETRIES, Retry
 
-
 PROMPT_RETRIES = 3
 """So many come after the pause that the job asks for, however short that is."""
 LEAST_PAUSE_MS = 1000
-"""Before all later ones: each start costs the cluster a little, and one that always fails does so for long."""
+"""Before all later ones: a job that always fails is not to keep the whole cluster busy."""
 
 
 def may_retry(state: JobState, end: TaskEnd) -> bool:
