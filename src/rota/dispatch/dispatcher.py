@@ -29,6 +29,8 @@ from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, Sto
 from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
+from rota.model.resources import Resources
+from rota.model.task import TaskSpec
 
 log = structlog.get_logger()
 
@@ -270,12 +272,19 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
         run=state.spec.run,
         environment=environment_of(state, task),
         hosts=hosts_of(state),
-        limits=template.spec_of(task.rank).limits,
+        limits=limits_of(template.spec_of(task.rank)),
         time_limit_ms=state.time_limit_ms,
         end_before_ms=state.spec.deadline_ms,
         lane=lane_of(state, task),
         standby=task.phase is TaskPhase.STANDBY,
     )
+
+
+def limits_of(spec: TaskSpec) -> Resources:
+    """Storage that was asked for is all that there is: nodes are filled by what jobs ask for."""
+    if spec.limits.storage_bytes or not spec.requests.storage_bytes:
+        return spec.limits
+    return replace(spec.limits, storage_bytes=spec.requests.storage_bytes)
 
 
 def lane_of(state: JobState, task: LiveTask) -> str:

@@ -6,6 +6,7 @@ A fork is enough: the keeper has one thread. Whoever does the work ends with the
 from __future__ import annotations
 
 import os
+import resource
 import signal
 from collections.abc import Callable
 
@@ -14,6 +15,8 @@ from rota.backends.process.processes import end_with_parent
 _MOST_TEXT_BYTES = 4096
 """Fits into a pipe: whoever writes it never waits for somebody to read it."""
 _RESULT = 3
+_MOST_MEMORY_BYTES = 256 << 20
+"""Beyond what the keeper has: files are read and written in small pieces."""
 
 
 class ForkedAside:
@@ -47,6 +50,7 @@ def _do(work: Callable[[], str | None], writing: int, keeper: int) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         end_with_parent()
+        _bound_memory()
         # The keeper's lock and connections must not live on in here.
         os.dup2(writing, _RESULT)
         os.closerange(_RESULT + 1, os.sysconf("SC_OPEN_MAX"))
@@ -59,3 +63,13 @@ def _do(work: Callable[[], str | None], writing: int, keeper: int) -> None:
         os.write(_RESULT, text.encode(errors="replace")[:_MOST_TEXT_BYTES])
     finally:
         os._exit(code)
+
+
+def _bound_memory() -> None:
+    """Whatever is in the files that it reads, the machine's memory is for tasks."""
+    with open("/proc/self/statm", "rb") as file:
+        has_bytes = int(file.read().split()[0]) * resource.getpagesize()
+    _, most_bytes = resource.getrlimit(resource.RLIMIT_AS)
+    bound_bytes = has_bytes + _MOST_MEMORY_BYTES
+    if most_bytes == resource.RLIM_INFINITY or bound_bytes < most_bytes:
+        resource.setrlimit(resource.RLIMIT_AS, (bound_bytes, most_bytes))

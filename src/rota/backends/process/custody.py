@@ -168,8 +168,10 @@ class Custody:
             self._over(task, TaskEnd(EndReason.STAGING, message=_text(error)))
             return
         task.stage = Stage.STAGING
+        start = task.start
         task.aside = self._begin_aside(
-            partial(stage, task.start.run, self._folders, room), partial(self._staged, task)
+            partial(stage, start.run, self._folders, room, start.limits.storage_bytes),
+            partial(self._staged, task),
         )
 
     def _staged(self, task: KeptTask, aside: Aside) -> None:

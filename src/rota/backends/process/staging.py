@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rota.backends.process.archive import BadArchive, unpack
+from rota.backends.process.archive import MOST_UNPACKED_BYTES, BadArchive, unpack
 from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 from rota.backends.process.folders import Folders
 from rota.backends.process.rooms import Room
@@ -26,12 +26,14 @@ class StagingFailed(Exception):
     """The text says which file, and why."""
 
 
-def stage(run: Run, folders: Folders, room: Room) -> None:
+def stage(run: Run, folders: Folders, room: Room, storage_bytes: int = 0) -> None:
+    """`storage_bytes`: what its archives may take on disk together; 0: the job didn't say."""
+    left_bytes = storage_bytes or MOST_UNPACKED_BYTES
     os.mkdir(room.staging, 0o700)
     with opened(room.staging) as staging:
         for file in run.files:
             try:
-                _place(file, folders, staging)
+                left_bytes -= _place(file, folders, staging, left_bytes)
             except (BadArchive, Leaves, ValueError) as error:
                 raise StagingFailed(f"{file.path}: {error}") from error
             except FileExistsError as error:
@@ -44,7 +46,8 @@ def stage(run: Run, folders: Folders, room: Room) -> None:
         os.rename(room.staging, room.work)
 
 
-def _place(file: InputFile, folders: Folders, staging: int) -> None:
+def _place(file: InputFile, folders: Folders, staging: int, most_bytes: int) -> int:
+    """How much of `most_bytes` it took, which is for archives."""
     parts = parts_of(file.path) if not (file.unpack and file.path in ("", ".")) else ()
     try:
         source = folders.file(file.sha256).open("rb")
@@ -55,8 +58,7 @@ def _place(file: InputFile, folders: Folders, staging: int) -> None:
             if _hash(source.fileno(), None) != (file.sha256, file.size_bytes):
                 raise StagingFailed(f"{file.path}: {_DAMAGED}")
             source.seek(0)
-            unpack(source, staging, parts)
-            return
+            return unpack(source, staging, parts, most_bytes)
         mode = 0o755 if file.executable else 0o644
         with parent_of(staging, parts, make=True) as parent:
             target = os.open(parts[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=parent)
@@ -65,6 +67,7 @@ def _place(file: InputFile, folders: Folders, staging: int) -> None:
                     raise StagingFailed(f"{file.path}: {_DAMAGED}")
             finally:
                 os.close(target)
+    return 0
 
 
 _DAMAGED = "what is stored of it differs in content or size from what was declared; upload it again"
