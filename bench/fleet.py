@@ -14,14 +14,16 @@ from contextlib import suppress
 from math import inf
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import grpc
 from msgspec import Struct
 
-from rota.agent.dialling import loop_channel
+from rota.agent.dialling import CHANNEL_OPTIONS
 from rota.backends.agents.messages import PROTOCOL
+from rota.trust.local_socket import LocalSocket
 from rota.wire import agents_pb2 as wire
 from rota.wire.agents_pb2_grpc import AgentsStub
 
@@ -95,11 +97,12 @@ def _speak(target: str, names: Iterable[str], cpus: int, tasks_last_s: float, li
 
 class _Crowd:
     def __init__(self, target: str, names: Iterable[str], cpus: int, tasks_last_s: float) -> None:
+        self.socket = LocalSocket(Path(target.removeprefix("unix:")))
         self.tasks_last_s = tasks_last_s
         self.starts: list[Start] = []
         self.welcomes_s: list[float] = []
         at_once = asyncio.Semaphore(_AT_ONCE)
-        self._agents = {name: _Agent(target, name, cpus, self, at_once) for name in names}
+        self._agents = {name: _Agent(name, cpus, self, at_once) for name in names}
 
     async def live(self, line: Connection) -> None:
         staying = [asyncio.create_task(agent.stay()) for agent in self._agents.values()]
@@ -125,8 +128,7 @@ class _Crowd:
 
 
 class _Agent:
-    def __init__(self, target: str, name: str, cpus: int, crowd: _Crowd, at_once: asyncio.Semaphore) -> None:
-        self._target = target
+    def __init__(self, name: str, cpus: int, crowd: _Crowd, at_once: asyncio.Semaphore) -> None:
         self._name = name
         self._cpus = cpus
         self._crowd = crowd
@@ -152,7 +154,11 @@ class _Agent:
 
     async def _attend(self) -> None:
         # As real agents do: what is said of tasks has a connection of its own, made when it is needed.
-        async with loop_channel(self._target, None) as channel, loop_channel(self._target, None) as other:
+        target = self._crowd.socket.target
+        async with (
+            grpc.aio.insecure_channel(target, options=CHANNEL_OPTIONS) as channel,
+            grpc.aio.insecure_channel(target, options=CHANNEL_OPTIONS) as other,
+        ):
             performing = AgentsStub(other)
             beating: asyncio.Task[None] | None = None
             try:

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bench.rota_server import PATIENCE_S, MoreSettings, RotaServer, cpu_s, end_keeper, keeper_of, running
+from rota.trust.local_socket import SOCKET_FILE
 
 DEFAULT_LOG = "256MiB"
 _ROTA = Path(sys.executable).with_name("rota")
@@ -44,14 +45,13 @@ class AgentsServer:
 @contextmanager
 def taking_agents(name: str, log: str = DEFAULT_LOG) -> Iterator[AgentsServer]:
     """`log`: how much of what each task writes is kept, here and by its agents."""
-    port = free_port()
     more = MoreSettings(
         server="embedded_worker = false",
         limits=f'log = "{log}"',
-        others=f'[agents]\naddress = "127.0.0.1"\nport = {port}\n',
+        others='[agents]\naddress = "unix"\n',
     )
     with running(name, more=more) as server:
-        yield AgentsServer(server, f"127.0.0.1:{port}", log)
+        yield AgentsServer(server, f"unix:{server.folder / 'rota' / SOCKET_FILE}", log)
 
 
 class RotaAgent:

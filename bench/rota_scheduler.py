@@ -20,6 +20,7 @@ from bench.rota_agent import free_port
 from bench.rota_server import CACHE, PATIENCE_S
 from bench.wire import Wire
 from rota.scheduler.client import Action, Ended, FilePart, Output, Placement, Refused, SchedulerClient
+from rota.trust.local_socket import SOCKET_FILE
 
 _NAME = "bench"
 _TOKEN = "a-token-that-nobody-would-guess-0123456789"
@@ -28,7 +29,7 @@ _TOKEN = "a-token-that-nobody-would-guess-0123456789"
 class RotaScheduler:
     def __init__(self, name: str) -> None:
         self._folder = CACHE / name
-        self.target = f"127.0.0.1:{free_port()}"
+        self.target = f"unix:{self._folder / 'door' / SOCKET_FILE}"
         self.controllers = f"127.0.0.1:{free_port()}"
         self._rest_port = free_port()
         self._process: subprocess.Popen[bytes] | None = None

@@ -56,25 +56,23 @@ class ThisMachine:
 
 
 class AnAgent:
-    """Another process of this machine, and a server that it dials, on the same port each time."""
+    """Another process of this machine, and a server that it dials, at the same place each time."""
 
     node = NodeName("there")
     price_micro_per_hour = 120_000
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = 0
         self._agent: AgentProcess | None = None
         self._stand: Stand | None = None
 
     def backend(self) -> Backend:
-        self._stand = Stand(self._folder / "server", self._port)
+        self._stand = Stand(self._folder / "server")
         return self._stand
 
     async def ready(self) -> None:
         assert self._stand is not None
         await self._stand.let_in()
-        self._port = self._stand.port
         if self._agent is None:
             self._agent = AgentProcess(self._folder / "agent", self.node, self._stand.target)
             self._agent.start("--config", str(self._price()))

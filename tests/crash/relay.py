@@ -10,16 +10,21 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 _PIECE_BYTES = 1 << 16
 _WITH_A_RESET = struct.pack("ii", 1, 0)
 
 
-class Relay:
-    """From one who dials to a port."""
+Place = int | Path
+"""A port of this machine, or a socket."""
 
-    def __init__(self, port: int) -> None:
-        self._port = port
+
+class Relay:
+    """From one who dials to a place, by another of its kind."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
         self._speaks = asyncio.Event()
         self._speaks.set()
         self._listening: asyncio.Server | None = None
@@ -28,6 +33,11 @@ class Relay:
 
     async def listen(self) -> str:
         """Where."""
+        if isinstance(self._place, Path):
+            # In the same folder, which is for the same user alone.
+            path = self._place.with_name(f"relay-{id(self)}")
+            self._listening = await asyncio.start_unix_server(self._connected, path)
+            return f"unix:{path}"
         self._listening = await asyncio.start_server(self._connected, "127.0.0.1", 0)
         host, port = self._listening.sockets[0].getsockname()
         return f"{host}:{port}"
@@ -58,7 +68,7 @@ class Relay:
         ends = {writer}
         try:
             await self._speaks.wait()
-            from_there, to_there = await asyncio.open_connection("127.0.0.1", self._port)
+            from_there, to_there = await self._dial()
             ends.add(to_there)
             self._ends |= ends
             await asyncio.gather(self._pass_on(reader, to_there), self._pass_on(from_there, writer))
@@ -70,6 +80,11 @@ class Relay:
             for end in ends:
                 end.close()
 
+    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if isinstance(self._place, Path):
+            return await asyncio.open_unix_connection(self._place)
+        return await asyncio.open_connection("127.0.0.1", self._place)
+
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         while piece := await reader.read(_PIECE_BYTES):
             await self._speaks.wait()
@@ -79,13 +94,13 @@ class Relay:
 
 
 class Relays:
-    """From all who dial to all ports that each of them knows."""
+    """From all who dial to all places that each of them knows."""
 
-    def __init__(self, ways: Mapping[str, Sequence[int]]) -> None:
+    def __init__(self, ways: Mapping[str, Sequence[Place]]) -> None:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="relays", daemon=True)
         self._thread.start()
-        self._relays = {name: [Relay(port) for port in ports] for name, ports in ways.items()}
+        self._relays = {name: [Relay(place) for place in places] for name, places in ways.items()}
 
     def listen(self, name: str) -> list[str]:
         """Where it is to dial."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tests.crash.cluster import Cluster
 from tests.crash.plan import AGENTS, LOST_AFTER_S
-from tests.crash.relay import Relays
+from tests.crash.relay import Place, Relays
 from tests.crash.victims import Controller, Scheduler
 from tests.real.scheduler.stand import CONTROLLERS
 from tests.real.server.rota_server import eventually
@@ -23,8 +23,10 @@ class SchedulerCluster(Cluster):
 
     def _start(self) -> None:
         self.scheduler.start()
-        agents, controllers = map(_port, (self.scheduler.target, self.scheduler.controllers))
-        self.relays = Relays(dict.fromkeys(AGENTS, (agents,)) | dict.fromkeys(CONTROLLERS, (controllers,)))
+        agents = Path(self.scheduler.target.removeprefix("unix:"))
+        controllers = _port(self.scheduler.controllers)
+        ways: dict[str, tuple[Place, ...]] = dict.fromkeys(AGENTS, (agents,))
+        self.relays = Relays(ways | dict.fromkeys(CONTROLLERS, (controllers,)))
         for name in AGENTS:
             self._start_agent_by_relays(name)
         for name in CONTROLLERS:

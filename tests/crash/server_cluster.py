@@ -36,20 +36,21 @@ class ServerCluster(Cluster):
         elif self.kind is Kind.PARTED:
             self.namespaces = Namespaces(AGENTS)
             address = self.namespaces.server_address
-        ports = [free_port() for _ in range(2 if self.database else 1)]
-        for port in ports:
-            self._add_server(address, port, *database)
+        doors = [self.folder / f"door-{number}" / "a.sock" for number in range(2 if self.database else 1)]
+        for door in doors:
+            agents = f"unix:{door}" if self.namespaces is None else address
+            self._add_server(address, agents, *database)
         if self.namespaces is not None:
             for name in AGENTS:
                 self._join_agent(name, self.namespaces)
         else:
-            self.relays = Relays(dict.fromkeys(AGENTS, ports))
+            self.relays = Relays(dict.fromkeys(AGENTS, doors))
             for name in AGENTS:
                 self._start_agent_by_relays(name)
         self.until_well()
         self._until_all_attend()
 
-    def _add_server(self, address: str, port: int, *flags: str) -> None:
+    def _add_server(self, address: str, agents: str, *flags: str) -> None:
         home = self.folder / f"server-{len(self.servers) + 1}"
         home.mkdir(parents=True)
         settings = home / "rota.toml"
@@ -57,7 +58,7 @@ class ServerCluster(Cluster):
             f'[server]\naddress = "{address}"\nembedded_worker = false\n'
             f'files = "{self.folder / "files"}"\n'
             f"tls.self_signed = {'true' if self.namespaces else 'false'}\n"
-            f'[agents]\naddress = "{address}"\nport = {port}\nlost_after = "{LOST_AFTER_S:g}s"\n'
+            f'[agents]\naddress = "{agents}"\nport = {free_port()}\nlost_after = "{LOST_AFTER_S:g}s"\n'
             f"[server.history]\nsucceeded = {_ALL}\nfailed = {_ALL}\n"
             '[logs]\nformat = "json"\n'
         )

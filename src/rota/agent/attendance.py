@@ -11,6 +11,7 @@ import queue
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
 import grpc
 import structlog
@@ -20,6 +21,7 @@ from rota.agent.presence import Agent, Listener, Presence
 from rota.agent.session import Session
 from rota.backends.agents.messages import refs_to
 from rota.backends.backend import TaskRef
+from rota.trust import TrustError
 from rota.wire import agents_pb2 as wire
 from rota.wire.agents_pb2_grpc import AgentsStub
 
@@ -34,7 +36,7 @@ REFUSALS = (
     grpc.StatusCode.PERMISSION_DENIED,
 )
 
-Dial = Callable[[str], grpc.Channel]
+Dial = Callable[[str], AbstractContextManager[grpc.Channel]]
 
 
 class Attendance:
@@ -81,6 +83,8 @@ class Attendance:
                     log.error("the server refuses this agent", server=target, why=why)
                 else:
                     log.warning("no connection to the server", server=target, why=why)
+            except TrustError as error:
+                log.error("the server can't be trusted", server=target, why=str(error))
             except Exception:
                 log.exception("the connection to the server failed", server=target)
             self._leaving.wait(self._itinerary.after(outcome, random.random()))

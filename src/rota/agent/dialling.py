@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from enum import Enum, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,13 @@ import grpc
 from rota.patience.backoff import Backoff
 from rota.trust import SERVER_NAME, agent_credentials
 from rota.trust.folder import has_joined
+from rota.trust.local_socket import LocalSocket, is_local
 from rota.wire.agents_pb2_grpc import AgentsStub
 
 if TYPE_CHECKING:
     from rota.wire.agents_pb2_grpc import AgentsAsyncStub
 
-_OPTIONS = (
+CHANNEL_OPTIONS = (
     # Each channel has a connection of its own: heartbeats don't wait behind output.
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.keepalive_time_ms", 15_000),
@@ -77,35 +79,66 @@ class Lines:
 
     def __init__(self, proof: grpc.ChannelCredentials | None) -> None:
         self._proof = proof
-        self._channels: dict[str, grpc.aio.Channel] = {}
+        self._lines: dict[str, _Line] = {}
 
     def stub(self, target: str) -> AgentsAsyncStub:
-        if target not in self._channels:
-            self._channels[target] = loop_channel(target, self._proof)
-        return AgentsStub(self._channels[target])
+        line = self._lines.get(target)
+        if line is None or not (line.socket is None or line.socket.is_current):
+            # One that leads nowhere any more is closed in the end: streams may still be about to find out.
+            line = self._lines[target] = _Line(target, self._proof, line)
+        return AgentsStub(line.channel)
 
     async def close(self) -> None:
-        for channel in self._channels.values():
-            await channel.close()
+        for line in self._lines.values():
+            await line.close()
+
+
+class _Line:
+    def __init__(self, target: str, proof: grpc.ChannelCredentials | None, before: _Line | None) -> None:
+        self._before = before
+        self.socket = _local(target)
+        if self.socket is not None:
+            self.channel = grpc.aio.insecure_channel(self.socket.target, options=CHANNEL_OPTIONS)
+        else:
+            self.channel = loop_channel(target, _needed(proof))
+
+    async def close(self) -> None:
+        await self.channel.close()
+        if self.socket is not None:
+            self.socket.close()
+        if self._before is not None:
+            await self._before.close()
 
 
 def credentials(folder: Path) -> grpc.ChannelCredentials | None:
-    """None: it hasn't joined, and goes as who it says it is, to a server on this machine."""
+    """None: it hasn't joined, and reaches a server of its own user on this machine alone."""
     if not has_joined(folder):
         return None
     key, certificate, ca = agent_credentials(folder)
     return grpc.ssl_channel_credentials(ca, key, certificate)
 
 
-def channel(target: str, proof: grpc.ChannelCredentials | None) -> grpc.Channel:
-    """For a thread that waits."""
-    if proof is None:
-        return grpc.insecure_channel(target, options=_OPTIONS)
-    return grpc.secure_channel(target, proof, options=(*_OPTIONS, _TO_WHOM))
+@contextmanager
+def channel(target: str, proof: grpc.ChannelCredentials | None) -> Iterator[grpc.Channel]:
+    """For a thread that waits. Raises TrustError where somebody else could be at the other end."""
+    with ExitStack() as opened:
+        if (socket := _local(target)) is not None:
+            opened.enter_context(socket)
+            made = grpc.insecure_channel(socket.target, options=CHANNEL_OPTIONS)
+        else:
+            made = grpc.secure_channel(target, _needed(proof), options=(*CHANNEL_OPTIONS, _TO_WHOM))
+        yield opened.enter_context(made)
 
 
-def loop_channel(target: str, proof: grpc.ChannelCredentials | None) -> grpc.aio.Channel:
+def loop_channel(target: str, proof: grpc.ChannelCredentials) -> grpc.aio.Channel:
     """For the event loop."""
-    if proof is None:
-        return grpc.aio.insecure_channel(target, options=_OPTIONS)
-    return grpc.aio.secure_channel(target, proof, options=(*_OPTIONS, _TO_WHOM))
+    return grpc.aio.secure_channel(target, proof, options=(*CHANNEL_OPTIONS, _TO_WHOM))
+
+
+def _local(target: str) -> LocalSocket | None:
+    return LocalSocket(Path(target.partition(":")[2])) if is_local(target) else None
+
+
+def _needed(proof: grpc.ChannelCredentials | None) -> grpc.ChannelCredentials:
+    assert proof is not None, "checked before anything is dialled"
+    return proof

@@ -161,9 +161,15 @@ class Presence:
         self._terms = welcome
         self._heard_ms = since_boot_ms()
         self.hurry()
-        url = rest_url(self._target, welcome.rest_port, welcome.rest_tls)
+        url = rest_url(self._target, welcome.rest_host, welcome.rest_port, welcome.rest_tls)
         lease = self._agent.lease.renew(self._sent_ms[0], welcome.lease_ms, welcome.grace_ms)
-        self._session = Session(self._target, welcome.session, url, lease)
+        self._session = Session(
+            self._target,
+            welcome.session,
+            url,
+            lease,
+            certificate_sha256=welcome.rest_certificate_sha256,
+        )
         log.info("at the server's service", server=self._target, name=self._agent.name)
         self._listener.begins(self._session, self._kept)
 

@@ -34,7 +34,8 @@ from rota.backends.process.line import KeeperLine
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.clock import now_ms
 from rota.model.ids import NodeName
-from rota.trust.folder import server_trust
+from rota.trust.folder import has_joined, server_trust
+from rota.trust.local_socket import is_local
 
 log = structlog.get_logger()
 
@@ -49,7 +50,7 @@ class AgentError(Exception):
 
 class AgentOptions(Struct, frozen=True):
     servers: tuple[str, ...]
-    """HOST:PORT of each; one of them leads."""
+    """HOST:PORT or unix:PATH of each; one of them leads."""
     name: NodeName
     folder: Path
     offering: Offering = Offering()
@@ -61,6 +62,7 @@ class AgentOptions(Struct, frozen=True):
 def run_agent(options: AgentOptions) -> None:
     """Until SIGTERM and all tasks have ended, SIGTERM again, or SIGINT. Raises AgentError, and
     BackendUnavailable."""
+    _check_proof(options)
     with _own_folder(options.folder):
         while asyncio.run(_work(options)):
             log.info("dialling anew, with a new certificate")
@@ -112,6 +114,17 @@ async def _work(options: AgentOptions) -> bool:
         await http.close()
         await lines.close()
         await keeper.close()
+
+
+def _check_proof(options: AgentOptions) -> None:
+    """Whoever can dial isn't an agent for that, nor a server: both sides prove who they are."""
+    elsewhere = [server for server in options.servers if not is_local(server)]
+    if elsewhere and not has_joined(options.folder):
+        raise AgentError(
+            f"this machine hasn't joined {elsewhere[0]}; get a token there with `rota agent token`, and "
+            "`rota agent join` with it. On the server's own machine, `--agents unix` for the server and "
+            "`--server unix` for the agent do without"
+        )
 
 
 def _heed_signals(leave: asyncio.Event, drain: asyncio.Event) -> None:

@@ -14,9 +14,11 @@ class Session:
     lease: int
     """The number of the lease that it last renewed; stays behind once it is over."""
     is_open: bool = True
+    certificate_sha256: bytes = b""
+    """The one to expect there; empty: one that this machine trusts."""
 
 
-def rest_url(target: str, port: int, is_tls: bool) -> str:
-    """On the host that was dialled, whatever stands between."""
-    host = target.removeprefix("dns:///").rpartition(":")[0]
+def rest_url(target: str, host: str, port: int, is_tls: bool) -> str:
+    """On the host that was dialled, whatever stands between, unless the server names another."""
+    host = host or target.removeprefix("dns:///").rpartition(":")[0]
     return f"{'https' if is_tls else 'http'}://{host}:{port}"

@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 from msgspec import Struct
 
 from rota.backends.agents.backend import AgentsBackend
-from rota.backends.agents.service import AgentsService, RestAddress
+from rota.backends.agents.service import AgentsService, RestAddress, Standing
 from rota.backends.backend import TaskRef
 from rota.faults.rpc import CallContext, Kind, Method, RpcServer
 from rota.faults.sockets import Host
@@ -71,7 +71,7 @@ class NoFiles:
 
 def serve_agents(host: Host, backend: AgentsBackend) -> None:
     """In the process of the moment."""
-    service = AgentsService(backend, RestAddress(1))
+    service = AgentsService(backend, RestAddress(1), lambda _: Standing(None, str))
     RpcServer(host, AGENTS, [Method(ATTEND, service.Attend), Method(PERFORM, service.Perform)])
     calls = AgentCalls(backend, NoFiles())
 

@@ -9,7 +9,6 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import grpc
 import structlog
@@ -17,8 +16,8 @@ import uvloop
 from msgspec import Struct
 
 from rota.backends.agents.certificates import by_certificate, grpc_credentials
-from rota.backends.agents.door import Door, DoorError
-from rota.backends.agents.service import AgentsService, RestAddress, anybody
+from rota.backends.agents.door import Door, DoorError, Place
+from rota.backends.agents.service import AgentsService, by_socket
 from rota.backends.agents.terms import Terms
 from rota.clock import now_ms
 from rota.control.admission import Addresses
@@ -37,21 +36,19 @@ from rota.scheduler.tokens import TokensError, read_tokens
 from rota.scheduler.trust import AgentsTrust, Trust, trust_by
 from rota.scheduler.waiting import any_of
 from rota.server.logs import LogFormat, configure_logs
-from rota.server.serve import AddressError, RestServer, check_address, is_loopback
+from rota.server.serve import AddressError, RestServer, check_address
 from rota.server.tls import Certificate, CertificateError
+from rota.trust import TrustError
+from rota.trust.local_socket import LocalSocket
 
 log = structlog.get_logger()
 
 
-class Address(Struct, frozen=True):
-    host: str
-    port: int
-
-
 class SchedulerOptions(Struct, frozen=True, kw_only=True):
-    agents: Address
-    controllers: Address
-    rest: Address
+    agents: Place | Path
+    """A path: of a socket for agents of this user alone."""
+    controllers: Place
+    rest: Place
     tokens: Path
     policy: Path | None = None
     lost_after_ms: int = 60_000
@@ -82,6 +79,7 @@ def run_scheduler(options: SchedulerOptions) -> int:
         DoorError,
         InputError,
         TokensError,
+        TrustError,
     ) as error:
         print(f"rota: {error}", file=sys.stderr)
         return 1
@@ -135,21 +133,8 @@ async def _doors(
     service: ControllersService,
     rest: RestServer,
 ) -> AsyncIterator[tuple[Door, ControllersDoor]]:
-    url = urlsplit(rest.url)
-    knock = AgentsService(
-        scheduler.backend,
-        RestAddress(url.port or 0, url.scheme == "https"),
-        anybody if trust.credentials is None else by_certificate(trust.roster),
-    )
-    agents = Door(
-        knock,
-        options.agents.host,
-        options.agents.port,
-        None if trust.credentials is None else grpc_credentials(trust.credentials),
-    )
-    controllers = ControllersDoor(
-        service, options.controllers.host, options.controllers.port, _one_sided(trust.certificate)
-    )
+    agents = _agents_door(options, trust, scheduler, rest)
+    controllers = ControllersDoor(service, options.controllers, _one_sided(trust.certificate))
     noting = asyncio.create_task(_log_notices(scheduler))
     await agents.open()
     await controllers.open()
@@ -159,6 +144,15 @@ async def _doors(
         await controllers.close()
         await agents.close()
         noting.cancel()
+
+
+def _agents_door(options: SchedulerOptions, trust: Trust, scheduler: Scheduler, rest: RestServer) -> Door:
+    if isinstance(options.agents, Path):
+        service = AgentsService(scheduler.backend, rest.on_this_machine, by_socket)
+        return Door(service, LocalSocket(options.agents, serves=True))
+    assert trust.credentials is not None, "_check_addresses has seen to it"
+    service = AgentsService(scheduler.backend, rest.where_dialled, by_certificate(trust.roster))
+    return Door(service, options.agents, grpc_credentials(trust.credentials))
 
 
 async def _log_notices(scheduler: Scheduler) -> None:
@@ -171,15 +165,18 @@ def _check_addresses(options: SchedulerOptions, trust: Trust) -> None:
         check_address(
             host, trust.certificate, "give --tls-cert and --tls-key, or an --authority made for a --host"
         )
-    if trust.credentials is None and not is_loopback(options.agents.host):
+    if trust.credentials is None and isinstance(options.agents, Place):
         raise AddressError(
-            f"{options.agents.host or 'every address'} can be reached by others, who could pass for agents; "
-            "give --authority, or --agents-cert, --agents-key and --agents-ca, or serve at 127.0.0.1"
+            f"{options.agents} can be reached by others, who could pass for agents; "
+            "give --authority, or --agents-cert, --agents-key and --agents-ca, or --agents unix"
         )
 
 
 def _addresses(options: SchedulerOptions, rest: RestServer, agents: Door) -> Addresses:
-    return Addresses.on_one_host(rest.reached_at(options.public_url), agents.target.rpartition(":")[2])
+    url = rest.reached_at(options.public_url)
+    if isinstance(options.agents, Path):
+        return Addresses(url)
+    return Addresses.on_one_host(url, agents.target.rpartition(":")[2])
 
 
 def _one_sided(certificate: Certificate | None) -> grpc.ServerCredentials | None:

@@ -10,7 +10,7 @@ import grpc
 import structlog
 
 from rota import __version__
-from rota.backends.agents.door import GrpcDoor
+from rota.backends.agents.door import GrpcDoor, Place
 from rota.backends.agents.terms import Terms
 from rota.clock import now_ms
 from rota.scheduler.actions import Seat
@@ -125,9 +125,8 @@ class ControllersDoor(GrpcDoor):
     def __init__(
         self,
         service: ControllersService,
-        address: str,
-        port: int,
+        place: Place,
         credentials: grpc.ServerCredentials | None = None,
     ) -> None:
-        super().__init__(address, port, credentials)
+        super().__init__(place, credentials)
         add_ControllersServicer_to_server(service, self._server)

@@ -11,7 +11,6 @@ from getpass import getuser
 from pathlib import Path
 from types import TracebackType
 from typing import Self
-from urllib.parse import urlsplit
 
 from litestar.types import ASGIApp
 
@@ -19,8 +18,8 @@ from rota.api.documents import Role
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.certificates import by_certificate, grpc_credentials
-from rota.backends.agents.door import Door
-from rota.backends.agents.service import AgentsService, RestAddress, anybody
+from rota.backends.agents.door import Door, Place
+from rota.backends.agents.service import AgentsService, by_socket
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import Backend
 from rota.backends.process.backend import ProcessBackend
@@ -61,6 +60,7 @@ from rota.settings.settings import Settings
 from rota.store.prune import History
 from rota.store.store import Store
 from rota.trust import Authority, server_credentials
+from rota.trust.local_socket import LocalSocket, is_local, socket_path
 from rota.trust.sealing import sealer_of
 
 LOG_SEGMENTS = 4
@@ -188,7 +188,7 @@ class Cluster:
 
     def _addresses(self) -> Addresses:
         url = self._rest.reached_at(self._settings.server.public_url)
-        if self.door is None:
+        if self.door is None or is_local(self.door.target):
             return Addresses(url)
         return Addresses.on_one_host(url, self.door.target.rpartition(":")[2])
 
@@ -199,15 +199,15 @@ class Cluster:
         if not stated.address:
             yield None
             return
-        address = urlsplit(self._rest.url)
-        service = AgentsService(
-            agents,
-            RestAddress(address.port or 0, address.scheme == "https"),
-            by_certificate(self._roster) if stated.need_certificates else anybody,
-            self._leads,
-        )
-        proof = grpc_credentials(server_credentials(self._authority, now_ms()))
-        door = Door(service, stated.address, stated.port, proof if stated.need_certificates else None)
+        if is_local(stated.address):
+            path = socket_path(stated.address, self._settings.server.data)
+            service = AgentsService(agents, self._rest.on_this_machine, by_socket, self._leads)
+            door = Door(service, LocalSocket(path, serves=True))
+        else:
+            identify = by_certificate(self._roster)
+            service = AgentsService(agents, self._rest.where_dialled, identify, self._leads)
+            proof = grpc_credentials(server_credentials(self._authority, now_ms()))
+            door = Door(service, Place(stated.address, stated.port), proof)
         await door.open()
         noting = asyncio.create_task(keep_notices(agents.notices, runtime.controller))
         try:

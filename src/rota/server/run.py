@@ -39,7 +39,7 @@ from rota.settings.settings import Settings
 from rota.store.errors import StoreError
 from rota.store.leases import Claim, Lease
 from rota.store.store import Store, open_store
-from rota.trust import Authority
+from rota.trust import Authority, TrustError
 
 log = structlog.get_logger()
 
@@ -72,6 +72,7 @@ def run_server(settings: Settings) -> int:
         EpochError,
         StoreError,
         InputError,
+        TrustError,
     ) as error:
         print(f"rota: {error}", file=sys.stderr)
         return EX_BAD_SETTINGS

@@ -12,9 +12,10 @@ from urllib.parse import urlsplit, urlunsplit
 from litestar.types import ASGIApp
 from uvicorn import Config, Server
 
+from rota.backends.agents.service import RestAddress
 from rota.server.connections import guarded
 from rota.server.limits import DEFAULT_LIMITS, Limits
-from rota.server.tls import Certificate, check_certificate
+from rota.server.tls import CIPHERS, Certificate, certificate_sha256, check_certificate
 
 _GRACE_SECONDS = 5
 _KEEP_ALIVE_SECONDS = 60
@@ -44,7 +45,7 @@ class RestServer:
         check_address(host, certificate)
         self._host = host
         self._port = port
-        self._is_tls = certificate is not None
+        self._certificate = certificate
         self._closing = closing or asyncio.Event()
         self._socket: socket.socket | None = None
         self._task: asyncio.Task[None] | None = None
@@ -62,6 +63,7 @@ class RestServer:
                 timeout_graceful_shutdown=_GRACE_SECONDS,
                 ssl_certfile=None if certificate is None else certificate.certificate,
                 ssl_keyfile=None if certificate is None else certificate.key,
+                ssl_ciphers=CIPHERS,
             )
         )
 
@@ -71,7 +73,9 @@ class RestServer:
         assert self._socket is not None, "start it first"
         port = self._socket.getsockname()[1]
         host = f"[{self._host}]" if ":" in self._host else self._host
-        return urlunsplit(("https" if self._is_tls else "http", f"{host}:{port}", "", "", ""))
+        return urlunsplit(
+            ("https" if self._certificate is not None else "http", f"{host}:{port}", "", "", "")
+        )
 
     def reached_at(self, public_url: str = "") -> str:
         """Where others reach it: as somebody says, or by the host's name if it serves at all addresses."""
@@ -80,6 +84,25 @@ class RestServer:
         address = urlsplit(self.url)
         is_any = address.hostname in ("0.0.0.0", "::")
         return f"{address.scheme}://{socket.gethostname()}:{address.port}" if is_any else self.url
+
+    @property
+    def where_dialled(self) -> RestAddress:
+        """For agents that reach this machine, at whichever of its names."""
+        address = urlsplit(self.url)
+        return RestAddress(address.port or 0, self._certificate is not None)
+
+    @property
+    def on_this_machine(self) -> RestAddress:
+        """For agents on this machine, who know the server already: they are told its certificate."""
+        address = urlsplit(self.url)
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.hostname or "", address.hostname or "")
+        digest = b"" if self._certificate is None else certificate_sha256(self._certificate)
+        return RestAddress(
+            address.port or 0,
+            self._certificate is not None,
+            f"[{host}]" if ":" in host else host,
+            digest,
+        )
 
     async def start(self) -> None:
         """Once it returns, connections are taken."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cryptography import x509
+from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from msgspec import Struct
 
@@ -17,6 +18,8 @@ from rota.trust.keys import key_pem, new_key
 from rota.trust.private_file import write_private
 from rota.trust.times import DAY_MS, ms_of
 
+CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+"""Of TLS 1.2: whoever gets at the key later can't read what was said before. TLS 1.3 has no others."""
 _LASTS_MS = 365 * DAY_MS
 _RENEWED_BEFORE_MS = 30 * DAY_MS
 
@@ -45,6 +48,12 @@ def check_certificate(files: Certificate) -> None:
         raise CertificateError(
             f"{files.certificate}, {files.key}: {error}; give both as PEM files, the key unencrypted"
         ) from None
+
+
+def certificate_sha256(files: Certificate) -> bytes:
+    """Of the server's own, the first of its chain."""
+    found = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    return found.fingerprint(SHA256())
 
 
 def self_signed(folder: Path, hosts: Sequence[str], authority: Authority, now_ms: int) -> Certificate:

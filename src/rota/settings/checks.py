@@ -60,6 +60,11 @@ def _fault_of_server(server: Server) -> _Fault | None:
 def _fault_of_agents(agents: Agents) -> _Fault | None:
     if agents.lost_after_ms < SHORTEST_LOST_AFTER_MS:
         return _Fault(("agents", "lost_after"), "is too short to be heard of in time", "give at least 3s")
+    scheme, _, path = agents.address.partition(":")
+    if scheme == "unix" and path and not path.startswith("/"):
+        return _Fault(
+            ("agents", "address"), f"'{path}' isn't a whole path", "write it like unix:/run/rota/agents.sock"
+        )
     return None
 
 

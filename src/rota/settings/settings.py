@@ -103,16 +103,11 @@ class Agents(Section, frozen=True, kw_only=True):
     """Where a server takes agents."""
 
     address: str = ""
-    """Empty: it takes none."""
+    """Empty: it takes none. Agents must have joined, and show it by their certificates. `unix`, or
+    `unix:PATH`: those of the server's own user, by a socket on this machine."""
     port: Port = 8427
-    tls: bool = False
-    """Agents must have joined, and show it by their certificates: beyond this machine they always must."""
     lost_after_ms: DurationMs = field(default=60_000, name="lost_after")
     """An agent that isn't heard of for so long has lost its tasks: they run elsewhere."""
-
-    @property
-    def need_certificates(self) -> bool:
-        return self.tls or not is_loopback(self.address)
 
 
 class Agent(Section, frozen=True, kw_only=True):

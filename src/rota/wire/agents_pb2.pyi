@@ -373,6 +373,8 @@ class Welcome(_message.Message):
     CLOCK_MS_FIELD_NUMBER: _builtins.int
     REST_PORT_FIELD_NUMBER: _builtins.int
     REST_TLS_FIELD_NUMBER: _builtins.int
+    REST_HOST_FIELD_NUMBER: _builtins.int
+    REST_CERTIFICATE_SHA256_FIELD_NUMBER: _builtins.int
     session: _builtins.str
     """Names this connection in Perform, and in the REST interface as a bearer token."""
     heartbeat_ms: _builtins.int
@@ -384,6 +386,9 @@ class Welcome(_message.Message):
     rest_port: _builtins.int
     """Of the REST interface, on the host that the agent dialled."""
     rest_tls: _builtins.bool
+    rest_host: _builtins.str
+    """For agents that dialled a socket of this machine: the host, and the SHA-256 of the certificate there."""
+    rest_certificate_sha256: _builtins.bytes
     def __init__(
         self,
         *,
@@ -394,10 +399,12 @@ class Welcome(_message.Message):
         clock_ms: _builtins.int = ...,
         rest_port: _builtins.int = ...,
         rest_tls: _builtins.bool = ...,
+        rest_host: _builtins.str = ...,
+        rest_certificate_sha256: _builtins.bytes = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_ms", b"clock_ms", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "lease_ms", b"lease_ms", "rest_port", b"rest_port", "rest_tls", b"rest_tls", "session", b"session"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_ms", b"clock_ms", "grace_ms", b"grace_ms", "heartbeat_ms", b"heartbeat_ms", "lease_ms", b"lease_ms", "rest_certificate_sha256", b"rest_certificate_sha256", "rest_host", b"rest_host", "rest_port", b"rest_port", "rest_tls", b"rest_tls", "session", b"session"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

@@ -29,7 +29,7 @@ class Fleet:
         settings.write_text(
             f'[server]\nembedded_worker = false\n[agents]\nlost_after = "{lost_after_s:g}s"\n'
         )
-        self.target = f"127.0.0.1:{free_port()}"
+        self.target = f"unix:{folder / 'door' / 'agents.sock'}"
         flags = "--config", str(settings), "--agents", self.target
         self.server = RotaServer(folder / "server", *flags, environment=environment)
         self.agents: dict[str, AgentProcess] = {}

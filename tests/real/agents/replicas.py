@@ -25,12 +25,12 @@ class Replica(RotaServer):
     def __init__(
         self, folder: Path, database: str, files: Path | None, *flags: str, only_joined: bool = False
     ) -> None:
-        self.target = f"127.0.0.1:{free_port()}"
+        door = folder.with_suffix(".door")
+        self.target = f"127.0.0.1:{free_port()}" if only_joined else f"unix:{door / 'a.sock'}"
         environment = {
             "ROTA_SERVER_EMBEDDED_WORKER": "false",
             "ROTA_SERVER_FILES": "" if files is None else str(files),
             "ROTA_AGENTS_LOST_AFTER": f"{LOST_AFTER_S:g}s",
-            "ROTA_AGENTS_TLS": str(only_joined),
         }
         flags = ("--database", database, "--agents", self.target, *flags)
         super().__init__(folder, *flags, environment=environment)

@@ -12,7 +12,7 @@ from pathlib import Path
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.door import Door
-from rota.backends.agents.service import AgentsService, RestAddress, Standing
+from rota.backends.agents.service import AgentsService, Standing
 from rota.backends.agents.terms import Terms
 from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
@@ -20,6 +20,7 @@ from rota.model.ids import NodeName
 from rota.server.agents import AgentCalls
 from rota.server.app import make_app
 from rota.server.serve import RestServer
+from rota.trust.local_socket import LocalSocket
 from tests.backends.witness import PATIENCE_S
 from tests.real.process.host import end
 from tests.unit.server.fake_desk import FakeDesk
@@ -30,9 +31,9 @@ TERMS = Terms(lost_after_ms=12_000)
 class Stand(AgentsBackend):
     """Agents can dial from `let_in` on."""
 
-    def __init__(self, folder: Path, port: int = 0, terms: Terms = TERMS) -> None:
+    def __init__(self, folder: Path, terms: Terms = TERMS) -> None:
         super().__init__(FolderArrivals(folder), terms=terms)
-        self.port = port
+        self._socket = folder.with_suffix(".door") / "a.sock"
         self.leads = True
         self.refusal = ""
         """Why agents that have connected count no more."""
@@ -45,7 +46,7 @@ class Stand(AgentsBackend):
 
     @property
     def target(self) -> str:
-        return f"127.0.0.1:{self.port}"
+        return f"unix:{self._socket}"
 
     @property
     def rest_url(self) -> str:
@@ -53,16 +54,14 @@ class Stand(AgentsBackend):
 
     async def let_in(self) -> None:
         await self._rest.start()
-        rest_port = int(self._rest.url.rpartition(":")[2])
         service = AgentsService(
             self,
-            RestAddress(rest_port),
+            self._rest.on_this_machine,
             identify=lambda _: Standing(None, lambda: self.refusal),
             leads=lambda: self.leads,
         )
-        self._door = Door(service, "127.0.0.1", self.port)
+        self._door = Door(service, LocalSocket(self._socket, serves=True))
         await self._door.open()
-        self.port = int(self._door.target.rpartition(":")[2])
 
     async def close(self) -> None:
         if self._door is not None:

@@ -47,7 +47,9 @@ async def _work(server: RotaServer, folder: Path, ahead_s: int) -> None:
     def now_ms() -> int:
         return int(1000 * (time.time() + ahead_s))
 
-    async with loop_channel(read_identity(folder).agents_address, credentials(folder)) as channel:
+    proof = credentials(folder)
+    assert proof is not None
+    async with loop_channel(read_identity(folder).agents_address, proof) as channel:
         agent = Caller(channel)
         attending = await agent.attend(hello("m1", clock_ms=now_ms()))
         job = await asyncio.to_thread(server.submit_one, shell("true"))

@@ -36,7 +36,7 @@ def test_who_connects_and_never_shakes_hands_harms_nobody(tmp_path: Path) -> Non
     port = free_port()
     settings = tmp_path / "rota.toml"
     settings.write_text(
-        f'[server]\nembedded_worker = false\n[agents]\naddress = "127.0.0.1"\nport = {port}\ntls = false\n'
+        f'[server]\nembedded_worker = false\n[agents]\naddress = "127.0.0.1"\nport = {port}\n'
     )
     with ExitStack() as stack:
         stack.enter_context(many_open_files(CROWD + 1_000))
@@ -44,6 +44,8 @@ def test_who_connects_and_never_shakes_hands_harms_nobody(tmp_path: Path) -> Non
         server.start()
         stack.callback(server.remove)
         agent = AgentProcess(tmp_path / "one", "one", f"127.0.0.1:{port}")
+        token = server.cli("agent", "token").strip()
+        server.cli("agent", "join", token, "--name", "one", "--data", str(agent.folder))
         agent.start()
         stack.callback(lambda: asyncio.run(agent.remove()))
         eventually(lambda: [node.ready for node in server.client.nodes()] == [True], "the agent to come")

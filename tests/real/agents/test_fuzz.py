@@ -272,11 +272,13 @@ def test_what_is_asked_by_rest(
 
 SILENT = """
 import selectors, socket, sys, time
-host, port = sys.argv[1].split(":")
+path = sys.argv[1].removeprefix("unix:")
 began = time.monotonic()
 waiting = selectors.DefaultSelector()
 for _ in range(int(sys.argv[2])):
-    one = socket.create_connection((host, int(port)), timeout=60)
+    one = socket.socket(socket.AF_UNIX)
+    one.settimeout(60)
+    one.connect(path)
     one.setblocking(False)
     waiting.register(one, selectors.EVENT_READ)
 print("open", flush=True)

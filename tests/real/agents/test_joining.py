@@ -30,7 +30,6 @@ embedded_worker = false
 [agents]
 address = "127.0.0.1"
 port = 0
-tls = true
 """
 
 

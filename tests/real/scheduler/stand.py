@@ -32,7 +32,9 @@ class SchedulerStand:
         self.tokens = folder / "tokens"
         self.tokens.write_text("".join(f"{name} {token_of(name)}\n" for name in CONTROLLERS))
         self.tokens.chmod(0o600)
-        self.target = f"127.0.0.1:{free_port()}"
+        is_joined = any(flag in flags for flag in ("--authority", "--agents-ca"))
+        door = folder / "door" / "agents.sock"
+        self.target = f"127.0.0.1:{free_port()}" if is_joined else f"unix:{door}"
         self.controllers = f"127.0.0.1:{free_port()}"
         self.rest = f"127.0.0.1:{free_port()}"
         self.log = folder / "scheduler.log"

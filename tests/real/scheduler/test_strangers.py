@@ -76,6 +76,7 @@ def test_who_is_refused_and_why(stand: SchedulerStand) -> None:
     [
         (("--tokens", "missing"), "can't be read"),
         (("--agents", "0.0.0.0:0"), "--agents-cert"),
+        (("--agents", "127.0.0.1:0"), "--agents unix"),
         (("--controllers", "0.0.0.0:0"), "could read tokens"),
         (("--rest", "0.0.0.0:0"), "could read tokens"),
         (("--lost-after", "soon"), "--lost-after"),
@@ -93,7 +94,8 @@ def test_options_that_will_not_do(tmp_path: Path, flags: tuple[str, ...], said: 
     tokens = tmp_path / "tokens"
     tokens.write_text(f"ci {token_of('ci')}\n")
     tokens.chmod(0o600)
-    given = ("--tokens", str(tokens), "--agents", "127.0.0.1:0", "--controllers", "127.0.0.1:0")
+    agents = f"unix:{tmp_path / 'door' / 'a.sock'}"
+    given = ("--tokens", str(tokens), "--agents", agents, "--controllers", "127.0.0.1:0")
     done = subprocess.run(
         [sys.executable, "-m", "rota", "scheduler", *given, "--rest", "127.0.0.1:0", *flags],
         capture_output=True,

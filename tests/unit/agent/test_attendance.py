@@ -213,13 +213,14 @@ def test_goodbye_ends_it_without_a_cut(line: Line) -> None:
 
 
 @pytest.mark.parametrize(
-    ("target", "is_tls", "url"),
+    ("target", "host", "is_tls", "url"),
     [
-        ("rota.example.org:8427", True, "https://rota.example.org:8426"),
-        ("127.0.0.1:1", False, "http://127.0.0.1:8426"),
-        ("[::1]:1", False, "http://[::1]:8426"),
-        ("dns:///a:1", False, "http://a:8426"),
+        ("rota.example.org:8427", "", True, "https://rota.example.org:8426"),
+        ("127.0.0.1:1", "", False, "http://127.0.0.1:8426"),
+        ("[::1]:1", "", False, "http://[::1]:8426"),
+        ("dns:///a:1", "", False, "http://a:8426"),
+        ("unix:/run/rota/agents.sock", "127.0.0.1", True, "https://127.0.0.1:8426"),
     ],
 )
-def test_rest_is_on_the_host_that_was_dialled(target: str, is_tls: bool, url: str) -> None:
-    assert rest_url(target, 8426, is_tls) == url
+def test_rest_is_on_the_host_that_was_dialled(target: str, host: str, is_tls: bool, url: str) -> None:
+    assert rest_url(target, host, 8426, is_tls) == url

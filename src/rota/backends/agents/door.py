@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple, overload
+
 import grpc
 
 from rota.backends.agents.service import AgentsService
+from rota.trust.local_socket import LocalSocket, local_address
 from rota.wire.agents_pb2_grpc import add_AgentsServicer_to_server
 
 LARGEST_MESSAGE_BYTES = 8 << 20
@@ -21,6 +24,17 @@ _OPTIONS = (
 )
 
 
+class Place(NamedTuple):
+    """Where a service is reached by others."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
 class DoorError(Exception):
     """Why nobody can knock, and what to do."""
 
@@ -30,24 +44,27 @@ class GrpcDoor:
 
     guests = "agents"
 
-    def __init__(self, address: str, port: int, credentials: grpc.ServerCredentials | None = None) -> None:
-        """Without credentials anybody who can dial is believed: for loopback addresses alone."""
-        self._address = f"[{address}]" if ":" in address else address
-        self._port = port
+    def __init__(self, place: Place | LocalSocket, credentials: grpc.ServerCredentials | None = None) -> None:
+        """Without credentials, those who dial a place have to prove who they are by what they say."""
+        self._place = place
         self._credentials = credentials
         self._server = grpc.aio.server(options=_OPTIONS)
 
     @property
     def target(self) -> str:
         """What is dialled, with the port that was given out, where 0 was asked for."""
-        return f"{self._address}:{self._port}"
+        return local_address(self._place.path) if isinstance(self._place, LocalSocket) else str(self._place)
 
     async def open(self) -> None:
+        place = self._place
         try:
-            if self._credentials is None:
-                self._port = self._server.add_insecure_port(self.target)
+            if isinstance(place, LocalSocket):
+                self._server.add_insecure_port(place.target)
+            elif self._credentials is None:
+                self._place = Place(place.host, self._server.add_insecure_port(str(place)))
             else:
-                self._port = self._server.add_secure_port(self.target, self._credentials)
+                port = self._server.add_secure_port(str(place), self._credentials)
+                self._place = Place(place.host, port)
         except RuntimeError as error:
             raise DoorError(
                 f"{self.guests} can't be served at {self.target}: {error}; "
@@ -57,15 +74,24 @@ class GrpcDoor:
 
     async def close(self) -> None:
         await self._server.stop(_GRACE_S)
+        if isinstance(self._place, LocalSocket):
+            self._place.close()
 
 
 class Door(GrpcDoor):
+    @overload
+    def __init__(self, service: AgentsService, place: LocalSocket) -> None: ...
+
+    @overload
+    def __init__(self, service: AgentsService, place: Place, credentials: grpc.ServerCredentials) -> None: ...
+
     def __init__(
         self,
         service: AgentsService,
-        address: str,
-        port: int,
+        place: Place | LocalSocket,
         credentials: grpc.ServerCredentials | None = None,
     ) -> None:
-        super().__init__(address, port, credentials)
+        """Agents get other people's work: whoever can merely dial is never one."""
+        assert (credentials is None) == isinstance(place, LocalSocket)
+        super().__init__(place, credentials)
         add_AgentsServicer_to_server(service, self._server)

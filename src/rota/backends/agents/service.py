@@ -66,14 +66,21 @@ Identify = Callable[[Context], Standing]
 
 
 class RestAddress(Struct, frozen=True):
-    """Where agents fetch files and leave results, on the host that they dialled."""
+    """Where agents fetch files and leave results."""
 
     port: int
     is_tls: bool = False
+    host: str = ""
+    """Empty: the one that they dialled."""
+    certificate_sha256: bytes = b""
+    """The one to expect; empty: one that the agent trusts by other means."""
 
 
-def anybody(_: Context) -> Standing:
-    """For loopback alone: who can dial is trusted."""
+def by_socket(context: Context) -> Standing:
+    """The kernel lets the server's own user alone connect there (`rota.trust.local_socket`): whichever name
+    it gives."""
+    if not context.peer().startswith("unix:"):
+        raise NotAdmitted("connection: isn't by the socket of this machine; join with `rota agent join`")
     return Standing(None, str)
 
 
@@ -82,7 +89,7 @@ class AgentsService(AgentsServicer):
         self,
         backend: AgentsBackend,
         rest: RestAddress,
-        identify: Identify = anybody,
+        identify: Identify,
         leads: Callable[[], bool] = lambda: True,
     ) -> None:
         """`leads`: whether this server is sure to lead. What it says to an agent then counts from when the
@@ -131,6 +138,8 @@ class AgentsService(AgentsServicer):
             clock_ms=now_ms(),
             rest_port=self._rest.port,
             rest_tls=self._rest.is_tls,
+            rest_host=self._rest.host,
+            rest_certificate_sha256=self._rest.certificate_sha256,
         )
         return wire.AgentOrders(welcome=welcome)
 

@@ -18,7 +18,10 @@ def agent(
     context: typer.Context,
     server: Annotated[
         list[str] | None,
-        typer.Option(metavar="HOST:PORT", help="Where a server takes agents; of several servers, give all."),
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where a server takes agents; unix or unix:PATH on its own machine. Of several, give all.",
+        ),
     ] = None,
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="Of this machine. [default: its host name]")

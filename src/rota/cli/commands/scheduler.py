@@ -20,7 +20,14 @@ def scheduler(
             metavar="FILE", help="Controllers and their tokens, NAME TOKEN a line; yours alone. [required]"
         ),
     ] = None,
-    agents: Annotated[str, typer.Option(metavar="HOST:PORT", help="Where agents dial.")] = "127.0.0.1:8427",
+    agents: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Where agents dial; unix or unix:PATH: a socket for yours alone, on this machine. "
+            "[default: unix; with --authority or --agents-ca 127.0.0.1:8427]",
+        ),
+    ] = None,
     controllers: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Where controllers dial.")
     ] = "127.0.0.1:8428",

@@ -36,7 +36,11 @@ def server(
     ] = False,
     agents: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS[:PORT]", help="Take agents there. [default: none; port 8427]"),
+        typer.Option(
+            metavar="ADDRESS[:PORT]",
+            help="Take agents there that have joined; unix or unix:PATH: those of your own on this machine. "
+            "[default: none; port 8427]",
+        ),
     ] = None,
     log_format: Annotated[
         str | None,

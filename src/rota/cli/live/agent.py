@@ -18,6 +18,7 @@ from rota.settings.load import Resolved, resolve_settings
 from rota.settings.paths import default_files
 from rota.trust import TrustError
 from rota.trust.folder import AgentIdentity, has_joined, read_identity
+from rota.trust.local_socket import is_local, local_address, socket_path
 
 LOG_SEGMENTS = 4
 
@@ -74,21 +75,35 @@ def _servers(resolved: Resolved, joined: AgentIdentity | None) -> tuple[str, ...
         servers = (joined.agents_address,)
     if not servers:
         raise _wrong(
-            resolved, "server", "isn't given", "join with `rota agent join`, or say where it is: HOST:PORT"
+            resolved,
+            "server",
+            "isn't given",
+            "join with `rota agent join`; on the server's own machine, give `--server unix`",
         )
+    data = resolved.settings.server.data
+    servers = tuple(
+        local_address(socket_path(server, data)) if is_local(server) else server for server in servers
+    )
     for server in servers:
+        if is_local(server):
+            continue
         host, _, port = server.rpartition(":")
         if not host or not port.isdecimal():
             raise _wrong(
-                resolved, "server", f"'{server}' is no HOST:PORT", "write it like rota.example.org:8427"
+                resolved,
+                "server",
+                f"'{server}' is no HOST:PORT",
+                "write it like rota.example.org:8427, or unix",
             )
     return servers
 
 
 def address_and_port(text: str | None) -> tuple[str | None, int | None]:
-    """`127.0.0.1:8427`, `[::1]:8427`, or the address alone."""
+    """`127.0.0.1:8427`, `[::1]:8427`, the address alone, or `unix` with or without a path."""
     if text is None:
         return None, None
+    if is_local(text):
+        return text, None
     if text.startswith("["):
         address, _, rest = text[1:].partition("]")
         port = rest.removeprefix(":")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +14,8 @@ from rota.cli.live.agent import address_and_port
 from rota.cli.output import talk
 from rota.model.quantities import QuantityError, parse_duration_ms
 from rota.settings.contexts import CA_FILE
+from rota.settings.paths import data_folder
+from rota.trust.local_socket import is_local, socket_path
 
 LEAST_LOST_AFTER_MS = 2_000
 
@@ -20,7 +23,7 @@ LEAST_LOST_AFTER_MS = 2_000
 def schedule(
     *,
     tokens: str,
-    agents: str,
+    agents: str | None,
     controllers: str,
     rest: str,
     policy: str | None,
@@ -33,17 +36,23 @@ def schedule(
     log_format: str,
 ) -> int:
     """The exit code, once the scheduler has ended."""
-    from rota.scheduler.run import Address, SchedulerOptions, run_scheduler
+    from rota.backends.agents.door import Place
+    from rota.scheduler.run import SchedulerOptions, run_scheduler
     from rota.scheduler.trust import AgentsTrust
     from rota.server.tls import Certificate
 
-    def address(option: str, text: str) -> Address:
+    def address(option: str, text: str) -> Place:
         host, port = address_and_port(text)
         if host is None or port is None or port > 65_535:
             raise typer.BadParameter(
                 f"'{text}' is no address and port; write it like 127.0.0.1:8427", param_hint=option
             )
-        return Address(host, port)
+        return Place(host, port)
+
+    def where_agents_dial(text: str) -> Place | Path:
+        if is_local(text):
+            return socket_path(text, data_folder(os.environ))
+        return address("--agents", text)
 
     certificate = _all_or_none(("--tls-cert", "--tls-key"), tls)
     trust = _all_or_none(("--agents-cert", "--agents-key", "--agents-ca"), agents_tls)
@@ -59,7 +68,7 @@ def schedule(
     is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     return run_scheduler(
         SchedulerOptions(
-            agents=address("--agents", agents),
+            agents=where_agents_dial(agents or ("127.0.0.1:8427" if authority or trust else "unix")),
             controllers=address("--controllers", controllers),
             rest=address("--rest", rest),
             tokens=Path(tokens),

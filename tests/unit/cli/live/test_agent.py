@@ -25,6 +25,8 @@ from rota.settings.errors import SettingsError
         ("[::1]:8427", ("::1", 8427)),
         ("[::1]", ("::1", None)),
         ("::1", ("::1", None)),
+        ("unix", ("unix", None)),
+        ("unix:/run/rota/agents.sock", ("unix:/run/rota/agents.sock", None)),
     ],
 )
 def test_addresses(text: str | None, found: tuple[str | None, int | None]) -> None:
@@ -91,7 +93,7 @@ def test_what_is_wrong_is_named(started: list[AgentOptions], flags: dict[str, ob
 
 
 def test_a_folder_that_another_agent_has(tmp_path: Path) -> None:
-    options = AgentOptions(("rota:1",), NodeName("n"), tmp_path / "taken")
+    options = AgentOptions(("unix:/run/a.sock",), NodeName("n"), tmp_path / "taken")
     with (
         agent_run._own_folder(options.folder),
         pytest.raises(agent_run.AgentError, match="another agent uses"),
