@@ -9,6 +9,7 @@ from typing import Protocol
 
 from rota.backends.backend import Backend, TaskRef
 from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.options import KeeperOptions
 from rota.model.ids import NodeName
 from tests.backends.witness import Witness, collecting
 from tests.real.agents.stand import AgentProcess, Stand
@@ -44,7 +45,7 @@ class ThisMachine:
         return ProcessBackend(
             self._folder,
             self.node,
-            keeper_idle_ms=2_000,
+            keeper=KeeperOptions(idle_ms=2_000),
             price_micro_per_hour=self.price_micro_per_hour,
         )
 

@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import structlog
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rota.agent import dialling
 from rota.agent.attendance import Attendance
@@ -28,10 +29,9 @@ from rota.backends.backend import BackendUnavailable
 from rota.backends.process.backend import health_of
 from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper import IDLE_MS
 from rota.backends.process.launch import Launch
 from rota.backends.process.line import KeeperLine
-from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.options import KeeperOptions
 from rota.clock import now_ms
 from rota.model.ids import NodeName
 from rota.trust.folder import has_joined, server_trust
@@ -54,7 +54,7 @@ class AgentOptions(Struct, frozen=True):
     name: NodeName
     folder: Path
     offering: Offering = Offering()
-    rotation: Rotation = DEFAULT_ROTATION
+    keeper: KeeperOptions = KeeperOptions()
     drain_ms: int = 3_600_000
     """How long it waits for tasks when it is told to leave."""
 
@@ -76,7 +76,7 @@ async def _work(options: AgentOptions) -> bool:
     _heed_signals(leave, drain)
     files = FileStore(folders)
     files.remove_halves()
-    keeper = KeeperLine(Launch(folders, options.rotation, IDLE_MS, is_leased=True))
+    keeper = KeeperLine(Launch(folders, replace(options.keeper, is_leased=True)))
     await keeper.open()
     proof = dialling.credentials(options.folder)
     lines = dialling.Lines(proof)

@@ -16,13 +16,13 @@ from rota.backends.process.cgroups import Cgroups
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper import Keeper
 from rota.backends.process.link import Link
-from rota.backends.process.log_writer import DEFAULT_ROTATION
+from rota.backends.process.options import KeeperOptions
 from rota.faults.event_loop import Life, VirtualLoop, context_of
 from rota.faults.kernel import Kernel, Killed
 
 _READ_BYTES = 1 << 18
 _NO_CGROUPS = Cgroups((), 2, ())
-IDLE_MS = 3_000
+_OPTIONS = KeeperOptions(idle_ms=3_000, is_leased=True)
 
 
 class KeeperProcess:
@@ -49,9 +49,7 @@ class KeeperProcess:
         self._context.run(self._begin)
 
     def _begin(self) -> None:
-        self._keeper = Keeper(
-            self._folders, DEFAULT_ROTATION, self._kernel, _NO_CGROUPS, self._signals, IDLE_MS, is_leased=True
-        )
+        self._keeper = Keeper(self._folders, _OPTIONS, self._kernel, _NO_CGROUPS, self._signals)
         self.wake()
 
     @property

@@ -26,6 +26,7 @@ from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.files import FileStore, Rejected
 from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import Rotation
+from rota.backends.process.options import KeeperOptions
 from rota.backends.roster import Roster
 from rota.clock import now_ms
 from rota.control.admission import Addresses
@@ -180,7 +181,7 @@ class Cluster:
             name,
             share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
             price_micro_per_hour=worker.price_micro_per_hour,
-            rotation=rotation,
+            keeper=KeeperOptions(rotation),
         )
 
     def _enrol(self, controller: Controller) -> Enrolment:

@@ -14,6 +14,7 @@ from rota.backends.backend import TaskStart
 from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.frames import Hello, Inbox, read_answer
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.options import KeeperOptions
 from rota.model.ids import NodeName
 from rota.model.run import Run
 from tests.backends.witness import PATIENCE_S, Witness, collecting, ref
@@ -38,9 +39,14 @@ class Host(Witness):
 
 @asynccontextmanager
 async def host(
-    folder: Path, *, rotation: Rotation = DEFAULT_ROTATION, end_keeper: bool = True
+    folder: Path,
+    *,
+    rotation: Rotation = DEFAULT_ROTATION,
+    end_keeper: bool = True,
+    start_within_ms: int = 60_000,
 ) -> AsyncIterator[Host]:
-    opened = Host(ProcessBackend(folder, NODE, rotation=rotation, keeper_idle_ms=2_000), folder)
+    options = KeeperOptions(rotation, idle_ms=2_000, start_within_ms=start_within_ms)
+    opened = Host(ProcessBackend(folder, NODE, keeper=options), folder)
     try:
         async with collecting(opened):
             yield opened

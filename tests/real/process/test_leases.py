@@ -17,7 +17,7 @@ from rota.backends.process.backend import ProcessBackend
 from rota.backends.process.folders import Folders
 from rota.backends.process.launch import Launch
 from rota.backends.process.line import KeeperLine
-from rota.backends.process.log_writer import DEFAULT_ROTATION
+from rota.backends.process.options import KeeperOptions
 from rota.clock import since_boot_ms
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run
@@ -42,7 +42,7 @@ class Leased(Witness):
         folders = Folders(folder)
         folders.make()
         self.line = self.backend._line = KeeperLine(
-            Launch(folders, DEFAULT_ROTATION, idle_ms=2_000, is_leased=True)
+            Launch(folders, KeeperOptions(idle_ms=2_000, is_leased=True))
         )
         self.holder = LeaseHolder(folders.lease)
 

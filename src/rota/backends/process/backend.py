@@ -17,12 +17,11 @@ from rota.backends.backend import (
 )
 from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper import IDLE_MS
 from rota.backends.process.launch import Launch
 from rota.backends.process.left_behind import LeftBehind
 from rota.backends.process.line import KeeperLine
-from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.machine import ALL, find_gpus, this_machine
+from rota.backends.process.options import DEFAULT_OPTIONS, KeeperOptions
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Gpus, Node
 from rota.model.resources import Resources
@@ -37,8 +36,7 @@ class ProcessBackend:
         node_name: NodeName,
         *,
         name: str = "local",
-        rotation: Rotation = DEFAULT_ROTATION,
-        keeper_idle_ms: int = IDLE_MS,
+        keeper: KeeperOptions = DEFAULT_OPTIONS,
         share: Resources = ALL,
         price_micro_per_hour: int = 0,
     ) -> None:
@@ -51,7 +49,7 @@ class ProcessBackend:
         self._left = LeftBehind(self._folders)
         self.files = FileStore(self._folders)
         self._gpus = Gpus()
-        self._line = KeeperLine(Launch(self._folders, rotation, keeper_idle_ms))
+        self._line = KeeperLine(Launch(self._folders, keeper))
 
     async def open(self) -> None:
         self._folders.make()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import struct
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -24,6 +25,8 @@ from rota.backends.process.watch import Watch
 
 _READ_BYTES = 1 << 18
 _REPORTS_A_FRAME = 1_000
+_PEER = struct.Struct("=iII")
+"""Process, user and group."""
 
 
 class Connection:
@@ -76,6 +79,9 @@ class Connections:
             peer, _ = self._listening.accept()
         except (BlockingIOError, ConnectionAbortedError):
             return
+        if _user_of(peer) not in (os.geteuid(), 0):
+            peer.close()
+            return
         peer.setblocking(False)
         connection = Connection(peer)
         self._open[peer.fileno()] = connection
@@ -116,6 +122,12 @@ class Connections:
             del self._open[fd]
             self._watch.remove(fd)
             connection.socket.close()
+
+
+def _user_of(peer: socket.socket) -> int:
+    """Who is at the other end, as the kernel saw it when they connected."""
+    _, uid, _ = _PEER.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))
+    return int(uid)
 
 
 def _listen(folders: Folders) -> socket.socket:

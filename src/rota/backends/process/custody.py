@@ -1,6 +1,6 @@
 """Carries tasks through their lives.
 
-WAITING ──► (STAGING) ──► RUNNING ──► CLEARING ──► (COLLECTING) ──► OVER
+WAITING ──► (STAGING) ──► (STARTING) ──► RUNNING ──► CLEARING ──► (COLLECTING) ──► OVER
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from rota.backends.process.ending import end_of, end_unseen
 from rota.backends.process.folders import Folders
 from rota.backends.process.kernel import Aside, Kernel
 from rota.backends.process.ledger import Ledger
-from rota.backends.process.log_writer import Drain, LogWriter, Rotation
+from rota.backends.process.log_writer import Drain, LogWriter
 from rota.backends.process.masking import Mask, Withheld
+from rota.backends.process.options import KeeperOptions
 from rota.backends.process.outlets import Outlets
 from rota.backends.process.outputs import collect
 from rota.backends.process.recovery import Finished, Remembered
@@ -33,12 +34,15 @@ from rota.backends.process.task import KeptTask, Stage
 from rota.backends.process.trees import Trees
 from rota.backends.process.watch import Watch
 from rota.clock import boot_id, since_boot_ms
+from rota.launch.starting import read_word
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
 STARTS_AT_ONCE = 16
 """Then whatever else has happened meanwhile is looked after."""
 _LOOK_AGAIN_MS = 50
 _HOW_IT_ENDED_WITHIN_MS = 2_000
+_GIVEN_UP_AFTER_MS = 2_000
+"""So long after SIGKILL, a process that hasn't executed its program is left to the kernel."""
 
 
 class Custody:
@@ -50,7 +54,7 @@ class Custody:
         watch: Watch,
         kernel: Kernel,
         cgroups: Cgroups,
-        rotation: Rotation,
+        options: KeeperOptions,
     ) -> None:
         """`name`: of this keeper, in the marks of its tasks."""
         self._folders = folders
@@ -58,7 +62,7 @@ class Custody:
         self._watch = watch
         self._kernel = kernel
         self._cgroups = cgroups
-        self._rotation = rotation
+        self._options = options
         self._rooms = Rooms(folders.rooms)
         self._outlets = Outlets(watch)
         self._cleaning = Cleaning(self._rooms, self._begin_aside)
@@ -107,6 +111,13 @@ class Custody:
                 self._ledger.is_to_end(task, why)
                 assert task.aside is not None
                 self._kernel.kill(task.aside.pid, signal.SIGKILL)
+            case Stage.STARTING:
+                self._listen(task)
+                self._ledger.is_to_end(task, why)
+                if task.word is None:
+                    self._ask_to_end(task)
+                else:
+                    self._kill_unstarted(task)
             case Stage.RUNNING:
                 self._ledger.is_to_end(task, why)
                 self._ask_to_end(task)
@@ -127,6 +138,7 @@ class Custody:
             status, used = self._kernel.reap(pid)
             self._trees.reaped(pid)
             if task is not None:
+                self._listen(task)
                 task.status, task.used = status, used
                 task.stage = Stage.CLEARING
             elif pid in self._asides:
@@ -147,7 +159,9 @@ class Custody:
         for task in list(self._running.values()):
             if (due_ms := task.due_ms) is None or due_ms > now:
                 continue
-            if task.told_to is not None:
+            if task.stage is Stage.STARTING:
+                self._starts_too_late(task, now)
+            elif task.told_to is not None:
                 task.kill_at_ms = None
                 self._trees.signal(task, signal.SIGKILL)
             elif (limit_at_ms := task.limit_at_ms) is not None and limit_at_ms <= now:
@@ -215,10 +229,59 @@ class Custody:
         )
         self._ledger.began(task, began)
         mask = Mask(value for _, value in start.secrets) if start.secrets else None
-        self._runs(task, Drain(spawned.out, spawned.err, writer, mask))
+        self._holds(task, Drain(spawned.out, spawned.err, writer, mask))
+        if spawned.word is None:
+            self._runs(task)
+        else:
+            task.stage, task.word = Stage.STARTING, spawned.word
+            task.start_by_ms = spawned.since_boot_ms + self._options.start_within_ms
+            self._watch.add(spawned.word, partial(self._listen, task))
 
-    def _runs(self, task: KeptTask, drain: Drain) -> None:
+    def _listen(self, task: KeptTask) -> None:
+        """To what the process of a task that starts has to say, if it has said it."""
+        if task.word is None or (said := read_word(task.word)) is None:
+            return
+        self._close_word(task)
+        if said:
+            task.unstarted = said
+        elif task.told_to is None:
+            self._runs(task)
+
+    def _close_word(self, task: KeptTask) -> None:
+        if task.word is not None:
+            self._watch.remove(task.word)
+            os.close(task.word)
+            task.word = None
+
+    def _starts_too_late(self, task: KeptTask, now: int) -> None:
+        if task.told_to is not None:
+            self._give_up_unstarted(task)
+        elif (limit_at_ms := task.limit_at_ms) is not None and limit_at_ms <= now:
+            self.end(task, EndReason.TIME_LIMIT)
+        else:
+            self.end(task, EndReason.NOT_STARTED)
+            if task.stage is Stage.STARTING:
+                task.unstarted = _too_late(task)
+
+    def _kill_unstarted(self, task: KeptTask) -> None:
+        assert task.began is not None
+        # It may not have a group of its own yet. Nothing of the job's runs that would need a grace.
+        self._kernel.kill(task.began.pid, signal.SIGKILL)
+        task.kill_at_ms = since_boot_ms() + _GIVEN_UP_AFTER_MS
+
+    def _give_up_unstarted(self, task: KeptTask) -> None:
+        """It hangs in the kernel, and can't be ended. But it is killed: should the kernel come back, it ends
+        without having executed anything of the job's."""
+        assert task.began is not None
+        self._by_pid.pop(task.began.pid, None)
+        task.unstarted = task.unstarted or _too_late(task)
+        self._cleared(task)
+
+    def _runs(self, task: KeptTask) -> None:
         task.stage = Stage.RUNNING
+        self._ledger.started(task)
+
+    def _holds(self, task: KeptTask, drain: Drain) -> None:
         task.drain = drain
         self._running[task.ref] = task
         self._outlets.open(drain)
@@ -242,6 +305,7 @@ class Custody:
         """None of its processes is left."""
         assert task.drain is not None
         del self._running[task.ref]
+        self._close_word(task)
         if task.pidfd is not None:
             os.close(task.pidfd)
         is_written = self._outlets.finish(task.drain)
@@ -251,6 +315,9 @@ class Custody:
             task.used = Used(task.used.cpu_ms, task.group.max_memory_bytes())
             task.group.remove()
         self._ledger.leaves_room(task)
+        if task.unstarted:
+            self._over(task, TaskEnd(task.told_to or EndReason.NOT_STARTED, message=task.unstarted))
+            return
         if task.status is None:
             end = end_unseen(task.told_to)
         else:
@@ -288,7 +355,7 @@ class Custody:
         return aside
 
     def _writer(self, ref: TaskRef) -> LogWriter:
-        return LogWriter(self._folders.logs_of(ref.job), Origin(ref.rank, ref.fence), self._rotation)
+        return LogWriter(self._folders.logs_of(ref.job), Origin(ref.rank, ref.fence), self._options.rotation)
 
     # After another keeper
 
@@ -315,7 +382,8 @@ class Custody:
     def _adopt(self, task: KeptTask, began: journal.Began) -> None:
         """It may have ended meanwhile: then what it left behind has to go."""
         self._ledger.hold(task)
-        task.has_begun(began)
+        task.began = began
+        task.has_started()
         task.is_adopted = True
         task.room = self._rooms.of(began.room)
         task.group = Group(began.groups) if began.groups else None
@@ -330,7 +398,8 @@ class Custody:
             out, err = self._reopened(task, began, out, err)
         writer = self._writer(task.ref)
         writer.resume()
-        self._runs(task, Drain(out, err, writer, self._mask_again(task, began)))
+        self._holds(task, Drain(out, err, writer, self._mask_again(task, began)))
+        task.stage = Stage.RUNNING
         if task.pidfd is None:
             task.stage = Stage.CLEARING
             return
@@ -375,6 +444,13 @@ class Custody:
         for pid in self._trees.marked(task):
             self._kernel.kill(pid, signal.SIGKILL)
         self._over(task, end_unseen(task.told_to))
+
+
+def _too_late(task: KeptTask) -> str:
+    assert task.began is not None
+    waited_s = (since_boot_ms() - task.began.since_boot_ms) // 1000
+    where = task.start.run.directory or "its program"
+    return f"it couldn't be started within {waited_s} s: {where} may be on a file system that doesn't answer"
 
 
 def _text(error: OSError | ValueError) -> str:

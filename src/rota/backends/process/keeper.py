@@ -1,4 +1,4 @@
-"""The process that keeps tasks: `python -m rota.backends.process.keeper FOLDER`.
+"""The process that keeps tasks: `python -m rota.backends.process.keeper FOLDER OPTIONS`.
 
 One thread, one loop: what has come in is noted, then written to the journal, and only then done or
 told. It imports next to nothing, so that it starts fast, stays small and has little to break.
@@ -9,7 +9,6 @@ the next one. It ends by itself when it has had nothing to do for a while.
 
 from __future__ import annotations
 
-import argparse
 import fcntl
 import hashlib
 import os
@@ -29,7 +28,7 @@ from rota.backends.process.journal import Journal
 from rota.backends.process.kernel import Kernel, Linux
 from rota.backends.process.lease import LeaseWatch
 from rota.backends.process.ledger import Ledger
-from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.options import KeeperOptions
 from rota.backends.process.processes import adopt_orphans
 from rota.backends.process.recovery import remember
 from rota.backends.process.watch import Watch
@@ -38,7 +37,6 @@ from rota.lifecycle.state import EndReason
 
 ALREADY_KEPT = 3
 """Exit status: another keeper has this folder."""
-IDLE_MS = 30_000
 _WRITE_AGAIN_S = 1.0
 
 
@@ -46,20 +44,16 @@ class Keeper:
     def __init__(
         self,
         folders: Folders,
-        rotation: Rotation,
+        options: KeeperOptions,
         kernel: Kernel,
         cgroups: Cgroups,
         signals: int,
-        idle_ms: int = IDLE_MS,
-        *,
-        is_leased: bool = False,
     ) -> None:
-        """`signals`: a pipe that the number of each signal comes out of. `is_leased`: tasks run no longer
-        than somebody says, again and again, in the file `lease`."""
+        """`signals`: a pipe that the number of each signal comes out of."""
         self._folders = folders
-        self._lease = LeaseWatch(folders.lease) if is_leased else None
+        self._lease = LeaseWatch(folders.lease) if options.is_leased else None
         self._watch = Watch()
-        self._idle_ms = idle_ms
+        self._idle_ms = options.idle_ms
         self._idle_since_ms = since_boot_ms()
         self._children_ended = True
         self._is_leaving = False
@@ -73,7 +67,13 @@ class Keeper:
         self._journal = Journal(folders.journal, before)
         self._ledger = Ledger(self._journal)
         self._custody = Custody(
-            folders, name_of(folders), self._ledger, self._watch, kernel, cgroups, rotation
+            folders,
+            name_of(folders),
+            self._ledger,
+            self._watch,
+            kernel,
+            cgroups,
+            options,
         )
         self._custody.recover(*remember(before))
         self._journal.rewrite(self._ledger.entries())
@@ -199,8 +199,11 @@ def name_of(folders: Folders) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Returns once a keeper is there to connect to; it goes on in a process of its own."""
-    options = _options(arguments)
-    folders = Folders(options.folder)
+    folder, written = arguments
+    options = KeeperOptions.read(written)
+    # Whatever was left open by who started us: a task would get it, and could write to it or hold its lock.
+    os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+    folders = Folders(Path(folder))
     folders.make()
     ready, telling = os.pipe()
     if os.fork():
@@ -218,35 +221,16 @@ def main(arguments: Sequence[str]) -> int:
         os.write(telling, bytes([ALREADY_KEPT]))
         return ALREADY_KEPT
     adopt_orphans()
-    rotation = Rotation(options.segment_bytes, options.segments)
     cgroups = find_cgroups(
         f"rota-{name_of(folders)}",
         mountinfo=Path("/proc/self/mountinfo").read_text(),
         own=Path("/proc/self/cgroup").read_text(),
     )
-    keeper = Keeper(
-        folders,
-        rotation,
-        Linux(),
-        cgroups,
-        _signals_as_bytes(),
-        options.idle_ms,
-        is_leased=options.leased,
-    )
+    keeper = Keeper(folders, options, Linux(), cgroups, _signals_as_bytes())
     os.write(telling, b"\0")
     os.close(telling)
     keeper.run()
     return 0
-
-
-def _options(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="rota.backends.process.keeper", description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--segment-bytes", type=int, default=DEFAULT_ROTATION.segment_bytes)
-    parser.add_argument("--segments", type=int, default=DEFAULT_ROTATION.segments)
-    parser.add_argument("--idle-ms", type=int, default=IDLE_MS)
-    parser.add_argument("--leased", action="store_true")
-    return parser.parse_args(arguments)
 
 
 def _signals_as_bytes() -> int:

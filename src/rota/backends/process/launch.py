@@ -11,34 +11,29 @@ from rota.backends.backend import BackendUnavailable, TaskReport
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper import ALREADY_KEPT
 from rota.backends.process.link import Link
-from rota.backends.process.log_writer import Rotation
+from rota.backends.process.options import KeeperOptions
 from rota.backends.process.spawning import base_environment
 
 
 class Launch:
     """To be called: a connection to the keeper of this folder, whoever started it."""
 
-    def __init__(
-        self, folders: Folders, rotation: Rotation, idle_ms: int, *, is_leased: bool = False
-    ) -> None:
-        """`is_leased`: tasks run no longer than `lease.write_lease` says."""
+    def __init__(self, folders: Folders, options: KeeperOptions) -> None:
         self._folders = folders
-        self._rotation = rotation
-        self._idle_ms = idle_ms
-        self._is_leased = is_leased
+        self._options = options
 
     async def __call__(self, on_reports: Callable[[Sequence[TaskReport]], None]) -> Link:
         try:
             return await Link.open(self._folders, on_reports)
         except (ConnectionError, FileNotFoundError):
-            await _launch(self._folders, self._rotation, self._idle_ms, self._is_leased)
+            await _launch(self._folders, self._options)
         try:
             return await Link.open(self._folders, on_reports)
         except (ConnectionError, FileNotFoundError) as error:
             raise BackendUnavailable(f"no connection to the process that keeps tasks: {error}") from error
 
 
-async def _launch(folders: Folders, rotation: Rotation, idle_ms: int, is_leased: bool) -> None:
+async def _launch(folders: Folders, options: KeeperOptions) -> None:
     """Returns once there is one to connect to. What it has to say to an operator is in its notes."""
     folders.make()
     # Nothing of the server's environment is its business: there may be secrets.
@@ -52,10 +47,7 @@ async def _launch(folders: Folders, rotation: Rotation, idle_ms: int, is_leased:
             "-m",
             "rota.backends.process.keeper",
             str(folders.root),
-            f"--segment-bytes={rotation.segment_bytes}",
-            f"--segments={rotation.segments}",
-            f"--idle-ms={idle_ms}",
-            *(["--leased"] if is_leased else []),
+            options.written(),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=notes,
             stderr=notes,

@@ -74,8 +74,13 @@ class Ledger:
         self._journal.flush()
 
     def began(self, task: KeptTask, began: journal.Began) -> None:
-        task.has_begun(began)
+        """It has a process."""
+        task.began = began
         self._journal.add(began)
+
+    def started(self, task: KeptTask) -> None:
+        """Its program is executed."""
+        task.has_started()
         for report in task.reports():
             self._send(task, report)
 

@@ -9,8 +9,9 @@ import signal
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from ctypes import CDLL
 from pathlib import Path
+
+from rota.launch import calls
 
 MARK = "ROTA_TASK_REF"
 """In the environment of each process of a task, whatever became of its parents."""
@@ -19,8 +20,6 @@ TICK_MS = 10
 """The kernel tells no more exactly when a process was started."""
 
 _MARK_PREFIX = MARK.encode() + b"="
-_PR_SET_CHILD_SUBREAPER = 36
-_PR_SET_PDEATHSIG = 1
 
 # linux/pidfd.h, from Linux 6.15 on: how a process ended that isn't one's child, once it is reaped.
 _PIDFD_GET_INFO = 0xC040FF0B
@@ -30,16 +29,11 @@ _PIDFD_INFO = struct.Struct("<QQ11Ii")
 
 def adopt_orphans() -> None:
     """Descendants whose parents have ended become children of this process."""
-    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    calls.prctl(calls.PR_SET_CHILD_SUBREAPER, 1)
 
 
 def end_with_parent() -> None:
-    _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-
-
-def _prctl(option: int, argument: int) -> None:
-    if CDLL(None, use_errno=True).prctl(option, argument, 0, 0, 0) != 0:
-        raise OSError("prctl was refused")
+    calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def children() -> list[int]:

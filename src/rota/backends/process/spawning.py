@@ -13,15 +13,14 @@ from rota.backends.process.cgroups import Group
 from rota.backends.process.processes import MARK
 from rota.backends.process.rooms import Room
 from rota.clock import now_ms, since_boot_ms
+from rota.launch.starting import Program
+from rota.launch.starting import start as launch
 
 _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 """To be as they are by default in a task, whatever the keeper does about them or was started with. All of
 them, though only those that are ignored would outlive the execution: of one that isn't named, glibc asks
 first what is done about it and mostly sets that, too, which is two calls instead of one."""
-_JOIN_AND_EXECUTE = (
-    'while [ "$1" != -- ]; do echo 0 > "$1/cgroup.procs" || exit 125; shift; done; shift; exec "$@"'
-)
 
 
 class Spawned(NamedTuple):
@@ -33,6 +32,8 @@ class Spawned(NamedTuple):
     out: int
     err: int
     """The ends to read from."""
+    word: int | None = None
+    """Where the child says why it can't execute its program, or closes once it does. None: it has."""
 
 
 def base_environment(keepers: Mapping[str, str]) -> dict[str, str]:
@@ -57,31 +58,24 @@ def prepare(start: TaskStart, room: Room) -> None:
 
 
 def spawn(start: TaskStart, room: Room, group: Group | None, base: dict[str, str], mark: str) -> Spawned:
-    """In a session of its own. Changes the working directory of this process for the moment:
-    posix_spawn knows no other way to choose the one of the new process. Raises OSError or ValueError."""
+    """In a session of its own. Raises OSError or ValueError; touches nothing but Rota's own folders and those
+    of the system, so that it can't hang."""
     at_ms, before_ms = now_ms(), since_boot_ms()
-    environment = _environment(start, room, base, mark)
-    directory = start.run.directory or str(room.work)
+    program = Program(
+        _arguments(start, room),
+        _environment(start, room, base, mark),
+        start.run.directory or str(room.work),
+        group.paths if group is not None else (),
+    )
     out = err = (-1, -1)
     try:
-        os.chdir(directory)
-        arguments = _arguments(start, room, environment["PATH"])
-        if group is not None:
-            arguments = ["/bin/sh", "-c", _JOIN_AND_EXECUTE, "sh", *group.paths, "--", *arguments]
         out, err = task_pipe(), task_pipe()
-        pid = os.posix_spawn(
-            arguments[0],
-            arguments,
-            environment,
-            file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, out[1], 1),
-                (os.POSIX_SPAWN_DUP2, err[1], 2),
-            ],
-            setsid=True,
-            setsigmask=(),
-            setsigdef=_SIGNALS,
-        )
+        known = _folders_of_programs(base["PATH"])
+        executable = None if start.run.directory or group else _known(program, start.run.script, known)
+        if executable is None:
+            pid, word = launch(program, out[1], err[1])
+        else:
+            pid, word = _spawn(executable, program, out[1], err[1]), None
     except (OSError, ValueError):
         for fd in (out[0], err[0]):
             if fd >= 0:
@@ -91,29 +85,63 @@ def spawn(start: TaskStart, room: Room, group: Group | None, base: dict[str, str
         for fd in (out[1], err[1]):
             if fd >= 0:
                 os.close(fd)
+    return Spawned(pid, at_ms, before_ms, since_boot_ms() - before_ms, out[0], err[0], word)
+
+
+def _spawn(executable: str, program: Program, out: int, err: int) -> int:
+    """Half as costly as a fork, and until the program is executed nothing else goes on. Changes the working
+    directory of this process for the moment: posix_spawn knows no other way to choose that of the new one."""
+    os.chdir(program.directory)
+    try:
+        return os.posix_spawn(
+            executable,
+            program.arguments,
+            program.environment,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, out, 1),
+                (os.POSIX_SPAWN_DUP2, err, 2),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_SIGNALS,
+        )
+    finally:
         os.chdir("/")
-    return Spawned(pid, at_ms, before_ms, since_boot_ms() - before_ms, out[0], err[0])
 
 
-def _arguments(start: TaskStart, room: Room, path: str) -> list[str]:
+def _arguments(start: TaskStart, room: Room) -> list[str]:
     run = start.run
     if not run.script:
         if not run.command:
             raise ValueError("run: neither a command nor a script is given")
-        return [_executable(run.command[0], path), *run.command[1:]]
+        return list(run.command)
     if run.script.startswith("#!"):
         return [str(room.script), *run.command]
     return ["/bin/sh", str(room.script), *run.command]
 
 
-def _executable(name: str, path: str) -> str:
+def _folders_of_programs(path: str) -> frozenset[str]:
+    """Those of the machine, and those that whoever started Rota looks for programs in. Were they on a disk
+    that doesn't answer, Rota itself would wait for it."""
+    return frozenset(folder for folder in f"{path}:{_DEFAULT_PATH}".split(":") if folder.startswith("/"))
+
+
+def _known(program: Program, script: str, folders: frozenset[str]) -> str | None:
+    """The program's file, if no other folder has to be looked at to execute it."""
+    name = program.arguments[0]
+    if script.startswith("#!"):
+        interpreter = script[2:].partition("\n")[0].split()
+        return name if interpreter and os.path.dirname(interpreter[0]) in folders else None
     if "/" in name:
-        return name
-    for folder in path.split(":"):
-        candidate = f"{folder or '.'}/{name}"
+        return name if os.path.dirname(name) in folders else None
+    for folder in program.environment["PATH"].split(":"):
+        if folder not in folders:
+            return None
+        candidate = f"{folder}/{name}"
         if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
             return candidate
-    raise ValueError(f"command: {name!r} isn't in PATH ({path})")
+    return None
 
 
 def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) -> dict[str, str]:

@@ -26,6 +26,8 @@ class Stage(Enum):
     """To start, or on standby."""
     STAGING = "staging"
     """Its input files are being put in place."""
+    STARTING = "starting"
+    """It has a process, which doesn't execute its program yet."""
     RUNNING = "running"
     CLEARING = "clearing"
     """Its first process has ended; the rest of them are being killed."""
@@ -50,6 +52,12 @@ class KeptTask:
         self.group: Group | None = None
         self.aside: Aside | None = None
         self.drain: Drain | None = None
+        self.word: int | None = None
+        """Of a task that is starting: what its process has to say of it."""
+        self.start_by_ms: int | None = None
+        """Until then its program must be executed."""
+        self.unstarted = ""
+        """Why it couldn't be, if it couldn't."""
         self.began: journal.Began | None = None
         self.is_adopted = False
         """Another keeper started it: it isn't a child of this one."""
@@ -114,19 +122,22 @@ class KeptTask:
     @property
     def due_ms(self) -> int | None:
         """When something has to be done about its limits."""
-        if self.stage is not Stage.RUNNING:
+        if self.stage not in (Stage.STARTING, Stage.RUNNING):
             return None
         if self.told_to is not None:
             return self.kill_at_ms
+        if self.stage is Stage.STARTING:
+            dues = (self.start_by_ms, self.limit_at_ms)
+            return min((due for due in dues if due is not None), default=None)
         return self.limit_at_ms if self.was_warned or self.warn_at_ms is None else self.warn_at_ms
 
     @property
     def warn_signal(self) -> signal.Signals:
         return signal.Signals[self.start.run.warn_signal]
 
-    def has_begun(self, began: journal.Began) -> None:
-        self.began = began
-        self.started = TaskStarted(self.ref, began.at_ms)
+    def has_started(self) -> None:
+        assert self.began is not None
+        self.started = TaskStarted(self.ref, self.began.at_ms)
 
     def reports(self) -> Iterator[TaskReport]:
         if self.started is not None:

@@ -39,6 +39,9 @@ class Trees:
         assert task.began is not None
         if task.is_adopted:
             pids = self.marked(task)
+            if task.pidfd is not None and not self._kernel.has_ended(task.pidfd):
+                # It bears no mark before its program is executed.
+                pids.add(task.began.pid)
         else:
             self._kernel.kill_group(task.began.pid, number)
             pids = task.group.pids() if task.group is not None and number == signal.SIGKILL else set()
@@ -56,7 +59,7 @@ class Trees:
         running: list[KeptTask] = []
         clearing: list[KeptTask] = []
         for task in tasks:
-            (running if task.stage is Stage.RUNNING else clearing).append(task)
+            (clearing if task.stage is Stage.CLEARING else running).append(task)
         rest = self._orphans_but_of(running)
         clear = []
         for task in clearing:

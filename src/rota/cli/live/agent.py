@@ -33,6 +33,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
     from rota.agent.run import AgentError, AgentOptions, run_agent
     from rota.backends.backend import BackendUnavailable
     from rota.backends.process.log_writer import Rotation
+    from rota.backends.process.options import KeeperOptions
     from rota.server.logs import configure_logs
 
     is_text = settings.logs.format == "text" or (settings.logs.format == "auto" and sys.stderr.isatty())
@@ -49,7 +50,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
             _labels(resolved),
             _taints(resolved),
         ),
-        Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),
+        KeeperOptions(Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS)),
         settings.agent.drain_ms,
     )
     try:
