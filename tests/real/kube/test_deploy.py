@@ -130,6 +130,22 @@ def test_what_can_be_chosen_in_the_chart(helm: Helm) -> None:
     assert f"{mount['mountPath']}/{next(iter(policy['data']))}" == "/etc/rota/policy.yaml"
 
 
+def test_only_whoever_scrapes_metrics_may_reach_it(helm: Helm) -> None:
+    (rule,) = only(helm.render(), "NetworkPolicy")["spec"]["ingress"]
+    assert rule["ports"] == [{"port": 8429, "protocol": "TCP"}]
+    assert rule["from"] == [
+        {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}}
+    ]
+    made = helm.render({"networkPolicy": {"create": False}})
+    assert "NetworkPolicy" not in {one["kind"] for one in made}
+
+
+def test_an_image_can_be_named_by_its_digest(helm: Helm) -> None:
+    digest = f"sha256:{'0' * 64}"
+    (container,) = pod_of(helm.render({"image": {"tag": "1", "digest": digest}}))["containers"]
+    assert container["image"] == f"rota@{digest}"
+
+
 def test_replicas_are_replaced_for_another_policy(helm: Helm) -> None:
     def annotations(strategy: str) -> Any:
         made = helm.render({"policy": {"strategy": strategy}})

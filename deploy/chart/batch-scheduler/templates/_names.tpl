@@ -3,5 +3,5 @@
 {{- end }}
 
 {{- define "image" -}}
-{{ .Values.image.repository }}{{ with .Values.image.tag }}:{{ . }}{{ end }}
+{{ .Values.image.repository }}{{ if .Values.image.digest }}@{{ .Values.image.digest }}{{ else if .Values.image.tag }}:{{ .Values.image.tag }}{{ end }}
 {{- end }}
