@@ -203,7 +203,7 @@ def test_nobody_is_evicted_for_one_that_no_longer_waits(deciding: Deciding, tmp_
         async with running(tmp_path, backend) as runtime:
             [victim] = await submit(runtime.desk, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
             await until(runtime.desk, victim, Phase.RUNNING)
-            urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.HIGH))
+            urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
             await cancelled(runtime, backend, urgent)
             await until_decided(runtime, deciding)
             assert runtime.memory.jobs[victim.id].phase is Phase.RUNNING
@@ -218,7 +218,7 @@ def test_one_whose_victim_has_ended_by_itself_starts(deciding: Deciding, tmp_pat
         async with running(tmp_path, backend) as runtime:
             [victim] = await submit(runtime.desk, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
             await until(runtime.desk, victim, Phase.RUNNING)
-            urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.HIGH))
+            urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
             backend.end_job(victim.id)
             await until(runtime.desk, victim, Phase.SUCCEEDED)
             deciding.ends()
