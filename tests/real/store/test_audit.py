@@ -11,7 +11,8 @@ from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import AuditDetails, AuditRecord
 from rota.store.batch import Batch, EventRow
 from rota.store.errors import BadCursor
-from rota.store.store import Store
+from rota.store.leases import Claim
+from rota.store.store import Store, open_store
 
 pytestmark = pytest.mark.covers("trust-6")
 
@@ -105,3 +106,14 @@ def test_the_oldest_go_first_and_the_chain_stays_whole(store: Store) -> None:
     keep(store, RECORD)
     check = store.check_audit()
     assert (check.records, check.last, check.broken) == (2, 11, None)
+
+
+def test_the_chain_goes_on_when_the_lead_changes_hands(postgres_url: str) -> None:
+    with open_store(postgres_url) as one, open_store(postgres_url) as other:
+        for store in (one, other, one, other):
+            leadership = store.lead(Claim("rota", str(id(store)), "", ""), 60_000)
+            assert leadership is not None
+            keep(store, RECORD, RECORD)
+            store.resign(leadership)
+        check = one.check_audit()
+        assert (check.records, check.broken) == (8, None)
