@@ -27,6 +27,8 @@ LINES_PER_CALLER = 5
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RotaServer]:
     made = RotaServer(tmp_path_factory.mktemp("audit"), "--log-format", "json")
     made.start()
+    for project in ("red", "green", "blue"):
+        made.client.set_project(project)
     yield made
     made.remove()
 

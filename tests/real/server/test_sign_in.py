@@ -52,6 +52,8 @@ def server_of(provider: Provider, folder: Any, token_age: str = "0") -> RotaServ
 @pytest.fixture(scope="module")
 def server(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RotaServer]:
     made = server_of(provider, tmp_path_factory.mktemp("sign-in"))
+    for project in ("vision", "speech", "elsewhere"):
+        made.client.set_project(project)
     yield made
     made.remove()
 
