@@ -111,6 +111,11 @@ class RotaServer:
             os.kill(keeper, signal.SIGTERM)
             eventually(lambda: not is_alive(keeper), "the keeper to end")
 
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
     # -- asking it
 
     @property
