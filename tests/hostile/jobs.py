@@ -12,6 +12,10 @@ def a_job(random: Random) -> Form:
     job: Form = {"command": ["true"], "time_limit": "1m"}
     for _ in range(random.choice((0, 1, 2, 4, 8))):
         job.update(random.choice(_PARTS)(random))
+    if "script" in job:
+        del job["command"]
+    if "groups" in job:
+        job.pop("tasks", None)
     return job
 
 
@@ -20,20 +24,20 @@ def jobs(random: Random) -> Form:
 
 
 def _many(random: Random) -> int:
-    return random.choice((1, 2, 5, 20, 70, 200))
+    return random.choice((1, 1, 2, 2, 5, 5, 16, 30, 64, 200))
 
 
 def _labels(random: Random) -> dict[str, str]:
     return {f"l{at}": f"v{random.randrange(3)}" for at in range(_many(random))}
 
 
-def _selector(random: Random) -> Form:
+def _selector(random: Random) -> Form | list[Form]:
     key, value = f"l{random.randrange(3)}", f"v{random.randrange(3)}"
     return random.choice(
         (
             {key: value},
-            {"all": [{"key": key, "operator": "In", "values": [f"v{at}" for at in range(_many(random))]}]},
-            {"all": [{"key": key, "operator": "DoesNotExist"}]},
+            [{"key": key, "operator": "In", "values": [f"v{at}" for at in range(_many(random))]}],
+            [{"key": key, "operator": "DoesNotExist"}],
         )
     )
 
@@ -71,7 +75,9 @@ _PARTS = (
     lambda random: {"labels": _labels(random)},
     _groups,
     _affinity,
-    lambda random: {"spread": [{"over": "zone", "max_skew": 1} for _ in range(random.choice((1, 2, 30)))]},
+    lambda random: {
+        "spread": [{"over": "zone", "of": _selector(random)} for _ in range(random.choice((1, 2, 30)))]
+    },
     lambda random: {"node_selector": _labels(random)},
     lambda random: {
         "node_affinity": {"required": [{"labels": _selector(random)} for _ in range(_many(random))]}
@@ -81,15 +87,14 @@ _PARTS = (
     lambda random: {"depends_on": [random.randrange(1, 50) for _ in range(random.choice((1, 3, 100)))]},
     lambda random: {"environment": {f"V{at}": "x" * 20 for at in range(_many(random))}},
     lambda random: {"retry": {"limit": random.choice((1, 1000)), "backoff": random.choice(("0s", "1s"))}},
-    lambda random: {"priority": random.choice(("low", "high", "critical", 2**31 - 1, -5))},
-    lambda random: {"queue": random.choice(("default", "desk", "nowhere"))},
-    lambda random: {"project": random.choice(("default", "vision", "other"))},
+    lambda random: {"priority": random.choice(("low", "batch", "medium", "medium", 2**31 - 1))},
+    lambda random: {"queue": random.choice(("default", "default", "default", "nowhere"))},
+    lambda random: {"project": random.choice(("vision", "vision", "vision", "other"))},
     lambda random: {"gpus": random.choice((0.5, 1, 8, 1000))},
     lambda random: {"hold": True},
-    lambda random: {"script": "#!/bin/sh\n" + "true\n" * _many(random), "command": None},
+    lambda random: {"script": "#!/bin/sh\n" + "true\n" * _many(random)},
     lambda random: {"start_before": "2030-01-01T00:00:00Z", "deadline": "2031-01-01T00:00:00Z"},
     lambda random: {"exclusive": True},
     lambda random: {"outputs": [f"out/{at}" for at in range(_many(random))]},
-    lambda random: {"connect_to": random.randrange(1, 50)},
     lambda random: {"directory": random.choice(("/tmp", "/no/such/folder", "/proc/1/root", "relative"))},
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 
 from rota import __version__
 from rota.backends.agents.door import GrpcDoor, Place
@@ -67,6 +68,8 @@ class ControllersService(ControllersServicer):
                 hello = (await anext(news)).hello
         except (TimeoutError, StopAsyncIteration):
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "say who you are first")
+        except DecodeError:
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "the first message can't be read")
         finally:
             self._silent -= 1
         if hello.protocol != PROTOCOL:

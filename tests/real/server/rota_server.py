@@ -143,8 +143,8 @@ class RotaServer:
     ) -> tuple[int, Any, urllib3.HTTPHeaderDict]:
         """Status, body and headers, whatever they are."""
         asked = {
-            "Authorization": f"Bearer {self.token}",
-            **{name.replace("_", "-"): value for name, value in headers.items()},
+            "authorization": f"Bearer {self.token}",
+            **{name.replace("_", "-").lower(): value for name, value in headers.items()},
         }
         with urllib3.PoolManager() as pool:
             answer = pool.request(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, NoReturn, TypeVar
 
 import grpc
 import structlog
+from google.protobuf.message import DecodeError
 from msgspec import Struct
 
 from rota.backends.agents.agent import Session
@@ -262,6 +263,9 @@ class AgentsService(AgentsServicer):
         except (TimeoutError, StopAsyncIteration):
             self._backend.notices.refused(context.peer(), "it didn't say who it is", now_ms())
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "say who you are first")
+        except DecodeError:
+            # gRPC would write a traceback to the log for each of these.
+            await self._refuse(Refusal("the first message can't be read"), "", context)
         finally:
             self._silent -= 1
 
