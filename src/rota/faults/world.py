@@ -227,5 +227,5 @@ class World(Cluster[Witness]):
         return list(self.witness.kept.jobs.values())
 
 
-async def _no_files(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+async def _no_files(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
     raise FileNotFoundError("simulated jobs have no files")

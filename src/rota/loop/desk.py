@@ -65,7 +65,7 @@ class LiveDesk(OperatorDesk):
         live: LiveLoop,
         forecaster: Forecaster,
         backends: Registry,
-        put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
+        put_file: Callable[[str, AsyncIterator[bytes], str], Awaitable[bool]],
         vault: Vault,
         enrolment: Enrolment | None = None,
         limits: QuestionLimits = DEFAULT_LIMITS,
@@ -303,8 +303,8 @@ class LiveDesk(OperatorDesk):
                 "start it with server.embedded_worker = true",
             )
 
-    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:
-        return await self._put_file(sha256, chunks)
+    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
+        return await self._put_file(sha256, chunks, user)
 
     # -- events
 

@@ -4,7 +4,7 @@ answers; input files; the audit log."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 from typing import Protocol
 
 import structlog
@@ -47,8 +47,8 @@ class Retention(Struct, frozen=True):
 class Uploads(Protocol):
     """Input files, by the hash of their content."""
 
-    def remove_unused(self, needed: Set[str], before_ms: int, at_most: int) -> int:
-        """Those that were uploaded before and aren't needed; tells how many were removed."""
+    def remove_unused(self, needed: Set[str], before_ms: int, at_most: int) -> Sequence[str]:
+        """Those that were uploaded before and aren't needed; tells which were removed."""
 
 
 _FEWEST = 20

@@ -50,7 +50,7 @@ class Runtime:
         backends: Sequence[Backend],
         clock: Callable[[], int],
         chance: Callable[[], float],
-        put_file: Callable[[str, AsyncIterator[bytes]], Awaitable[bool]],
+        put_file: Callable[[str, AsyncIterator[bytes], str], Awaitable[bool]],
         metrics: Metrics | None = None,
         retention: Retention = KEEP_ALL,
         uploads: Uploads | None = None,

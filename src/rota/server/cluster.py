@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from getpass import getuser
 from pathlib import Path
@@ -23,7 +23,7 @@ from rota.backends.agents.service import AgentsService, by_socket
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import Backend
 from rota.backends.process.backend import ProcessBackend
-from rota.backends.process.files import FileStore, Rejected
+from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import Rotation
 from rota.backends.process.options import KeeperOptions
@@ -32,7 +32,7 @@ from rota.clock import now_ms
 from rota.control.admission import Addresses
 from rota.control.controller import Controller
 from rota.control.enrolment import Enrolment
-from rota.control.errors import BadInput, Conflict
+from rota.control.errors import Conflict
 from rota.control.memory import Memory
 from rota.control.origin import Origin, calling
 from rota.intake.files import read_policy
@@ -55,6 +55,7 @@ from rota.server.sign_in.desk import SignIn
 from rota.server.sign_in.groups import GroupRules
 from rota.server.sign_in.id_token import Expected
 from rota.server.sign_in.provider import Provider
+from rota.server.uploads import Uploads
 from rota.settings.contexts import TOKEN_FILE
 from rota.settings.oidc import group_project_role, group_role
 from rota.settings.settings import Settings
@@ -101,7 +102,8 @@ class Cluster:
 
     async def __aenter__(self) -> Self:
         settings, folder = self._settings, self._folder
-        rotation = Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS)
+        limits = settings.server.limits
+        rotation = Rotation(max(1, limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS, limits.reserve_bytes)
         name = NodeName(settings.worker.name or socket.gethostname())
         here = self._this_machine(name, rotation)
         files = files_folder(settings)
@@ -116,9 +118,11 @@ class Cluster:
         takes_files = bool(backends)
         # Its worker takes them from its own folder; what agents need, whoever leads must have.
         kept = Folders((folder if settings.server.embedded_worker else files) / "worker")
-        uploads = FileStore(kept)
+        store_of_files = FileStore(kept, limits.reserve_bytes)
+        uploads = Uploads(store_of_files, kept, limits.upload_bytes, lambda user: limits.uploads_bytes)
         if takes_files:
             kept.make()
+            await asyncio.to_thread(uploads.load)
         epoch = await asyncio.to_thread(
             begin_epoch, self._store, files, (Folders(folder / "worker"), Folders(files / "agents"))
         )
@@ -130,7 +134,7 @@ class Cluster:
             backends,
             clock=now_ms,
             chance=random.random,
-            put_file=_taking(uploads, settings.server.limits.upload_bytes) if takes_files else _no_uploads,
+            put_file=uploads.put if takes_files else _no_uploads,
             retention=_retention(settings),
             uploads=uploads if takes_files else None,
             enrol=self._enrol,
@@ -143,7 +147,7 @@ class Cluster:
         self._roster.watch(agents.seen, agents.cut)
         metrics = runtime.metrics
         metrics.before_scrape(lambda: metrics.set_breaker("database", self._store.is_left_alone))
-        calls = AgentCalls(agents, uploads) if settings.agents.address else None
+        calls = AgentCalls(agents, store_of_files) if settings.agents.address else None
         self.memory, self.failed = runtime.memory, runtime.failed
         self.app = make_app(
             runtime.desk,
@@ -263,19 +267,7 @@ def _retention(settings: Settings) -> Retention:
     )
 
 
-def _taking(files: FileStore, largest_bytes: int) -> Callable[[str, AsyncIterator[bytes]], Awaitable[bool]]:
-    async def put(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
-        is_new = files.find(sha256) is None
-        try:
-            await files.put(chunks, sha256=sha256, largest_bytes=largest_bytes)
-        except Rejected as error:
-            raise BadInput("body", str(error)) from None
-        return is_new
-
-    return put
-
-
-async def _no_uploads(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+async def _no_uploads(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
     raise Conflict(
         "this server has no worker that could use files", "start it with server.embedded_worker = true"
     )

@@ -146,7 +146,7 @@ class Desk(Protocol):
     def output(self, job_id: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         """Raises FileNotFoundError before the first bytes, or NotFound."""
 
-    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
         """Whether it is new. It is put in place once `chunks` has ended, and not at all if that raises."""
 
     # -- events

@@ -5,6 +5,7 @@ A fault of our own is logged under an id, and the id is all that the client sees
 
 from __future__ import annotations
 
+import errno
 from http import HTTPStatus
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from rota.store.errors import BadCursor, StoreUnavailable
 
 MEDIA_TYPE = "application/problem+json"
 _RETRY_AFTER_S = 1
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 NOT_YOURS = "not-yours"
 """What the audit log calls a 404 that hides what is there, and belongs to others."""
 
@@ -66,6 +68,7 @@ TITLES = {
     "no-answer": "Nobody knows yet whether it was done",
     "not-found": "There is no such thing",
     "timeout": "The request took too long to arrive",
+    "too-large-together": "Your input files take too much room",
     "too-large": "The request's body is too large",
     "too-many-connections": "The server has too many connections",
     "too-many-requests": "Too many requests",
@@ -136,6 +139,15 @@ def as_problem(error: Exception, instance: str) -> ProblemError:
         case StoreUnavailable():
             # Of a question that is answered from the store: the log says what is wrong with it.
             return as_problem(Unavailable("what is stored can't be read at the moment"), instance)
+        case OSError() if error.errno in _NO_ROOM:
+            _log.error("there is no room on the disk", path=instance, why=str(error.strerror))
+            return as_problem(
+                Unavailable(
+                    "the server's disk has no room for it",
+                    "try again later, or tell whoever runs this server that its disk is full",
+                ),
+                instance,
+            )
         case BadCursor():
             return bad_input("after", "no page begins there", "give the `next` of the page before, as it was")
         case HTTPException() if error.status_code in _FRAMEWORK:

@@ -52,8 +52,13 @@ class Limits(Section, frozen=True, kw_only=True):
     """How long a client may take to send the head of a request."""
     upload_bytes: SizeBytes = field(default=64 * 2**20, name="upload")
     """Of one input file."""
+    uploads_bytes: SizeBytes = field(default=10 * 2**30, name="uploads")
+    """Of all input files of one user together; 0: no limit."""
     log_bytes: SizeBytes = field(default=256 * 2**20, name="log")
-    """What is kept of the output of one task: the latest."""
+    """What is kept of the output of one start of a task, the latest; as much again of all its earlier ones."""
+    reserve_bytes: SizeBytes = field(default=512 * 2**20, name="reserve")
+    """Of the disk: what users write doesn't take it, so that the database has room. At most a twentieth of
+    the disk."""
     tokens_per_user: Positive = 100
     """Valid at once."""
     token_age_ms: DurationMs = field(default=0, name="token_age")

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import subprocess
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import urllib3
+from msgspec import json
 
 from rota.lifecycle.state import Phase
 from rota.sdk.errors import BadInput
+from tests.real.conftest import mount_disk
 from tests.real.server.rota_server import RotaServer, eventually, shell
 
 pytestmark = pytest.mark.covers("trust-5")
@@ -132,3 +138,98 @@ def test_a_job_that_always_fails_is_not_started_again_at_once_for_ever(
     server.over(job)
     tries = len(server.client.job(job).attempts)
     assert tries <= 4 + (time.monotonic() - began_s), "at most one a second, but for the first"
+
+
+MIB = 2**20
+
+
+@pytest.fixture
+def on_small_disk(tmp_path: Path) -> Iterator[RotaServer]:
+    """Of 64 MiB, of which 3.2 are for Rota itself."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount_disk(disk, "size=64m")
+    server = RotaServer(disk)
+    try:
+        server.start()
+        yield server
+        server.remove()
+    finally:
+        subprocess.run(["umount", "--lazy", str(disk)], check=True)
+
+
+def uploaded(server: RotaServer, content: bytes) -> tuple[int, str]:
+    """The status, and what is said."""
+    digest = hashlib.sha256(content).hexdigest()
+    with urllib3.PoolManager() as pool:
+        answer = pool.request(
+            "PUT",
+            f"{server.url}/v1/files/{digest}",
+            body=content,
+            headers={"Authorization": f"Bearer {server.token}"},
+            retries=False,
+        )
+    return answer.status, str(json.decode(answer.data).get("detail"))
+
+
+def test_a_disk_full_of_users_files_stops_files_and_not_submissions(on_small_disk: RotaServer) -> None:
+    server = on_small_disk
+    for number in range(20):
+        status, said = uploaded(server, bytes([number]) * 5 * MIB)
+        if status != 201:
+            break
+    assert (status, said) == (503, "the server's disk has no room for it")
+    loud = server.submit_one(shell("head -c 20000000 /dev/zero; echo last", time_limit="10m"))
+    quiet = server.run(shell("true"))
+    assert quiet.phase is Phase.SUCCEEDED, "there is room for what Rota itself writes"
+    eventually(
+        lambda: "kept for Rota itself" in next(iter(server.client.nodes())).message, "operators to be told"
+    )
+    assert server.rest("GET", "/readyz")[0] == 200
+    for path in (server.data / "worker" / "files").iterdir():
+        path.unlink()
+    assert server.over(loud).phase is Phase.SUCCEEDED
+    assert len(server.output(loud)) == 20_000_005
+    assert uploaded(server, b"again")[0] == 201
+
+
+def test_a_disk_that_is_wholly_full_is_told_of_and_no_fault_of_ours(on_small_disk: RotaServer) -> None:
+    server = on_small_disk
+    ballast = server.home / "ballast"
+    with suppress(OSError), ballast.open("wb") as file:
+        while True:
+            file.write(bytes(MIB))
+            file.flush()
+    assert uploaded(server, b"x" * MIB)[0] == 503
+    ballast.unlink()
+    assert uploaded(server, b"x" * MIB)[0] == 201
+
+
+def test_input_files_of_a_user_have_a_limit(tmp_path: Path, home: list[RotaServer]) -> None:
+    server = RotaServer(tmp_path / "rota", environment={"ROTA_SERVER_LIMITS_UPLOADS": "3Mi"})
+    home.append(server)
+    server.start()
+    assert uploaded(server, b"a" * 2 * MIB)[0] == 201
+    status, said = uploaded(server, b"b" * 2 * MIB)
+    assert (status, said) == (413, "your input files take 2Mi of 3Mi, and this one would be too much")
+    server.stop()
+    server.start()
+    assert uploaded(server, b"b" * 2 * MIB)[0] == 413
+    assert uploaded(server, b"a" * 2 * MIB)[0] == 200
+
+
+def test_a_job_that_is_tried_again_and_again_has_one_log(tmp_path: Path, home: list[RotaServer]) -> None:
+    server = RotaServer(tmp_path / "rota", environment={"ROTA_SERVER_LIMITS_LOG": "1Mi"})
+    home.append(server)
+    server.start()
+    job = server.run(
+        shell(
+            "head -c 2000000 /dev/zero; echo last; exit 1",
+            retry={"limit": 6, "backoff": "0s"},
+            time_limit="10m",
+        )
+    )
+    assert job.phase is Phase.FAILED
+    [folder] = (server.data / "worker" / "logs").iterdir()
+    assert sum(path.stat().st_size for path in folder.iterdir()) < 2.5 * MIB
+    assert server.output(job.id).endswith("last\n")

@@ -40,7 +40,7 @@ def spec(cpus: int = 1, tasks: int = 1, **more: object) -> JobSpec:
     return JobSpec(replace(template, **fields), Run(("true",)), **more)  # type: ignore[arg-type]
 
 
-async def no_files(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+async def no_files(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
     raise NotImplementedError
 
 

@@ -28,7 +28,7 @@ ADA = Who("ada", Role.SUBMITTER)
 NEVER_S = 3600.0
 
 
-async def no_files(sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+async def no_files(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
     raise NotImplementedError
 
 

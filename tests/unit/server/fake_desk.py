@@ -289,7 +289,7 @@ class FakeDesk:
             raise FileNotFoundError(path)
         yield b"42"
 
-    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes]) -> bool:
+    async def put_file(self, sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
         content = b"".join([chunk async for chunk in chunks])
         is_new = sha256 not in self.files
         self.files[sha256] = content

@@ -19,6 +19,7 @@ from rota.backends.process.left_behind import LeftBehind
 from rota.backends.process.log_writer import DEFAULT_ROTATION, LogWriter, Rotation
 from rota.backends.process.outputs import LARGEST_BYTES
 from rota.backends.process.segments import LARGEST_READ_BYTES, Origin
+from rota.backends.process.space import RESERVE_BYTES, ensure_room
 from rota.model.ids import JobId
 from rota.wire import agents_pb2 as wire
 
@@ -93,7 +94,7 @@ class FolderArrivals:
         return KeptOutput(await asyncio.to_thread(OutputFiles, self._folders, ref, self._rotation))
 
     async def keep_file(self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
-        await keep_file(self._folders, ref, path, chunks)
+        await keep_file(self._folders, ref, path, chunks, self._rotation.reserve_bytes)
 
     def logs(self, query: LogQuery, may_write: Callable[[], bool]) -> AsyncIterator[Sequence[LogChunk]]:
         return self._left.logs(query, may_write)
@@ -163,7 +164,13 @@ class OutputFiles:
         self._writer.close()
 
 
-async def keep_file(folders: Folders, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
+async def keep_file(
+    folders: Folders,
+    ref: TaskRef,
+    path: str,
+    chunks: AsyncIterable[bytes],
+    reserve_bytes: int = RESERVE_BYTES,
+) -> None:
     kept = folders.outputs_of_task(ref).joinpath(*checked_parts(path))
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd, name = mkstemp(prefix="output-", dir=folders.files)
@@ -171,6 +178,7 @@ async def keep_file(folders: Folders, ref: TaskRef, path: str, chunks: AsyncIter
     try:
         with os.fdopen(fd, "wb") as file:
             async for chunk in not_too_large(path, chunks):
+                ensure_room(fd, reserve_bytes)
                 await asyncio.to_thread(file.write, chunk)
         half.replace(kept)
     finally:

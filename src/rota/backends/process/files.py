@@ -8,13 +8,14 @@ import heapq
 import os
 import tempfile
 import threading
-from collections.abc import AsyncIterable, Set
+from collections.abc import AsyncIterable, Sequence, Set
 from pathlib import Path
 from typing import BinaryIO
 
 from msgspec import Struct
 
 from rota.backends.process.folders import Folders, is_sha256
+from rota.backends.process.space import RESERVE_BYTES, ensure_room
 
 
 class StoredFile(Struct, frozen=True):
@@ -29,8 +30,10 @@ class Rejected(ValueError):
 class FileStore:
     """Equal contents are kept once."""
 
-    def __init__(self, folders: Folders) -> None:
+    def __init__(self, folders: Folders, reserve_bytes: int = RESERVE_BYTES) -> None:
+        """`reserve_bytes`: so much of the disk isn't written to."""
         self._folders = folders
+        self._reserve_bytes = reserve_bytes
         self._replacing = threading.Lock()
         """A file that is uploaded again is not the old one any more."""
 
@@ -38,7 +41,7 @@ class FileStore:
         self, chunks: AsyncIterable[bytes], *, sha256: str | None = None, largest_bytes: int | None = None
     ) -> StoredFile:
         """There under its name once it is whole and on disk; raises Rejected if it isn't what was
-        announced, or too large."""
+        announced, or too large, and OSError if there is no room."""
         if sha256 is not None:
             self._folders.file(sha256)
         digest, size_bytes = hashlib.sha256(), 0
@@ -52,6 +55,7 @@ class FileStore:
                         raise Rejected(
                             f"the file is larger than {largest_bytes} bytes, the most that is taken"
                         )
+                    ensure_room(fd, self._reserve_bytes)
                     digest.update(chunk)
                     await asyncio.to_thread(file.write, chunk)
                 await asyncio.to_thread(_to_disk, file)
@@ -74,12 +78,13 @@ class FileStore:
         """Raises FileNotFoundError."""
         return self._folders.file(sha256).open("rb")
 
-    def remove_unused(self, needed: Set[str], before_ms: int, at_most: int) -> int:
-        """Those that were last uploaded before, the oldest first; tells how many were removed."""
+    def remove_unused(self, needed: Set[str], before_ms: int, at_most: int) -> Sequence[str]:
+        """Those that were last uploaded before, the oldest first; tells which were removed."""
         with os.scandir(self._folders.files) as entries:
             unused = [Path(entry) for entry in entries if is_sha256(entry.name) and entry.name not in needed]
         old = [(at_ms, path) for path in unused if (at_ms := _uploaded_ms(path)) < before_ms]
-        return sum(self._remove_old(path, before_ms) for _, path in heapq.nsmallest(at_most, old))
+        oldest = heapq.nsmallest(at_most, old)
+        return [path.name for _, path in oldest if self._remove_old(path, before_ms)]
 
     def _remove_old(self, path: Path, before_ms: int) -> bool:
         with self._replacing:

@@ -29,6 +29,7 @@ class Folders:
         self.logs = self.root / "logs"
         self.files = self.root / "files"
         self.outputs = self.root / "outputs"
+        self.uploaded = self.root / "uploaded"
 
     def make(self) -> None:
         self.root.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -71,7 +71,7 @@ class Description(Struct, frozen=True, tag="description"):
     call: int
     unsettled: Sequence[TaskRef]
     lacking: Sequence[str]
-    """What this host can't do."""
+    """What this host can't do, ever or at the moment."""
     wrong: Sequence[str]
 
 

@@ -139,9 +139,11 @@ class Keeper:
             case frames.Settle(_, refs):
                 self._ledger.settle(refs)
             case frames.Describe(call):
-                wrong = [each for each in (self._unwritten, self._custody.wrong) if each]
+                # Output that can't be written holds up those tasks, and nothing else.
+                lacking = [*self._cgroups.lacking, *filter(None, [self._custody.wrong])]
+                wrong = [self._unwritten] if self._unwritten else []
                 # At once: whatever is wrong might keep other answers from being sent.
-                answer = frames.Description(call, self._ledger.refs(), self._cgroups.lacking, wrong)
+                answer = frames.Description(call, self._ledger.refs(), lacking, wrong)
                 self._connections.send(connection, answer)
                 return
         self._answers.append((connection, frames.Done(request.call)))

@@ -20,17 +20,26 @@ from rota.backends.process.segments import (
     NUMBERS,
     Origin,
     frames,
+    make_room_for,
     segment_name,
     segments_in,
 )
+from rota.backends.process.space import RESERVE_BYTES, ensure_room
 from rota.clock import now_ms
 
 
 class Rotation(Struct, frozen=True):
-    """How much output of each start of a task is kept: the latest."""
+    """How much output of each start of a task is kept: the latest. Of all earlier starts together as much
+    again."""
 
     segment_bytes: int = 64 << 20
     segments: int = 4
+    reserve_bytes: int = RESERVE_BYTES
+    """So much of the disk isn't written to."""
+
+    @property
+    def most_bytes(self) -> int:
+        return self.segment_bytes * self.segments
 
 
 DEFAULT_ROTATION = Rotation()
@@ -83,6 +92,7 @@ class LogWriter:
             return
         head, data = self._waiting
         file = self._segment()
+        ensure_room(file, self._rotation.reserve_bytes)
         try:
             written = os.writev(file, (head, data))
             while written < len(head) + len(data):
@@ -106,6 +116,8 @@ class LogWriter:
         self._folder.mkdir(mode=0o700, exist_ok=True)
         path = self._folder / segment_name(self._origin, self._offset_bytes)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        if not self._kept:
+            make_room_for(self._origin, self._folder, self._rotation.most_bytes)
         self.close()
         self._file, self._size_bytes = file, 0
         self._kept.append(path)

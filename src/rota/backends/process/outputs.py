@@ -8,6 +8,7 @@ import stat
 from pathlib import Path
 
 from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
+from rota.backends.process.space import ensure_room
 
 LARGEST_BYTES = 64 << 20
 
@@ -43,5 +44,6 @@ def _keep(parts: tuple[str, ...], folder: int, target: Path, *, move: bool) -> N
         file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         half = kept.with_name(f"{kept.name}.half")
         with os.fdopen(file, "rb") as reading, half.open("wb") as writing:
+            ensure_room(writing.fileno())
             shutil.copyfileobj(reading, writing)
         half.replace(kept)

@@ -18,6 +18,7 @@ import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -59,6 +60,27 @@ def segments_in(folder: Path) -> dict[Origin, list[Segment]]:
             rank, fence, offset_bytes = map(int, match.groups())
             found[Origin(rank, fence)].append(Segment(offset_bytes, path))
     return {origin: sorted(found[origin]) for origin in sorted(found)}
+
+
+MOST_EARLIER = 32
+"""Segments of earlier starts of a task that are kept, however small they are."""
+
+
+def make_room_for(origin: Origin, folder: Path, most_bytes: int) -> None:
+    """A task that is started again: of its earlier starts the latest output stays, and so much at most."""
+    earlier: list[tuple[Origin, int]] = []
+    for name in os.listdir(folder):
+        if name.startswith(f"{origin.rank}-") and (match := _NAME.fullmatch(name)):
+            found = Origin(origin.rank, int(match[2]))
+            if found.fence < origin.fence:
+                earlier.append((found, int(match[3])))
+    size_bytes = 0
+    for count, (found, offset_bytes) in enumerate(sorted(earlier, reverse=True), 1):
+        path = folder / segment_name(found, offset_bytes)
+        with suppress(FileNotFoundError):
+            size_bytes += path.stat().st_size
+            if size_bytes > most_bytes or count > MOST_EARLIER:
+                path.unlink()
 
 
 def frames(path: Path) -> Iterator[tuple[int, int]]:

@@ -18,7 +18,7 @@ async def put_file(call: Call[Query, AsyncIterator[bytes]]) -> Reply:
     wanted = read_sha256(call.names["sha256"])
     if call.who.projects == ():
         raise forbidden("you may submit to no project", "ask an admin of yours for the role submitter")
-    is_new = await call.desk.put_file(wanted, _verified(call.body, wanted))
+    is_new = await call.desk.put_file(wanted, _verified(call.body, wanted), call.who.user)
     return json_reply(ChangeDocument(dry_run=False, changed=[wanted]), 201 if is_new else 200)
 
 

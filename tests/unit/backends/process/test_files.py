@@ -84,7 +84,7 @@ def test_old_uploads_go_unless_they_are_needed(folders: Folders) -> None:
     (folders.files / "upload-half").write_bytes(b"not whole yet")
     os.utime(folders.files / "upload-half", (0, 0))
     store = FileStore(folders)
-    assert store.remove_unused({needed}, before_ms=10, at_most=100) == 1
+    assert store.remove_unused({needed}, before_ms=10, at_most=100) == [old]
     assert [store.find(each) is not None for each in (needed, old, new)] == [True, False, True]
     assert (folders.files / "upload-half").exists()
 
@@ -92,7 +92,7 @@ def test_old_uploads_go_unless_they_are_needed(folders: Folders) -> None:
 def test_a_step_removes_so_many_and_the_oldest_first(folders: Folders) -> None:
     names = [uploaded(folders, str(age).encode(), 10 - age) for age in range(5)]
     store = FileStore(folders)
-    assert store.remove_unused(set(), before_ms=100, at_most=2) == 2
+    assert store.remove_unused(set(), before_ms=100, at_most=2) == [names[4], names[3]]
     assert [store.find(each) is not None for each in names] == [True, True, True, False, False]
 
 
@@ -100,5 +100,5 @@ def test_to_upload_again_is_to_keep_it_longer(folders: Folders) -> None:
     sha256 = uploaded(folders, CONTENT, 5)
     store = FileStore(folders)
     asyncio.run(store.put(pieces(CONTENT), sha256=sha256))
-    assert store.remove_unused(set(), before_ms=10, at_most=100) == 0
+    assert store.remove_unused(set(), before_ms=10, at_most=100) == []
     assert store.find(sha256) is not None
