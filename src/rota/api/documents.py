@@ -342,6 +342,29 @@ class MeDocument(Document, frozen=True, kw_only=True):
     """None: all of them."""
 
 
+class LimitEntry(Document, frozen=True, kw_only=True):
+    limit: str
+    """As the policy names it; amounts by resource, as in "at_once.cpu"."""
+    value: str
+    used: str | None
+    """How much of it is used now; null: nothing is counted."""
+    of: str
+    """What is meant: each "job", or all of "user ada", "project vision" or "queue long" together."""
+    set_by: str
+    """Where it stands in the policy: one of these, "default", or "built in"."""
+
+
+class LimitsDocument(Document, frozen=True, kw_only=True):
+    """What a user may ask for and hold in one project, and what queues allow."""
+
+    user: str
+    project: str
+    """Empty: the user is in none."""
+    exempt: bool
+    """An operator or admin, who is held to no default."""
+    limits: list[LimitEntry]
+
+
 class SchedulingDocument(Document, frozen=True, kw_only=True):
     cycles: int
     """Since the server started."""

@@ -27,6 +27,7 @@ SECTIONS = {
         Listed("plan", "Show what would run where, what waits, and why."),
         Listed("eff", "Compare what a job used with what it asked for."),
         Listed("watch", "Show jobs live, with their progress."),
+        Listed("limits", "Show what you may ask for and hold, and how much of it you do."),
     ),
     "Cluster": (
         Listed("top", "Show nodes and queues live."),

@@ -43,6 +43,12 @@ class Caps:
         """Rows of the resources that are limited, of those that there are."""
         return [self._row[resource] for resource in sorted(self._resources) if resource in self._row]
 
+    def held_by(self, origin: Origin, resource: str) -> int:
+        return self._held[origin, resource]
+
+    def jobs_of(self, origin: Origin) -> int:
+        return self._jobs[origin]
+
     # -- amounts
 
     def charge(self, template: JobTemplate, amounts: Int64s, count: int = 1) -> None:

@@ -14,6 +14,7 @@ from typing import TypeVar
 from rota import __version__
 from rota.api.documents import (
     EstimateDocument,
+    LimitsDocument,
     PlanAnswer,
     SchedulingDocument,
     StatsDocument,
@@ -37,6 +38,7 @@ from rota.lifecycle.state import JobState, Phase
 from rota.loop.admission import Admission
 from rota.loop.forecaster import Forecaster, time_of
 from rota.loop.grounds import Grounds
+from rota.loop.limits import limits_document
 from rota.loop.live import LiveLoop
 from rota.loop.logs import followed
 from rota.loop.operators import OperatorDesk
@@ -343,6 +345,20 @@ class LiveDesk(OperatorDesk):
         if self._enrolment is None:
             raise Conflict("this server takes no agents", "ask the server that does")
         return self._enrolment
+
+    # -- what may be asked for
+
+    async def limits(self, user: str, project: str, is_exempt: bool) -> LimitsDocument:
+        return limits_document(
+            self._live.policy.limits,
+            self._memory,
+            self._allowing,
+            self._live.snapshot(),
+            self._controller.now_ms(),
+            user=user,
+            project=project,
+            is_exempt=is_exempt,
+        )
 
     # -- the whole
 

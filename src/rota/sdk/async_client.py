@@ -86,6 +86,7 @@ class AsyncClient:
     upload = _sent(job_calls.upload)
     event_page = _sent(job_calls.events)
     me = _sent(job_calls.me)
+    limits = _sent(job_calls.limits)
     stats = _sent(job_calls.stats)
 
     nodes = _listed(operator_calls.nodes)

@@ -87,6 +87,7 @@ class Client:
     upload = _sent(job_calls.upload)
     event_page = _sent(job_calls.events)
     me = _sent(job_calls.me)
+    limits = _sent(job_calls.limits)
     stats = _sent(job_calls.stats)
 
     nodes = _listed(operator_calls.nodes)

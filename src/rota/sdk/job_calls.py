@@ -16,6 +16,7 @@ from rota.api.documents import (
     EventDocument,
     JobDetail,
     JobDocument,
+    LimitsDocument,
     MeDocument,
     Page,
     PlanAnswer,
@@ -188,6 +189,11 @@ def events(
 def me() -> Call[MeDocument]:
     """Whom the token stands for."""
     return get("/me", MeDocument)
+
+
+def limits(*, user: str | None = None, project: str | None = None) -> Call[LimitsDocument]:
+    """What you may ask for and hold, and how much of it you do; for operators, also somebody else's."""
+    return get("/limits", LimitsDocument, user=user, project=project)
 
 
 def stats() -> Call[StatsDocument]:

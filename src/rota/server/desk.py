@@ -7,6 +7,7 @@ from typing import Protocol, TypeVar
 
 from rota.api.documents import (
     EstimateDocument,
+    LimitsDocument,
     NodeDocument,
     PlanAnswer,
     QueueDocument,
@@ -138,6 +139,9 @@ class Desk(Protocol):
     async def eta(self, job_id: JobId) -> EstimateDocument: ...
 
     async def plan(self, submission: Submission, who: Who) -> PlanAnswer: ...
+
+    async def limits(self, user: str, project: str, is_exempt: bool) -> LimitsDocument:
+        """`is_exempt`: from what is said of nobody in particular."""
 
     # -- files
 

@@ -30,6 +30,7 @@ _TAGS = {
     "nodes": "Where jobs run.",
     "agents": "Machines that join to run jobs.",
     "queues": "Where jobs wait.",
+    "limits": "What users may ask for and hold.",
     "maintenance": "When nodes are not to be used.",
     "reservations": "Nodes that are kept for some.",
     "projects": "Who works together.",

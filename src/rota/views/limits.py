@@ -7,7 +7,7 @@ from typing import Any
 
 from rota.limits.applying import Origin, Scope
 from rota.limits.checking import Excess, What
-from rota.model.limits import ANYTHING
+from rota.model.limits import ANYTHING, Limits
 from rota.model.quantities import format_bytes, format_duration
 from rota.views.quoting import one_line
 from rota.views.wording import amount_text, priority_text
@@ -79,3 +79,10 @@ _COUNTS = ("waiting_jobs", "running_jobs", "submissions_per_minute")
 
 def names_text(names: tuple[str, ...]) -> str:
     return "all" if ANYTHING in names else ", ".join(map(one_line, names)) or "none"
+
+
+def limit_name(field: str) -> str:
+    """As a policy has it."""
+    if field in Limits.__struct_fields__:
+        return field.removesuffix("_ms")
+    return f"at_once.{field}"

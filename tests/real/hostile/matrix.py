@@ -187,6 +187,8 @@ TABLE = (
         "POST /v1/agents/{name}/revoke", OPERATOR, Scope.ROLE, f"/v1/agents/nobody/revoke{_DRY}", fine=(404,)
     ),
     _entry("GET /v1/queues", VIEWER, Scope.ROLE),
+    _entry("GET /v1/limits", VIEWER, Scope.ROLE),
+    _entry("GET /v1/limits", VIEWER, Scope.HIDDEN, "/v1/limits?project={project}"),
     _entry(
         "PUT /v1/queues/{name}",
         OPERATOR,

@@ -11,7 +11,7 @@ import pytest
 from rota.api.documents import Role
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
-from rota.sdk.errors import BadInput, Conflict, Forbidden, RotaError
+from rota.sdk.errors import BadInput, Conflict, Forbidden, NotFound, RotaError
 from tests.real.server.rota_server import RotaServer, eventually, shell
 
 pytestmark = pytest.mark.covers("trust-4")
@@ -275,3 +275,26 @@ def test_whose_start_would_move_is_hidden(strict: RotaServer) -> None:
         answer = red.plan(asked)
         assert (answer.changes, answer.others_changed) == ([], 1)
     assert [change.job for change in strict.client.plan(asked).changes] == [waits]
+
+
+def test_everybody_sees_their_own_limits_and_how_much_of_them_is_used(strict: RotaServer) -> None:
+    with of(strict, "blue", "ada") as ada:
+        strict.started(submitted(ada, resources={"cpu": "500m"}))
+        submitted(ada, hold=True)
+        found = ada.limits()
+        with pytest.raises(Forbidden):
+            ada.limits(user="hasty")
+        with pytest.raises(NotFound):
+            ada.limits(project="red")
+    shown = {(one.limit, one.of): (one.value, one.used, one.set_by) for one in found.limits}
+    assert (found.user, found.project, found.exempt) == ("ada", "blue", False)
+    assert shown["priority", "job"] == ("medium", None, "built in")
+    assert shown["queues", "job"] == ("default", None, "project blue")
+    assert shown["waiting_jobs", "user ada"] == ("5", "1", "default")
+    assert shown["at_once.cpu", "project blue"] == ("1", "0.5", "project blue")
+    assert shown["time_limit", "job"] == ("4h", None, "queue long")
+    assert strict.client.limits(user="hasty", project="red").limits
+    asked = ("limits", "--user", "hasty", "--project", "red")
+    printed = strict.rota(*asked, environment={"COLUMNS": "80"}).stdout
+    assert "submissions_per_minute" in printed
+    assert max(map(len, printed.splitlines())) <= 80

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from rota.api.documents import (
     EstimateDocument,
+    LimitsDocument,
     NodeDocument,
     PlanAnswer,
     QueueDocument,
@@ -186,6 +187,9 @@ class FakeDesk:
 
     async def health(self) -> list[tuple[str, Health]]:
         return [("store", Health(self.is_healthy, "no space left in /secret/place"))]
+
+    async def limits(self, user: str, project: str, is_exempt: bool) -> LimitsDocument:
+        return LimitsDocument(user=user, project=project, exempt=is_exempt, limits=[])
 
     async def stats(self) -> StatsDocument:
         cycles = SchedulingDocument(cycles=3, last_cycle=None, last_cycle_s=0.01)

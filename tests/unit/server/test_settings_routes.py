@@ -314,3 +314,21 @@ def test_health_is_told_without_a_token_and_causes_are_not() -> None:
 
 def test_stats_are_told() -> None:
     assert Service().ask("GET", "/v1/stats").json()["scheduling"]["cycles"] == 3
+
+
+@pytest.mark.covers("trust-4")
+def test_limits_are_ones_own_unless_an_operator_asks() -> None:
+    service = Service()
+
+    def asked(path: str, role: Role) -> tuple[str, str, bool]:
+        found = service.ask("GET", path, role).json()
+        return found["user"], found["project"], found["exempt"]
+
+    _, project, exempt = asked("/v1/limits", Role.ADMIN)
+    assert (project, exempt) == ("default", True)
+    assert asked("/v1/limits?user=bob&project=audio", Role.OPERATOR) == ("bob", "audio", False)
+    own, project, exempt = asked("/v1/limits", Role.SUBMITTER)
+    assert (project, exempt) == ("vision", False)
+    assert asked(f"/v1/limits?user={own}&project=vision", Role.SUBMITTER) == (own, "vision", False)
+    assert_problem(service.ask("GET", "/v1/limits?user=bob", Role.SUBMITTER), 403, "forbidden")
+    assert_problem(service.ask("GET", "/v1/limits?project=audio", Role.SUBMITTER), 404, "not-found")

@@ -17,6 +17,7 @@ from rota.api.documents import (
     InvitationDocument,
     JobDetail,
     JobDocument,
+    LimitsDocument,
     MaintenanceDocument,
     MeDocument,
     NodeDocument,
@@ -69,6 +70,7 @@ class FakeServer:
         self.reservation_list: list[ReservationDocument] = []
         self.estimates: dict[str, EstimateDocument] = {}
         self.efficiencies: dict[str, EfficiencyDocument] = {}
+        self.limits_answer: LimitsDocument | None = None
         self.plan_answer = PlanAnswer(jobs=[], changes=[])
         self.why_answer: WhyAnswer | None = None
         self.extension: ExtendAnswer | Exception | None = None
@@ -167,6 +169,11 @@ class FakeServer:
 
     def eta(self, job: str) -> EstimateDocument:
         return self.estimates[job]
+
+    def limits(self, *, user: str | None = None, project: str | None = None) -> LimitsDocument:
+        self.asked.append(Asked("limits", user or "", {"project": project}))
+        assert self.limits_answer is not None
+        return self.limits_answer
 
     def efficiency(self, job: str) -> EfficiencyDocument:
         return self.efficiencies[job]
