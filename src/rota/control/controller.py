@@ -4,20 +4,21 @@
                      ▲                              │ can't be kept
                      └── all that came meanwhile    └─► nothing happened: everybody is told so
 
-What comes in while a transaction is written goes into the next: the busier, the larger they are.
+What comes in while a transaction is written goes into the next: the busier, the larger they are. A large one,
+as of an array of 100,000, is tried and taken into memory in slices: in between, everybody else is answered.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Generic, ParamSpec, Protocol, TypeVar
+from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import structlog
 
@@ -40,12 +41,19 @@ R = TypeVar("R")
 
 MOST = 1000
 """Commands in one transaction."""
+SLICE = 500
+"""Jobs that are looked at in one go."""
 CHECK_S = 2.0
 """How often somebody looks whether the store is still there, if nothing is asked of it anyway."""
 RETRY_S = 1.0
 """The same, while it can keep nothing."""
 
 log = structlog.get_logger()
+
+
+Sliced: TypeAlias = Generator[Callable[[], object] | None, Any, R]
+"""What a command may answer whose work is long: it goes on from one `yield` to the next, with a pause between
+them. What it yields is called in a thread, and sent back. Nothing else is tried meanwhile."""
 
 
 class Follower(Protocol):
@@ -56,7 +64,7 @@ class Follower(Protocol):
 
 @dataclass(eq=False, slots=True)
 class _Asked(Generic[R]):
-    command: Callable[[Draft], R]
+    command: Callable[[Draft], R | Sliced[R]]
     answer: asyncio.Future[R]
     dry_run: bool = False
     job: JobId | None = None
@@ -101,7 +109,9 @@ class Controller:
         self._last_ms = max(self._last_ms, self._clock())
         return self._last_ms
 
-    async def do(self, command: Callable[[Draft], R], dry_run: bool = False, about: JobId | None = None) -> R:
+    async def do(
+        self, command: Callable[[Draft], R | Sliced[R]], dry_run: bool = False, about: JobId | None = None
+    ) -> R:
         """What the command answers, once its changes are kept; in a dry run they are dropped. `about`: the
         job that is set aside if the command turns out to be more than Rota can handle."""
         if self._stopped:
@@ -176,7 +186,7 @@ class Controller:
                 return
             taken = self._without_outdated(taken)
         draft = Draft(self.memory, self.now_ms(), self._chance)
-        done = self._try_all(taken, draft)
+        done = await self._try_all(taken, draft)
         if self.fault:
             draft.note("store.Recovered", "store", SYSTEM, {"fault": self.fault})
         batch = draft.sealed()
@@ -197,14 +207,14 @@ class Controller:
             if self.fault:
                 log.info("changes can be kept again")
                 self.fault = ""
-            self._publish(batch, draft.instructions, last_seq)
+            await self._publish(batch, draft.instructions, last_seq)
         for asked in done:
             if asked.origin is not None and asked.is_recorded:
                 asked.origin.is_recorded = True
             if not asked.answer.done():
                 asked.answer.set_result(asked.result)
 
-    def _try_all(self, taken: list[_Asked[Any]], draft: Draft) -> list[_Asked[Any]]:
+    async def _try_all(self, taken: list[_Asked[Any]], draft: Draft) -> list[_Asked[Any]]:
         """Those that succeeded."""
         done: list[_Asked[Any]] = []
         for are_repeatable, some in groupby(taken, attrgetter("is_repeatable")):
@@ -212,7 +222,7 @@ class Controller:
             if are_repeatable and self._try_together(asked, draft):
                 done += asked
             else:
-                done += [one for one in asked if self._try(one, draft)]
+                done += [one for one in asked if await self._try(one, draft)]
         return done
 
     def _try_together(self, asked: list[_Asked[Any]], draft: Draft) -> bool:
@@ -226,12 +236,13 @@ class Controller:
         draft.merge(own)
         return True
 
-    def _try(self, asked: _Asked[Any], draft: Draft) -> bool:
+    async def _try(self, asked: _Asked[Any], draft: Draft) -> bool:
         if asked.answer.cancelled():
             return False
         own = draft.on_top()
         try:
-            asked.result = asked.command(own)
+            result = asked.command(own)
+            asked.result = await _in_slices(result) if isinstance(result, Generator) else result
         except (ControlError, Refused) as error:
             asked.answer.set_exception(error)
             return False
@@ -322,12 +333,27 @@ class Controller:
             if not asked.answer.done():
                 asked.answer.set_exception(_unavailable(error))
 
-    def _publish(self, batch: Batch, instructions: Sequence[Instruction], last_seq: int) -> None:
-        self.memory.absorb(batch)
+    async def _publish(self, batch: Batch, instructions: Sequence[Instruction], last_seq: int) -> None:
+        await _in_slices(self.memory.absorbing(batch, SLICE))
         first = last_seq - len(batch.events) + 1
         self.feed.publish([StoredEvent(first + at, row) for at, row in enumerate(batch.events)])
         for follower in self._followers:
+            if len(batch.jobs) > SLICE:
+                await asyncio.sleep(0)
             follower.kept(batch, instructions)
+
+
+async def _in_slices(work: Sliced[R]) -> R:
+    sent: object = None
+    while True:
+        try:
+            asked = work.send(sent)
+        except StopIteration as done:
+            result: R = done.value
+            return result
+        if asked is None:
+            await asyncio.sleep(0)
+        sent = None if asked is None else await asyncio.to_thread(asked)
 
 
 async def _failure(answer: asyncio.Future[Any]) -> Exception | None:

@@ -6,7 +6,7 @@ Changed only by `absorb`, after a transaction was kept: what is in memory is in 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -197,10 +197,18 @@ class Memory:
         )
 
     def absorb(self, batch: Batch) -> None:
+        for _ in self.absorbing(batch, len(batch.jobs) + 1):
+            pass
+
+    def absorbing(self, batch: Batch, slice_size: int) -> Generator[None, None, None]:
+        """With a break after so many jobs. Whoever looks meanwhile sees some of it: nothing may be tried on a
+        draft before it is done."""
         self._unsaved.difference_update(usage.path for usage in batch.usage)
         self._rooms.changed(self.jobs, batch.jobs)
-        for job in batch.jobs:
+        for count, job in enumerate(batch.jobs, 1):
             self._put(job)
+            if count % slice_size == 0:
+                yield
         for attempt in batch.attempts:
             if attempt.ended_ms is not None:
                 self._charge(attempt)

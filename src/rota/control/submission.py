@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
 from rota.control.access import Who
+from rota.control.controller import SLICE
 from rota.control.draft import Draft
 from rota.control.errors import BadInput, Conflict
-from rota.intake.submissions import Expanded, Submission, expand
+from rota.intake.submissions import Expanded, Submission
 from rota.lifecycle.events import DependencyEnded
 from rota.lifecycle.state import JobState, Phase
 from rota.model.calendar import QueueMode
@@ -25,13 +26,17 @@ few bytes can ask for a hundred million."""
 
 
 def submit(
-    draft: Draft, submission: Submission, first: int, ended: Mapping[JobId, JobState], who: Who
-) -> list[JobState]:
-    """`first`: the first of as many numbers as there are jobs, given out for them. `ended`: jobs that these
-    depend on and that are only in the store any more."""
+    draft: Draft, jobs: Sequence[Expanded], first: int, ended: Mapping[JobId, JobState], who: Who
+) -> Generator[None, None, list[JobState]]:
+    """With a break now and then: there may be 100,000. `first`: the first of as many numbers as there are
+    jobs, given out for them. `ended`: jobs that these depend on and that are only in the store any more."""
     incoming = _Incoming(draft, ended, who)
-    jobs = expand(submission, first)
-    return [incoming.take(job, first + at) for at, job in enumerate(jobs)]
+    states: list[JobState] = []
+    for at, job in enumerate(jobs, 1):
+        states.append(incoming.take(job, first + at - 1))
+        if at % SLICE == 0:
+            yield
+    return states
 
 
 def partners(submission: Submission) -> Iterable[JobId]:

@@ -6,6 +6,7 @@ thread that can't be (it is inside a call of C) doesn't keep the process from en
 
 from __future__ import annotations
 
+import asyncio
 import ctypes
 import sys
 from collections.abc import Callable
@@ -18,6 +19,9 @@ from typing import Any, ParamSpec, TypeVar
 SWITCHES_AFTER_S = 0.0005
 """Usual are 5 ms: each start and each answer would wait that long for a thread that decides."""
 
+LITTLE = 500
+"""Jobs, or things that take as long as they do: some milliseconds."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -25,6 +29,13 @@ T = TypeVar("T")
 def take_turns_often() -> None:
     """For processes in which threads work beside the event loop."""
     sys.setswitchinterval(SWITCHES_AFTER_S)
+
+
+async def beside(amount: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """In another thread if it is much; little isn't worth the way there."""
+    if amount <= LITTLE:
+        return call(*args, **kwargs)
+    return await asyncio.to_thread(call, *args, **kwargs)
 
 
 class Interrupt(BaseException):

@@ -23,7 +23,7 @@ from rota.backends.backend import LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.access import Who
 from rota.control.allowing import Allowing
-from rota.control.controller import Controller
+from rota.control.controller import SLICE, Controller, Sliced
 from rota.control.draft import Draft
 from rota.control.enrolment import Enrolment
 from rota.control.errors import Conflict, NotFound
@@ -31,11 +31,12 @@ from rota.control.submission import partners, submit
 from rota.control.vault import Vault
 from rota.engine.budget import Budget
 from rota.engine.calendar.extension import extend
-from rota.intake.submissions import Submission
+from rota.intake.submissions import Submission, expand
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import CancelAsked, Held, JobEvent, LimitChanged, Released
 from rota.lifecycle.state import JobState, Phase
 from rota.loop.admission import Admission
+from rota.loop.aside import beside
 from rota.loop.forecaster import Forecaster, time_of
 from rota.loop.grounds import Grounds
 from rota.loop.limits import limits_document
@@ -109,10 +110,12 @@ class LiveDesk(OperatorDesk):
         if not dry_run:
             first = await self._controller.numbers(submission.job_count)
 
-        def command(draft: Draft) -> list[JobState]:
+        jobs = await beside(submission.job_count, expand, submission, first)
+
+        def command(draft: Draft) -> Sliced[Sequence[JobState]]:
             self._allowing.check_waiting(submission, who, draft)
-            states = submit(draft, submission, first, ended, who)
-            _answer(draft, answer_of, states)
+            states = yield from submit(draft, jobs, first, ended, who)
+            yield from _answer_many(draft, answer_of, states)
             return states
 
         return await self._controller.do(command, dry_run)
@@ -176,9 +179,9 @@ class LiveDesk(OperatorDesk):
         if not elements and self._memory.job(job_id) is None and await self.job(job_id) is not None:
             raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
 
-        def command(draft: Draft) -> list[JobState]:
-            states = []
-            for one in elements or [job_id]:
+        def command(draft: Draft) -> Sliced[Sequence[JobState]]:
+            states: list[JobState] = []
+            for count, one in enumerate(elements or [job_id], 1):
                 state = draft.job(one)
                 if state is None or not who.sees(state.spec.template.project):
                     raise NotFound("job", one)
@@ -187,7 +190,9 @@ class LiveDesk(OperatorDesk):
                 except Refused as refused:
                     if not elements:
                         raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
-            _answer(draft, answer_of, states)
+                if count % SLICE == 0:
+                    yield None
+            yield from _answer_many(draft, answer_of, states)
             return states
 
         return await self._controller.do(command, dry_run)
@@ -387,6 +392,15 @@ def _change(draft: Draft, job_id: JobId, event: JobEvent, who: Who) -> None:
     except Refused as refused:
         raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
     raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
+
+
+def _answer_many(
+    draft: Draft, answer_of: Callable[[Sequence[JobState]], Answer] | None, states: Sequence[JobState]
+) -> Sliced[None]:
+    if answer_of is None:
+        return
+    make = partial(answer_of, states)
+    draft.batch.answers.append(make() if len(states) <= SLICE else (yield make))
 
 
 def _answer(draft: Draft, answer_of: Callable[[R], Answer] | None, result: R) -> None:

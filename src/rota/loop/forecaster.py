@@ -7,14 +7,17 @@ those behind them   ──► as fast as those before them will have started
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ProcessPoolExecutor
 from datetime import UTC, datetime
+from functools import partial
+from heapq import nsmallest
 from multiprocessing import get_context
 from threading import Lock
 
 import structlog
 from msgspec import msgpack
+from msgspec.structs import replace
 
 from rota.api.documents import EstimateDocument
 from rota.control.controller import Controller
@@ -24,6 +27,7 @@ from rota.forecast.tell import PlannedStarts, Teller, TellerState
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import JobState, Phase
 from rota.loop import ahead
+from rota.loop.aside import beside
 from rota.model.cluster import ClusterRecords
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId, QueueName
@@ -37,6 +41,8 @@ log = structlog.get_logger()
 
 LOOKED_AT = 200
 """Waiting jobs of each queue, the first in its order."""
+LOOKED_AT_IN_ALL = 4000
+"""Where there are many queues, fewer of each."""
 PAUSE_S = 1.0
 SHARE = 4
 """It rests this many times as long as it has worked."""
@@ -197,33 +203,33 @@ class Forecaster:
                 self._pool.shutdown(wait=False, cancel_futures=True)
 
     async def _look_ahead(self) -> None:
-        waiting = self._first_waiting()
+        states = list(self._memory.jobs.values())
+        waiting = await beside(len(states), _first_waiting, states)
         if not waiting:
             self._planned, self.never = {}, frozenset()
             return
-        now_ms = self._controller.now_ms()
-        running = [state for state in self._memory.jobs.values() if state.live]
-        records = ClusterRecords(
-            tuple(self._memory.nodes()),
-            jobs=tuple(state.record() for state in {one.id: one for one in (*running, *waiting)}.values()),
-            usage=self._memory.usage(),
-            calendar=self._memory.calendar,
+        around = ClusterRecords(
+            tuple(self._memory.nodes()), usage=self._memory.usage(), calendar=self._memory.calendar
         )
-        question = ahead.Question(records, self._policy, self.teller.state.run_times, now_ms)
+        ask = partial(self._question, states, waiting, around, self._controller.now_ms())
+        question = await beside(len(states), ask)
         if self._pool is None:
             self._pool = self._make_pool()
         loop = asyncio.get_running_loop()
-        answered = await loop.run_in_executor(self._pool, ahead.answer, msgpack.encode(question))
+        answered = await loop.run_in_executor(self._pool, ahead.answer, question)
         forecast = msgpack.decode(answered, type=ahead.Forecast)
         self._planned, self.never = forecast.starts, frozenset(forecast.never)
         self._tell([state for state in waiting if state.id in forecast.starts])
 
-    def _first_waiting(self) -> list[JobState]:
-        by_queue: dict[QueueName, list[JobState]] = {}
-        for state in self._memory.jobs.values():
-            if state.phase is Phase.PENDING:
-                by_queue.setdefault(state.spec.template.queue, []).append(state)
-        return [state for queued in by_queue.values() for state in sorted(queued, key=in_order)[:LOOKED_AT]]
+    def _question(
+        self, states: Sequence[JobState], waiting: Sequence[JobState], around: ClusterRecords, now_ms: int
+    ) -> bytes:
+        """Written down. In another thread, if there are many."""
+        asked = {state.id: state for state in states if state.live} | {one.id: one for one in waiting}
+        records = replace(around, jobs=tuple(state.record() for state in asked.values()))
+        with self._learning:
+            question = ahead.Question(records, self._policy, self.teller.state.run_times, now_ms)
+            return msgpack.encode(question)
 
     def _tell(self, waiting: Sequence[JobState]) -> None:
         snapshot = self._memory.cluster.snapshot()
@@ -266,6 +272,16 @@ class Forecaster:
 
 
 _NO_PLAN = Plan()
+
+
+def _first_waiting(states: Iterable[JobState]) -> list[JobState]:
+    by_queue: dict[QueueName, list[JobState]] = {}
+    for state in states:
+        if state.phase is Phase.PENDING:
+            by_queue.setdefault(state.spec.template.queue, []).append(state)
+    of_each = min(LOOKED_AT, max(1, LOOKED_AT_IN_ALL // max(1, len(by_queue))))
+    first = (nsmallest(of_each, queued, key=in_order) for queued in by_queue.values())
+    return [state for some in first for state in some][:LOOKED_AT_IN_ALL]
 
 
 def in_order(state: JobState) -> tuple[int, int, int]:

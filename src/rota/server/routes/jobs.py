@@ -14,6 +14,7 @@ from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of
 from rota.intake.submissions import SubmittedForm
 from rota.lifecycle.state import JobState, Phase
+from rota.loop.aside import beside
 from rota.model.ids import JobId
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.access import check_sees
@@ -28,6 +29,8 @@ from rota.store.queries import JobFilter
 
 TAG = "jobs"
 MOST_ATTEMPTS = 1000
+BYTES_OF_A_JOB = 32
+"""Of a request, at least: how many it may be about."""
 _WAITING = (Phase.CREATED, Phase.PENDING)
 Text = Annotated[str, Meta(max_length=1000)]
 
@@ -52,14 +55,14 @@ class CancelForm(Form, frozen=True, kw_only=True):
 
 async def submit_jobs(call: Call[ChangeQuery, bytes]) -> Reply:
     """All of them, or none. Elements of an array are jobs of their own, with ids such as 17.0."""
-    submission = read_jobs(call.body, call.who)
+    submission = await beside(len(call.body) // BYTES_OF_A_JOB, read_jobs, call.body, call.who)
     dry_run = call.query.dry_run
 
     def reply(states: Sequence[JobState]) -> Reply:
         return json_reply(submitted_document(states, submission.warnings, dry_run), 200 if dry_run else 201)
 
     states = await call.desk.submit(submission, call.who, dry_run, call.answer_of(reply))
-    return reply(states)
+    return await beside(len(states), reply, states)
 
 
 async def list_jobs(call: Call[JobsQuery, None]) -> Reply:
@@ -127,21 +130,23 @@ def _spec_shown(state: JobState, who: Who) -> dict[str, object]:
 async def cancel_job(call: Call[ChangeQuery, CancelForm]) -> Reply:
     """Of an array, all elements that aren't over. What runs is stopped, with its grace."""
     job_id, reply = await _to_change(call)
-    return reply(
-        await call.desk.cancel(job_id, call.who, call.body.message, call.query.dry_run, call.answer_of(reply))
-    )
+    message, dry_run = call.body.message, call.query.dry_run
+    states = await call.desk.cancel(job_id, call.who, message, dry_run, call.answer_of(reply))
+    return await beside(len(states), reply, states)
 
 
 async def hold_job(call: Call[ChangeQuery, None]) -> Reply:
     """It doesn't start until it is released. Of an array, all elements that wait."""
     job_id, reply = await _to_change(call)
-    return reply(await call.desk.hold(job_id, call.who, call.query.dry_run, call.answer_of(reply)))
+    states = await call.desk.hold(job_id, call.who, call.query.dry_run, call.answer_of(reply))
+    return await beside(len(states), reply, states)
 
 
 async def release_job(call: Call[ChangeQuery, None]) -> Reply:
     """It may start again. Of an array, all elements that are held."""
     job_id, reply = await _to_change(call)
-    return reply(await call.desk.release(job_id, call.who, call.query.dry_run, call.answer_of(reply)))
+    states = await call.desk.release(job_id, call.who, call.query.dry_run, call.answer_of(reply))
+    return await beside(len(states), reply, states)
 
 
 async def _to_change(call: Call[ChangeQuery, Any]) -> tuple[JobId, Callable[[Sequence[JobState]], Reply]]:

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from rota.api.documents import EfficiencyDocument, EstimateDocument, PlanAnswer, Role
+from rota.loop.aside import beside
 from rota.model.extension import Extension
 from rota.model.quantities import parse_duration_ms
 from rota.server.documents import efficiency_document
@@ -17,6 +18,7 @@ from rota.server.reading import read_quantity
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, Query, Route
 from rota.server.routes.jobs import (
+    BYTES_OF_A_JOB,
     SUBMISSION_EXAMPLES,
     TAG,
     Submission,
@@ -115,8 +117,9 @@ def _extended(extension: Extension) -> Reply:
 
 async def plan_jobs(call: Call[Query, bytes]) -> Reply:
     """What would happen if these jobs came in now, and whose planned starts would change."""
-    submission = read_jobs(call.body, call.who)
-    return json_reply(await call.desk.plan(submission, call.who))
+    submission = await beside(len(call.body) // BYTES_OF_A_JOB, read_jobs, call.body, call.who)
+    answer = await call.desk.plan(submission, call.who)
+    return await beside(len(answer.jobs) + len(answer.changes), json_reply, answer)
 
 
 def _question(action: str, call: Any, query: type, answer: Any, summary: str) -> Route[Any, Any]:
