@@ -13,7 +13,7 @@ from rota.control.draft import Draft
 from rota.control.errors import BadInput
 from rota.control.memory import Memory
 from rota.control.submission import MOST_PARTNERS, MOST_WAITS, submit
-from rota.intake.submissions import read_submission
+from rota.intake.submissions import expand, read_submission
 from rota.lifecycle.state import JobState
 from rota.model.policy import Policy
 from tests.operations import MOST_GROWTH, growth
@@ -22,7 +22,14 @@ from tests.operations import MOST_GROWTH, growth
 def take(*jobs: dict[str, object]) -> list[JobState]:
     whole = [{"command": ["true"], **job} for job in jobs]
     submission = read_submission(json.dumps({"jobs": whole}).encode(), "p", "ada")
-    return submit(Draft(Memory(Policy()), 0, lambda: 0.5), submission, 1, {}, Who("ada", Role.SUBMITTER))
+    draft = Draft(Memory(Policy()), 0, lambda: 0.5)
+    taking = submit(draft, expand(submission, 1), 1, {}, Who("ada", Role.SUBMITTER))
+    while True:
+        try:
+            next(taking)
+        except StopIteration as done:
+            states: list[JobState] = done.value
+            return states
 
 
 def test_every_element_waits_for_every_element() -> None:
