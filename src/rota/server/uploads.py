@@ -124,7 +124,7 @@ def _too_much(used_bytes: int, quota_bytes: int) -> ProblemError:
         "too-large-together",
         f"your input files take {format_bytes(used_bytes)} of {format_bytes(quota_bytes)}, "
         "and this one would be too much",
-        help="send less, ask an operator for more, or try again later: files that no unfinished job needs are "
-        "removed after a while",
+        help="send less, ask an operator for more, or try again later: files that no unfinished job needs "
+        "are removed after a while",
         data={"used_bytes": used_bytes, "quota_bytes": quota_bytes},
     )

@@ -55,7 +55,7 @@ class Limits(Section, frozen=True, kw_only=True):
     uploads_bytes: SizeBytes = field(default=10 * 2**30, name="uploads")
     """Of all input files of one user together; 0: no limit."""
     log_bytes: SizeBytes = field(default=256 * 2**20, name="log")
-    """What is kept of the output of one start of a task, the latest; as much again of all its earlier ones."""
+    """What is kept of the output of one start of a task, the latest; as much again of its earlier ones."""
     reserve_bytes: SizeBytes = field(default=512 * 2**20, name="reserve")
     """Of the disk: what users write doesn't take it, so that the database has room. At most a twentieth of
     the disk."""
