@@ -156,7 +156,6 @@ def ground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ground]:
         "ROTA_SERVER_LIMITS_HEARTBEAT": "100ms",
         "ROTA_AGENTS_ADDRESS": "127.0.0.1",
         "ROTA_AGENTS_PORT": "0",
-        "ROTA_AGENTS_TLS": "true",
     }
     home: Path = tmp_path_factory.mktemp("rota")
     server = RotaServer(home, environment=settings)
