@@ -113,7 +113,7 @@ class Compiler:
         # Plugins from outside may look at the whole job; nothing else does.
         if not active:
             spec = self._as_seen(spec)
-        key = (spec, template if active else template.namespace)
+        key = (spec, template if active else self._topology.seen_namespace(template.namespace))
         signature = self._signatures.get(key)
         if signature is None:
             if len(self._signatures) >= _KEPT:

@@ -42,6 +42,8 @@ class GroupIndex:
         self._groups: dict[Group, int] = {}
         self._found_by: defaultdict[_Mark, list[Group]] = defaultdict(list)
         self._keys: defaultdict[str, _Values] = defaultdict(_Values)
+        self._namespaces: set[str] = set()
+        """Those that some group names."""
 
     def __contains__(self, group: Group) -> bool:
         return group in self._groups
@@ -56,6 +58,7 @@ class GroupIndex:
         requirements = group.selector.requirements
         for requirement in requirements:
             self._keys[requirement.key].mention(requirement)
+        self._namespaces.update(group.namespaces)
         for namespace in set(group.namespaces):
             for key, value in _narrowest(requirements):
                 self._found_by[namespace, key, value].append(group)
@@ -69,6 +72,10 @@ class GroupIndex:
             if group.selector.selects(labels)
         }
         return sorted(found, key=self._groups.__getitem__)
+
+    def seen_namespace(self, namespace: str) -> str:
+        """The namespace, or nothing if no group names it: such ones can't be told apart."""
+        return namespace if namespace in self._namespaces else ""
 
     def seen(self, labels: Labels) -> Labels:
         """What is left of labels if those are left out that no group looks at, and values that no group

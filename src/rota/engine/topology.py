@@ -113,6 +113,10 @@ class Topology:
         """What any rule sees of a task's labels: tasks that differ in others are alike."""
         return self._index.seen(labels)
 
+    def seen_namespace(self, namespace: str) -> str:
+        """The same for every namespace that no rule names."""
+        return self._index.seen_namespace(namespace)
+
     def owned_against(self, namespace: str, labels: Labels) -> list[Counter]:
         """Counters of the tasks whose anti-affinity is against tasks with these labels."""
         owned = (_Owned(group) for group in self._index.including(namespace, labels))

@@ -28,7 +28,6 @@ class QueueLimitsForm(Form):
     reservations: tuple[str, ...] | UnsetType = UNSET
     time_limit: Amount | UnsetType = UNSET
     default_time_limit: Amount | UnsetType = UNSET
-    log_bytes: Amount | UnsetType = UNSET
     waiting_jobs: Count | UnsetType = UNSET
     running_jobs: Count | UnsetType = UNSET
     at_once: AmountsForm = field(default_factory=dict)
@@ -39,13 +38,18 @@ class LimitsForm(QueueLimitsForm):
 
     queues: tuple[str, ...] | UnsetType = UNSET
     submissions_per_minute: Positive | UnsetType = UNSET
+
+
+class UserLimitsForm(LimitsForm):
+    """And of files, which are somebody's and no project's."""
+
     upload_bytes: Amount | UnsetType = UNSET
 
 
 class LimitsPolicyForm(Form):
-    default: LimitsForm = field(default_factory=LimitsForm)
+    default: UserLimitsForm = field(default_factory=UserLimitsForm)
     projects: dict[str, LimitsForm] = field(default_factory=dict)
-    users: dict[str, LimitsForm] = field(default_factory=dict)
+    users: dict[str, UserLimitsForm] = field(default_factory=dict)
     queues: dict[str, QueueLimitsForm] = field(default_factory=dict)
 
 
@@ -85,7 +89,6 @@ def _limits(form: QueueLimitsForm, at: Field) -> Limits:
         reservations=_names(form.reservations, at.at("reservations")),
         time_limit_ms=longest_ms,
         default_time_limit_ms=default_ms,
-        log_bytes=_bytes(form.log_bytes, at.at("log_bytes")),
         waiting_jobs=_or_none(form.waiting_jobs),
         running_jobs=_or_none(form.running_jobs),
         at_once=tuple(sorted(read_amounts(form.at_once, at.at("at_once")).items())),
@@ -96,7 +99,9 @@ def _limits(form: QueueLimitsForm, at: Field) -> Limits:
         limits,
         queues=_names(form.queues, at.at("queues")),
         submissions_per_minute=_or_none(form.submissions_per_minute),
-        upload_bytes=_bytes(form.upload_bytes, at.at("upload_bytes")),
+        upload_bytes=(
+            _bytes(form.upload_bytes, at.at("upload_bytes")) if isinstance(form, UserLimitsForm) else None
+        ),
     )
 
 

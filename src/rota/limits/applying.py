@@ -29,7 +29,6 @@ ASKED_FIELDS = (
     "reservations",
     "time_limit_ms",
     "default_time_limit_ms",
-    "log_bytes",
 )
 COUNTED_FIELDS = ("waiting_jobs", "running_jobs", "submissions_per_minute", "upload_bytes")
 """Besides the amounts of `at_once`."""
@@ -143,6 +142,12 @@ def amount_accounts(policy: LimitsPolicy, owner: Owner) -> tuple[Account, ...]:
         (queue, queue, dict(_entry(policy.queues, owner.queue).at_once)),
     )
     return tuple(Account(origin, set_by, limit) for origin, set_by, limit in found if limit)
+
+
+def upload_bytes(policy: LimitsPolicy, user: str) -> int | None:
+    """What a user's input files may take together; None: the policy says nothing about it."""
+    own = _entry(policy.users, user).upload_bytes
+    return policy.default.upload_bytes if own is None else own
 
 
 _NO_LIMITS = Limits()

@@ -31,8 +31,6 @@ class Limits(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """At most."""
     default_time_limit_ms: int | None = None
     """Of a job that gives none; where this isn't set, such a job gets the longest."""
-    log_bytes: int | None = None
-    """That one job may write."""
 
     # What is counted over all jobs of the user, the project or the queue.
     waiting_jobs: int | None = None

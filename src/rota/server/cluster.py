@@ -36,6 +36,7 @@ from rota.control.errors import Conflict
 from rota.control.memory import Memory
 from rota.control.origin import Origin, calling
 from rota.intake.files import read_policy
+from rota.limits.applying import upload_bytes
 from rota.loop.history import Retention
 from rota.loop.plugin_host import PluginHost
 from rota.loop.questioning import QuestionLimits
@@ -119,7 +120,14 @@ class Cluster:
         # Its worker takes them from its own folder; what agents need, whoever leads must have.
         kept = Folders((folder if settings.server.embedded_worker else files) / "worker")
         store_of_files = FileStore(kept, limits.reserve_bytes)
-        uploads = Uploads(store_of_files, kept, limits.upload_bytes, lambda user: limits.uploads_bytes)
+        policy = _policy(settings)
+
+        def quota_bytes(user: str) -> int:
+            stated = upload_bytes(policy.limits, user)
+            # For these 0 is no limit.
+            return limits.uploads_bytes if stated is None else max(1, stated)
+
+        uploads = Uploads(store_of_files, kept, limits.upload_bytes, quota_bytes)
         if takes_files:
             kept.make()
             await asyncio.to_thread(uploads.load)
@@ -130,7 +138,7 @@ class Cluster:
         runtime = await asyncio.to_thread(
             Runtime,
             self._store,
-            _policy(settings),
+            policy,
             backends,
             clock=now_ms,
             chance=random.random,

@@ -11,7 +11,7 @@ import pytest
 from rota.api.documents import Role
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
-from rota.sdk.errors import BadInput, Conflict, Forbidden, NotFound, RotaError
+from rota.sdk.errors import BadInput, Conflict, Forbidden, NotFound, RotaError, TooLarge
 from tests.real.server.rota_server import RotaServer, eventually, shell
 
 pytestmark = pytest.mark.covers("trust-4")
@@ -26,7 +26,7 @@ limits:
     red: {priority: high, tolerations: [gpu], running_jobs: 2}
     blue: {at_once: {cpu: 1}, queues: [default]}
   users:
-    hasty: {submissions_per_minute: 2}
+    hasty: {submissions_per_minute: 2, upload_bytes: 8Ki}
   queues:
     long: {time_limit: 4h}
 """
@@ -230,6 +230,13 @@ def test_so_many_submissions_a_minute(strict: RotaServer) -> None:
     _, problem, headers = answers[2]
     assert problem["detail"] == "more than 2 submissions a minute (limit of user hasty)"
     assert 0 < int(headers["retry-after"]) <= 30
+
+
+def test_so_many_bytes_of_files(strict: RotaServer) -> None:
+    with of(strict, "blue", "hasty") as hasty, of(strict, "blue") as blue:
+        with pytest.raises(TooLarge, match="of 8Ki"):
+            hasty.upload(bytes(9000))
+        blue.upload(bytes(9000))
 
 
 class TestOthersAreHidden:

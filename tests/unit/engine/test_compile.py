@@ -187,10 +187,18 @@ class TestSharing:
         assert one is same
         assert one is not other
 
-    def test_not_in_another_namespace(self) -> None:
-        cluster = Cluster().node("a", cpu=9).job("j", cpu=1).job("k", cpu=1, template={"namespace": "x"})
+    def test_in_other_namespaces_too_unless_somebody_looks_at_one(self) -> None:
+        """A namespace is a project, of which there may be thousands."""
+        cluster = Cluster().node("a", cpu=9).job("j", cpu=1)
+        for name in "kl":
+            cluster = cluster.job(name, cpu=1, template={"namespace": name})
         made = Compiling(cluster)
-        assert made.work("j").signatures[0] is not made.work("k").signatures[0]
+        assert len({id(made.work(name).signatures[0]) for name in "jkl"}) == 1
+        away = [apart("host", "app In x")]
+        made = Compiling(cluster.job("m", cpu=2, affinity=away, template={"namespace": "k"}))
+        [j], [k], [in_l] = (made.work(name).signatures for name in "jkl")
+        assert j is in_l
+        assert k is not j
 
     @pytest.mark.covers("decide-11")
     def test_not_under_another_scheduler(self) -> None:

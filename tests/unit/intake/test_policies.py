@@ -212,7 +212,7 @@ class TestLimits:
                   reservations: []
                   at_once: {gpu: 2, cpu: 64, memory: 1Gi}
               users:
-                ada: {unpreemptible: true, exclusive: false, upload_bytes: 1Gi, log_bytes: 1Mi}
+                ada: {unpreemptible: true, exclusive: false, upload_bytes: 1Gi}
               queues:
                 long: {time_limit: 2h, default_time_limit: 1h}
         """).limits
@@ -231,7 +231,7 @@ class TestLimits:
                     ),
                 ),
             ),
-            (("ada", Limits(unpreemptible=True, exclusive=False, upload_bytes=GIB, log_bytes=2**20)),),
+            (("ada", Limits(unpreemptible=True, exclusive=False, upload_bytes=GIB)),),
             (("long", Limits(time_limit_ms=7_200_000, default_time_limit_ms=3_600_000)),),
         )
 
@@ -248,6 +248,7 @@ class TestLimits:
             ("{default: {at_once: {cpus: 1}}}", 'unknown resource "cpus"'),
             ("{default: {submissions_per_minute: 0}}", "submissions_per_minute"),
             ("{queues: {default: {upload_bytes: 1}}}", "upload_bytes"),
+            ("{projects: {vision: {upload_bytes: 1}}}", "upload_bytes"),
         ],
     )
     def test_mistakes_are_refused(self, limits: str, message: str) -> None:

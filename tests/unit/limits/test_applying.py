@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from rota.limits.applying import Origin, Owner, Scope, accounts, amount_accounts, asked_limits
+from rota.limits.applying import (
+    Origin,
+    Owner,
+    Scope,
+    accounts,
+    amount_accounts,
+    asked_limits,
+    upload_bytes,
+)
 from rota.model.job import Priority
 from rota.model.limits import Limits, LimitsPolicy
 
@@ -129,3 +137,8 @@ class TestCounts:
             (USER, DEFAULT, {"cpu": 8000}),
             (QUEUE, QUEUE, {"cpu": 64_000}),
         )
+
+    def test_files_are_the_users(self) -> None:
+        given = policy(default=Limits(upload_bytes=5), user=Limits(upload_bytes=9))
+        assert (upload_bytes(given, "ada"), upload_bytes(given, "eve")) == (9, 5)
+        assert upload_bytes(LimitsPolicy(), "ada") is None
