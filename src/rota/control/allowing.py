@@ -61,7 +61,10 @@ class Allowing:
             more[owner_of(entry.spec.template)] += entry.job_count
         exempt = who.is_operator
         found = (one for owner in more for one in accounts(self._limits, owner, "waiting_jobs", exempt))
+        everybody = sum(sum(some.values()) for some in draft.waiting()) + more.total()
         for account in dict.fromkeys(found):
+            if everybody <= account.limit:
+                continue
             there = sum(counted(some, account.origin) for some in draft.waiting())
             asked = counted(more, account.origin)
             if there + asked > account.limit:
