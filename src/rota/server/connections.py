@@ -1,7 +1,7 @@
 """Connections, guarded before there is a request: how many, how long and how large headers may be.
 
 uvicorn has no limit on either, and answers in plain text; whoever connects and says nothing would hold a
-place for ever.
+place for ever. Who gives way when all places are taken is in `places.py`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from http import HTTPStatus
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from rota.server.limits import DEFAULT_LIMITS, Limits
+from rota.server.places import PLACE, Place, Places, too_many_connections
 from rota.server.problems import ProblemError, problem_reply
 from rota.server.reply import raw_headers
 from rota.server.streams import ABORT
@@ -19,30 +20,37 @@ from rota.server.streams import ABORT
 
 class GuardedProtocol(HttpToolsProtocol):
     limits = DEFAULT_LIMITS
-    """Set by `guarded`."""
+    places = Places(DEFAULT_LIMITS)
+    """Set by `guarded`, both."""
 
+    _place: Place | None = None
     _timer: asyncio.TimerHandle | None = None
     _header_bytes = 0
     _in_headers = True
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
-            self._refuse(
-                ProblemError(
-                    HTTPStatus.SERVICE_UNAVAILABLE,
-                    "too-many-connections",
-                    f"the server has {self.limits.connections:,} connections already",
-                    help="ask again later; use one connection for many requests",
-                    headers=(("retry-after", "1"),),
-                )
-            )
+        self._place = self.places.enter(self.client[0] if self.client else "", self._give_way)
+        if self._place is None:
+            self._refuse(too_many_connections(self.limits.connections))
             return
         self._await_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        if self._place is not None:
+            self._place.leave()
         super().connection_lost(exc)
+
+    def _give_way(self) -> None:
+        """To somebody who has proved more, or came later."""
+        if self._timer is not None:
+            self._refuse(too_many_connections(self.limits.connections))
+        elif self.cycle is None or self.cycle.response_complete:
+            self._stop_timer()
+            self.transport.close()
+        else:
+            self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -65,6 +73,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         super().on_message_begin()
         self.scope["state"][ABORT] = self.transport.abort
+        self.scope["state"][PLACE] = self._place
         self._in_headers = True
         self._header_bytes = 0
         if self._timer is None:
@@ -73,7 +82,14 @@ class GuardedProtocol(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._stop_timer()
         self._in_headers = False
+        if self._place is not None:
+            self._place.busy()
         super().on_headers_complete()
+
+    def on_response_complete(self) -> None:
+        if self._place is not None and not self.pipeline:
+            self._place.idle()
+        super().on_response_complete()
 
     def send_400_response(self, msg: str) -> None:
         """What can't be parsed as HTTP at all."""
@@ -109,7 +125,7 @@ class GuardedProtocol(HttpToolsProtocol):
             (b"content-type", reply.media_type.encode()),
             (b"content-length", b"%d" % len(reply.body)),
             (b"connection", b"close"),
-            *raw_headers(reply.headers),
+            *((name, value) for name, value in raw_headers(reply.headers) if name != b"connection"),
         ]
         lines = [b"HTTP/1.1 %d %s" % (status, status.phrase.encode())]
         lines += [b"%s: %s" % header for header in headers]
@@ -119,4 +135,4 @@ class GuardedProtocol(HttpToolsProtocol):
 
 def guarded(limits: Limits) -> type[GuardedProtocol]:
     """uvicorn makes the protocol itself: limits go with the class."""
-    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits})
+    return type("GuardedProtocol", (GuardedProtocol,), {"limits": limits, "places": Places(limits)})

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 from litestar import Request
-from litestar.types import ASGIApp
+from litestar.types import ASGIApp, Receive, Scope, Send
 
 from rota.api.documents import Role
 from rota.control.access import Who
@@ -20,6 +20,7 @@ from rota.server.access import Line, Permit, at_least, check_role, who_is
 from rota.server.desk import Desk
 from rota.server.idempotency import InFlight, KeyedRequest
 from rota.server.limits import Limits, RateLimit, body_chunks, whole_body
+from rota.server.places import PLACE, Place, Rank, StreamPlaces
 from rota.server.problems import ProblemError, printable
 from rota.server.reading import read_body, read_query
 from rota.server.reply import JSON
@@ -42,16 +43,22 @@ class Exchange:
         self._now_ms = now_ms
         self._rate = RateLimit(limits.requests_per_second, limits.burst)
         self._streams = StreamLimits(closing, limits.heartbeat_seconds)
+        self._stream_places = StreamPlaces(limits)
         self._in_flight = InFlight()
         self._decoders: dict[type, msgspec.json.Decoder[Any]] = {}
 
     async def answer(self, route: Route[Any, Any], request: Request[Any, Any, Any]) -> ASGIApp:
         now_ms = self._now_ms()
         origin = _called(route, request)
+        place: Place | None = request.scope["state"].get(PLACE)
         who, line, still_allowed = NOBODY, _NO_TOKEN, _always
         if route.role is not None:
             line = await self._access.line_of(request.headers.get("authorization"), now_ms)
-            self._rate.take(line[0].id, now_ms)
+            token = line[0]
+            rank = Rank.OPERATOR if at_least(token.role, Role.OPERATOR) else Rank.USER
+            if place is not None:
+                place.proved(f"user {token.user}", rank)
+            self._rate.take(token.id, now_ms)
             still_allowed = Permit(self._access, self._desk, line, route.role, self._now_ms).holds
             who = who_is(line, await self._desk.projects(), route.role)
             check_role(who, route.role)
@@ -74,16 +81,38 @@ class Exchange:
             still_allowed=still_allowed,
             line=line,
             service=self._service,
+            place=place,
         )
         key = request.headers.get(idempotency.HEADER) if route.takes_key else None
         path = f"{request.scope['path']}?{raw_query.decode('latin-1')}"
         keyed = None if key is None else KeyedRequest(who.user, key, route.method, path, raw)
         try:
+            if route.streams and route.role is not None:
+                return await self._stream(route, call, token.id, rank)
             if keyed is None or is_dry_run:
                 return await route.call(call)
             return await self._answer_once(route, call, keyed, origin)
         except Unavailable as error:
             raise _told_to(who, error) from error
+
+    async def _stream(
+        self, route: Route[Any, Any], call: Call[Any, Any], token_id: str, rank: Rank
+    ) -> ASGIApp:
+        """An answer that goes on holds one of a limited number of places until its end."""
+        give_back = self._stream_places.take(token_id, call.who.user, is_kept=rank is Rank.OPERATOR)
+        try:
+            reply = await route.call(call)
+        except BaseException:
+            give_back()
+            raise
+
+        async def held(scope: Scope, receive: Receive, send: Send) -> None:
+            try:
+                await reply(scope, receive, send)
+            finally:
+                give_back()
+
+        return held
 
     async def _answer_once(
         self, route: Route[Any, Any], call: Call[Any, Any], keyed: KeyedRequest, origin: Origin | None

@@ -43,6 +43,7 @@ from rota.store.leases import Lease
 
 FORWARDED = "rota-forwarded"
 """A request with this header was passed on once already."""
+FORWARDED_FOR = "x-forwarded-for"
 _CONNECT_S = 5
 _SILENCE_S = 60
 """Streams say something every 15 seconds."""
@@ -159,6 +160,11 @@ class Forward:
         sent = CIMultiDict((name, value) for name, value in headers.items() if name not in _HOP_BY_HOP)
         sent.popall("host", None)
         sent[FORWARDED] = "1"
+        client = scope.get("client")
+        if client:
+            # Counts where this server is one of the leader's trusted proxies.
+            before = [*sent.popall(FORWARDED_FOR, []), client[0]]
+            sent[FORWARDED_FOR] = ", ".join(before)
         fingerprint = leader.certificate_sha256
         return await self._connected().request(
             scope["method"],

@@ -14,7 +14,7 @@ from rota.control.origin import Origin, calling
 from rota.loop.metrics import Metrics
 from rota.loop.tracing import span
 from rota.server.audit import Auditor
-from rota.server.limits import Limits, RateLimit
+from rota.server.limits import Limits, RateLimit, client_of
 from rota.server.problems import ProblemError, problem_reply
 
 _log = structlog.get_logger("rota.server")
@@ -37,6 +37,7 @@ class Front:
         self._app = app
         self._metrics = metrics
         self._now_ms = now_ms
+        self._proxies = limits.proxies
         self._rate = RateLimit(limits.requests_per_second, limits.burst)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,7 +55,7 @@ class Front:
             await send(message)
 
         method = str(scope["method"])
-        origin = Origin(token_hex(8), address_of(scope), method, NO_ROUTE)
+        origin = Origin(token_hex(8), client_of(scope, self._proxies), method, NO_ROUTE)
         with calling(origin), span("request", method=method) as current:
             try:
                 await self._answer(scope, receive, noting, origin)
@@ -84,9 +85,3 @@ class Front:
             await problem_reply(error, scope["path"])(scope, receive, send)
             return
         await self._app(scope, receive, send)
-
-
-def address_of(scope: Scope) -> str:
-    """Where a call comes from. The one place that says so."""
-    client = scope.get("client")
-    return client[0] if client else ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from http import HTTPStatus
+from ipaddress import IPv4Network, IPv6Network, ip_address
 from math import ceil
 
-from litestar.types import Receive
+from litestar.types import Receive, Scope
 from msgspec import Struct
 
 from rota.api.limits import BODY_BYTES
@@ -16,6 +17,7 @@ from rota.server.problems import ProblemError
 
 MIB = 2**20
 _MANY_JOBS = "many jobs can be submitted with one request"
+_FORWARDED_FOR = b"x-forwarded-for"
 
 
 class Limits(Struct, frozen=True):
@@ -27,6 +29,12 @@ class Limits(Struct, frozen=True):
     header_seconds: float = 10
     """From the connection, or from the answer before, until the headers are complete once they have begun."""
     connections: int = 1000
+    """Of everybody; see `places.py` for those that are kept on top of them."""
+    connections_per_user: int = 250
+    streams_per_user: int = 100
+    """Logs and events that are followed; of one token half as many."""
+    proxies: tuple[IPv4Network | IPv6Network, ...] = ()
+    """Who speaks for others, and says for whom."""
     requests_per_second: float = 2000
     """Of one token, and of one address, in the long run."""
     burst: int = 4000
@@ -40,6 +48,28 @@ class Limits(Struct, frozen=True):
 
 
 DEFAULT_LIMITS = Limits()
+
+
+def is_proxy(address: str, proxies: Sequence[IPv4Network | IPv6Network]) -> bool:
+    try:
+        return any(ip_address(address) in network for network in proxies)
+    except ValueError:
+        return False
+
+
+def client_of(scope: Scope, proxies: Sequence[IPv4Network | IPv6Network]) -> str:
+    """Where a request comes from, and the one place that says so; of one that a proxy passes on, whom the proxy
+    says. What those before the proxy say could be made up."""
+    client = scope.get("client")
+    address = client[0] if client else ""
+    if not proxies or not is_proxy(address, proxies):
+        return address
+    said = ",".join(value.decode("latin-1") for name, value in scope["headers"] if name == _FORWARDED_FOR)
+    for one in reversed(said.split(",")):
+        if one.strip() and not is_proxy(address, proxies):
+            break
+        address = one.strip() or address
+    return address
 
 
 class RateLimit:

@@ -17,6 +17,7 @@ from rota.server.agents import AgentCalls
 from rota.server.desk import AnswerOf, Desk
 from rota.server.idempotency import KeyedRequest
 from rota.server.minting import Mint
+from rota.server.places import Place
 from rota.server.reply import Reply
 from rota.server.sign_in.desk import SignIn
 from rota.server.streams import StreamLimits
@@ -76,6 +77,8 @@ class Call(Generic[Q, B]):
     line: Line
     """The token that was shown, and those that it descends from; empty where none is needed."""
     service: Service
+    place: Place | None = None
+    """Of its connection; None: it has none, as in tests."""
     keyed: KeyedRequest | None = None
 
     @property
@@ -110,6 +113,8 @@ class Route(Generic[Q, B]):
     """Where `body` is bytes: its type, or the media type of any bytes."""
     streams_body: bool = False
     """`body` is an iterator over the bytes, with a limit of its own."""
+    streams: bool = False
+    """The answer may go on for long: so many at a time."""
     deep: bool = False
     takes_version: bool = False
     """By the header If-Match: `Call.if_match`."""

@@ -11,6 +11,7 @@ import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -221,6 +222,9 @@ def _limits(settings: Settings) -> Limits:
         file_bytes=stated.upload_bytes,
         header_seconds=stated.header_timeout_ms / 1000,
         connections=stated.connections,
+        connections_per_user=stated.connections_per_user,
+        streams_per_user=stated.streams_per_user,
+        proxies=tuple(map(ip_network, settings.server.trusted_proxies)),
         requests_per_second=stated.requests_per_second,
         burst=2 * stated.requests_per_second,
         tokens_per_user=stated.tokens_per_user,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from ipaddress import ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
@@ -51,6 +52,13 @@ def _fault_of_server(server: Server) -> _Fault | None:
         )
     if server.public_url and _scheme(server.public_url) not in ("http", "https"):
         return _Fault(("server", "public_url"), "is no URL", "write it like https://rota.example.org:8426")
+    for proxy in server.trusted_proxies:
+        if not _is_network(proxy):
+            return _Fault(
+                ("server", "trusted_proxies"),
+                f"'{proxy}' is no address or network",
+                "write it like 10.0.0.7, or 10.0.0.0/24",
+            )
     if server.database and not _scheme(server.database):
         # Not shown: it may hold a password.
         return _Fault(("server", "database"), "is no URL", "write it like postgresql://user@host/rota")
@@ -140,6 +148,14 @@ def _is_https(url: str) -> bool:
     if not host or parts.username or parts.query or parts.fragment:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _scheme(url: str) -> str:

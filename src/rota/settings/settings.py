@@ -48,6 +48,10 @@ class Limits(Section, frozen=True, kw_only=True):
     requests_per_second: Positive = 2000
     """Of one token; more than that for a moment is fine."""
     connections: Positive = 1000
+    """At once. A quarter more is kept for agents and operators."""
+    connections_per_user: Positive = 250
+    streams_per_user: Positive = 100
+    """Logs and events that are followed at once; with one token half as many."""
     header_timeout_ms: DurationMs = field(default=10_000, name="header_timeout")
     """How long a client may take to send the head of a request."""
     upload_bytes: SizeBytes = field(default=64 * 2**20, name="upload")
@@ -95,6 +99,8 @@ class Server(Section, frozen=True, kw_only=True):
     share it."""
     public_url: str = ""
     """Where agents and other servers reach this one; empty: where it listens."""
+    trusted_proxies: tuple[str, ...] = ()
+    """Addresses or networks that pass requests on, and say for whom in X-Forwarded-For."""
     policy: Path = ""
     """Empty: the default policy."""
     embedded_worker: bool = True

@@ -181,8 +181,14 @@ def test_connections_have_a_limit() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.ask("/healthz", "")
         await client.until(b"}")
+        silent = await connect(server)
+        # Whoever has proved nothing gives way to whoever comes later.
+        assert await client.rest() == b""
         other = await connect(server)
-        assert problem_of(await other.rest())["type"] == "/problems/too-many-connections"
+        assert problem_of(await silent.rest())["type"] == "/problems/too-many-connections"
+        await other.ask("/v1/me")
+        await other.until(b"}")
+        await silent.close()
         await other.close()
 
     served(talk, Limits(connections=1))

@@ -138,5 +138,6 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         query=FollowQuery,
         body=type(None),
         answers={200: EVENT_STREAM},
+        streams=True,
     ),
 )

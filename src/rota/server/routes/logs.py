@@ -128,6 +128,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         query=LogsQuery,
         body=type(None),
         answers={200: (BYTES, JSON_LINES)},
+        streams=True,
     ),
     Route(
         method="GET",
@@ -139,6 +140,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         query=OutputQuery,
         body=type(None),
         answers={200: BYTES},
+        streams=True,
         deep=True,
     ),
 )

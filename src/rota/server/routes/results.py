@@ -16,6 +16,7 @@ from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskEnded, TaskRef, TaskStarted
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 from rota.server.agents import AgentCalls
+from rota.server.places import Rank
 from rota.server.problems import bad_input, not_found, printable
 from rota.server.reading import read_job_id, read_relative_path, read_sha256
 from rota.server.reply import Reply, json_reply
@@ -90,7 +91,10 @@ def _session(call: Call[Any, Any]) -> tuple[AgentCalls, Session]:
     agents = call.service.agents
     if agents is None:
         raise not_found("agent", "any")
-    return agents, agents.session(call.headers.get("authorization"))
+    session = agents.session(call.headers.get("authorization"))
+    if call.place is not None:
+        call.place.proved(f"agent {session.agent.name}", Rank.AGENT)
+    return agents, session
 
 
 def _task(call: Call[Any, Any]) -> tuple[AgentCalls, Session, AgentTask]:
