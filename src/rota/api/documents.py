@@ -64,7 +64,7 @@ class JobDocument(Document, frozen=True, kw_only=True):
         return self.phase is Phase.SUCCEEDED
 
     waits_for: list[str] = []
-    """Jobs that have to end before, and haven't yet."""
+    """Jobs that have to end before, and haven't yet: the first 20."""
     not_before: datetime | None = None
     """When the pause before its retry is over."""
 
@@ -300,10 +300,29 @@ class ChangeDocument(Document, frozen=True, kw_only=True):
     message: str = ""
 
 
+class SubmittedEntry(Document, frozen=True, kw_only=True):
+    """One job as it was submitted, or a whole array."""
+
+    id: str
+    """Of the job; of an array, the number that all of its jobs begin with."""
+    name: str
+    count: int
+    """How many jobs it is."""
+    first: str
+    last: str
+    """Ids of its first and last job."""
+    is_array: bool
+
+
 class Submitted(Document, frozen=True, kw_only=True):
     dry_run: bool
     jobs: list[JobDocument]
+    """The first 1,000; `entries` tell of all."""
     warnings: list[str]
+    count: int
+    """Of jobs, elements of arrays included."""
+    entries: list[SubmittedEntry]
+    """As many as were submitted, in their order."""
 
 
 class PlannedJob(Document, frozen=True, kw_only=True):

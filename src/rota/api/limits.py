@@ -4,5 +4,7 @@ from __future__ import annotations
 
 MOST_JOBS = 1000
 """To submit with one request, an array counting as one."""
+MOST_SHOWN = 1000
+"""Jobs that an answer shows at once; the rest is listed page by page."""
 BODY_BYTES = 2**20
 """Of a body, unless a server is set up otherwise; files go another way."""

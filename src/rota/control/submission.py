@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Generator, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -26,14 +27,18 @@ few bytes can ask for a hundred million."""
 
 
 def submit(
-    draft: Draft, jobs: Sequence[Expanded], first: int, ended: Mapping[JobId, JobState], who: Who
+    draft: Draft,
+    submission: Submission,
+    jobs: Sequence[Expanded],
+    ended: Mapping[JobId, JobState],
+    who: Who,
 ) -> Generator[None, None, list[JobState]]:
-    """With a break now and then: there may be 100,000. `first`: the first of as many numbers as there are
-    jobs, given out for them. `ended`: jobs that these depend on and that are only in the store any more."""
-    incoming = _Incoming(draft, ended, who)
+    """With a break now and then: there may be 100,000. `jobs`: the submission's; in a dry run some of each
+    entry are enough. `ended`: jobs that these depend on and that are only in the store any more."""
+    incoming = _Incoming(draft, submission, ended, who)
     states: list[JobState] = []
     for at, job in enumerate(jobs, 1):
-        states.append(incoming.take(job, first + at - 1))
+        states.append(incoming.take(job))
         if at % SLICE == 0:
             yield
     return states
@@ -46,25 +51,38 @@ def partners(submission: Submission) -> Iterable[JobId]:
     return awaited.union(map(JobId, connected))
 
 
+class _Resolved(NamedTuple):
+    depends_on: tuple[Dependency, ...]
+    ends: tuple[DependencyEnded, ...]
+    """Of those that are over already."""
+
+
 class _Incoming:
-    def __init__(self, draft: Draft, ended: Mapping[JobId, JobState], who: Who) -> None:
+    def __init__(
+        self, draft: Draft, submission: Submission, ended: Mapping[JobId, JobState], who: Who
+    ) -> None:
         self._draft = draft
+        self._entries = submission.entries
         self._ended = ended
         self._who = who
         self._array = (-1, "")
         """The entry of the array that is being taken, and its id."""
         self._elements: dict[str, list[JobId]] = {}
         """Of arrays that came in just now."""
+        self._unmade: dict[str, int] = {}
+        """How many jobs of an array that came in just now aren't among them: in a dry run."""
         self._connected: set[JobId] = set()
         """Jobs that others connect to, and may."""
-        self._resolved: dict[tuple[Dependency, ...], tuple[Dependency, ...]] = {}
+        self._resolved: dict[tuple[int, tuple[Dependency, ...]], _Resolved] = {}
+        """By the entry. All jobs of an array share what they wait for."""
         self._wait_count = 0
         self._stored: defaultdict[str, list[JobId]] = defaultdict(list)
         """Of arrays that are only in the store any more, the elements."""
         for job_id in ended:
             self._stored[job_id.partition(".")[0]].append(job_id)
 
-    def take(self, job: Expanded, number: int) -> JobState:
+    def take(self, job: Expanded) -> JobState:
+        number = job.number
         job_id = self._id_of(job, number)
         spec = job.spec
         self._check_queue(spec, job.entry)
@@ -72,15 +90,15 @@ class _Incoming:
         if connected and connected not in self._connected:
             self._partners(connected, f"jobs[{job.entry}].connect_to")
             self._connected.add(connected)
+        ends: tuple[DependencyEnded, ...] = ()
         if spec.depends_on:
-            spec = replace(spec, depends_on=self._resolve(spec.depends_on, job.entry))
-            self._count_waits(len(spec.depends_on), job.entry)
+            depends_on, ends = self._resolve(spec.depends_on, job.entry)
+            spec = replace(spec, depends_on=depends_on)
         state = self._draft.submit(job_id, number, spec, self._who.user)
-        for dependency in spec.depends_on:
-            partner = self._draft.job(dependency.job) or self._ended.get(dependency.job)
-            if partner is not None and partner.is_over and not state.is_over:
-                succeeded = partner.phase is Phase.SUCCEEDED
-                state = self._draft.change(job_id, DependencyEnded(partner.id, succeeded))
+        for end in ends:
+            if state.is_over:
+                break
+            state = self._draft.change(job_id, end)
         return state
 
     def _id_of(self, job: Expanded, number: int) -> JobId:
@@ -88,7 +106,9 @@ class _Incoming:
             return JobId(str(number))
         if self._array[0] != job.entry:
             self._array = job.entry, str(number)
+            self._unmade[str(number)] = self._entries[job.entry].job_count
         array_id = self._array[1]
+        self._unmade[array_id] -= 1
         job_id = JobId(f"{array_id}.{job.spec.array_index}")
         self._elements.setdefault(array_id, []).append(job_id)
         return job_id
@@ -102,25 +122,32 @@ class _Incoming:
                 f"choose another queue for jobs[{entry}], or wait until it opens",
             )
 
-    def _resolve(self, depends_on: tuple[Dependency, ...], entry: int) -> tuple[Dependency, ...]:
-        """With every element instead of an array."""
-        found = self._resolved.get(depends_on)
+    def _resolve(self, depends_on: tuple[Dependency, ...], entry: int) -> _Resolved:
+        """With every element instead of an array, and the ends of those that are over."""
+        found = self._resolved.get((entry, depends_on))
         if found is None:
             resolved: dict[Dependency, None] = {}
+            unmade = 0
             for index, dependency in enumerate(depends_on):
                 found_now = self._partners(dependency.job, f"jobs[{entry}].depends_on[{index}]")
                 resolved |= dict.fromkeys(Dependency(partner, dependency.after) for partner in found_now)
-                if len(resolved) > MOST_PARTNERS:
-                    raise BadInput(
-                        f"jobs[{entry}].depends_on",
-                        f"{len(resolved):,} jobs are too many to wait for",
-                        f"wait for at most {MOST_PARTNERS:,}, or let one job wait for them and this one for"
-                        " that",
-                    )
-            found = self._resolved[depends_on] = tuple(resolved)
+                unmade += self._unmade.get(dependency.job, 0)
+                self._check_partners(len(resolved) + unmade, entry)
+            self._count_waits((len(resolved) + unmade) * self._entries[entry].job_count, entry)
+            ends = tuple(end for one in resolved if (end := self._end_of(one)) is not None)
+            found = self._resolved[entry, depends_on] = _Resolved(tuple(resolved), ends)
         return found
 
+    def _check_partners(self, count: int, entry: int) -> None:
+        if count > MOST_PARTNERS:
+            raise BadInput(
+                f"jobs[{entry}].depends_on",
+                f"{count:,} jobs are too many to wait for",
+                f"wait for at most {MOST_PARTNERS:,}, or let one job wait for them and this one for that",
+            )
+
     def _count_waits(self, count: int, entry: int) -> None:
+        """Before any of them is made."""
         self._wait_count += count
         if self._wait_count > MOST_WAITS:
             raise BadInput(
@@ -128,6 +155,12 @@ class _Incoming:
                 f"with this, jobs of the submission wait more than {MOST_WAITS:,} times for others",
                 "let one job wait for them all, and these for that one",
             )
+
+    def _end_of(self, dependency: Dependency) -> DependencyEnded | None:
+        partner = self._draft.job(dependency.job) or self._ended.get(dependency.job)
+        if partner is None or not partner.is_over:
+            return None
+        return DependencyEnded(partner.id, partner.phase is Phase.SUCCEEDED)
 
     def _partners(self, job_id: JobId, field: str) -> list[JobId]:
         state = self._draft.job(job_id) or self._ended.get(job_id)

@@ -82,19 +82,27 @@ class Expanded(Struct, frozen=True):
     """Which entry of the submission it comes from."""
     is_element: bool
     """Of an array, whose number is that of its first element."""
+    number: int
 
 
-def expand(submission: Submission, first_number: int) -> list[Expanded]:
-    """The submission's jobs in order, when they are given `job_count` numbers from `first_number` on."""
+def expand(submission: Submission, first_number: int, most: int | None = None) -> list[Expanded]:
+    """The submission's jobs in order, when they are given `job_count` numbers from `first_number` on. `most`:
+    once there are so many, an array is its first element alone."""
     ids: list[JobId] = []
     jobs: list[Expanded] = []
+    number = first_number
     for place, entry in enumerate(submission.entries):
-        ids.append(JobId(str(first_number + len(jobs))))
+        ids.append(JobId(str(number)))
         spec = _with_siblings(entry, ids)
         if entry.array is None:
-            jobs.append(Expanded(spec, place, False))
+            jobs.append(Expanded(spec, place, False, number))
         else:
-            jobs += [Expanded(replace(spec, array_index=index), place, True) for index in entry.array]
+            indexes = entry.array if most is None else entry.array[: max(1, most - len(jobs))]
+            jobs += [
+                Expanded(replace(spec, array_index=index), place, True, number + at)
+                for at, index in enumerate(indexes)
+            ]
+        number += entry.job_count
     return jobs
 
 

@@ -19,6 +19,7 @@ from rota.api.documents import (
     SchedulingDocument,
     StatsDocument,
 )
+from rota.api.limits import MOST_SHOWN
 from rota.backends.backend import LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.access import Who
@@ -110,11 +111,11 @@ class LiveDesk(OperatorDesk):
         if not dry_run:
             first = await self._controller.numbers(submission.job_count)
 
-        jobs = await beside(submission.job_count, expand, submission, first)
+        jobs = await beside(submission.job_count, expand, submission, first, MOST_SHOWN if dry_run else None)
 
         def command(draft: Draft) -> Sliced[Sequence[JobState]]:
             self._allowing.check_waiting(submission, who, draft)
-            states = yield from submit(draft, jobs, first, ended, who)
+            states = yield from submit(draft, submission, jobs, ended, who)
             yield from _answer_many(draft, answer_of, states)
             return states
 

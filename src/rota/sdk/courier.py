@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
+from rota.api.documents import Submitted as SubmittedDocument
 from rota.lifecycle.events import (
     Bound,
     Held,
@@ -175,8 +176,9 @@ class Courier:
         try:
             forms = await asyncio.gather(*(self._staged(client, parcel) for parcel in batch))
             submitted = await client.submit(*forms)
-            if len(submitted.jobs) != len(futures):
-                raise BadAnswer(f"{len(futures)} jobs were submitted, {len(submitted.jobs)} came back")
+            ids = _ids(submitted)
+            if len(ids) != len(futures):
+                raise BadAnswer(f"{len(futures)} jobs were submitted, {len(ids)} came back")
         except RotaError as error:
             for future in futures:
                 future.fail(error)
@@ -185,15 +187,15 @@ class Courier:
         ended, self._ended_unknown = self._ended_unknown, set()
         if submitted is None:
             return
-        for future, job in zip(futures, submitted.jobs, strict=True):
-            future.job_id = job.id
+        for future, job_id in zip(futures, ids, strict=True):
+            future.job_id = job_id
             if future.cancelled():
-                self._to_cancel.append(job.id)
+                self._to_cancel.append(job_id)
                 continue
-            self._jobs[job.id] = future
+            self._jobs[job_id] = future
             # A stream that began anew meanwhile may have missed its end.
-            if job.id in ended or streams_begun != self._streams_begun:
-                self._ask(client, job.id)
+            if job_id in ended or streams_begun != self._streams_begun:
+                self._ask(client, job_id)
 
     async def _staged(self, client: AsyncClient, parcel: Parcel) -> JobForm:
         """The form of the job, or array, once its files are there."""
@@ -294,6 +296,15 @@ async def _last_words(client: AsyncClient, job: str) -> str:
     except RotaError:
         return ""
     return b"".join(pieces).decode("utf-8", "replace").strip()
+
+
+def _ids(submitted: SubmittedDocument) -> list[str]:
+    """Arrays of this executor begin at 0, and leave nothing out."""
+    return [
+        f"{entry.id}.{index}" if entry.is_array else entry.id
+        for entry in submitted.entries
+        for index in range(entry.count)
+    ]
 
 
 def _array(job: str) -> str:

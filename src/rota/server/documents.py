@@ -21,10 +21,13 @@ from rota.api.documents import (
     ProjectDocument,
     ReservationDocument,
     Submitted,
+    SubmittedEntry,
     TokenDocument,
 )
+from rota.api.limits import MOST_SHOWN
 from rota.backends.roster import AgentSeen
 from rota.control.versions import version_of
+from rota.intake.submissions import Submission
 from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.resources import Resources
@@ -32,6 +35,8 @@ from rota.model.run import Run
 from rota.store.batch import Agent, Attempt, JoinToken, Project, StoredEvent, Token
 
 COMMAND_LENGTH = 80
+MOST_PARTNERS_SHOWN = 20
+"""Of the jobs that one waits for: there may be a thousand, and a page has a thousand jobs."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LAST_MS = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(milliseconds=1)
 
@@ -73,7 +78,7 @@ def job_document(state: JobState) -> JobDocument:
         promised=None if state.promise is None else moment(state.promise.start_ms),
         exit_code=_exit_code(state),
         command=command_line(state.spec.run),
-        waits_for=[dependency.job for dependency in state.depends_on],
+        waits_for=[dependency.job for dependency in state.depends_on[:MOST_PARTNERS_SHOWN]],
         not_before=moment(state.not_before_ms) if state.not_before_ms else None,
     )
 
@@ -102,8 +107,31 @@ def _seconds(span_ms: int | None) -> float | None:
     return None if span_ms is None else span_ms / 1000
 
 
-def submitted_document(states: Sequence[JobState], warnings: Sequence[str], dry_run: bool) -> Submitted:
-    return Submitted(dry_run=dry_run, jobs=[job_document(state) for state in states], warnings=list(warnings))
+def submitted_document(submission: Submission, states: Sequence[JobState], dry_run: bool) -> Submitted:
+    """`states`: of all its jobs; in a dry run of some, the first being the first. An array is a single entry,
+    however many jobs it has: its answer is kept, too, for those who ask again."""
+    entries, number = [], states[0].number
+    for entry in submission.entries:
+        indexes = entry.array
+        ids = (str(number),) * 2 if indexes is None else (f"{number}.{indexes[0]}", f"{number}.{indexes[-1]}")
+        entries.append(
+            SubmittedEntry(
+                id=str(number),
+                name=entry.spec.name,
+                count=entry.job_count,
+                first=ids[0],
+                last=ids[1],
+                is_array=indexes is not None,
+            )
+        )
+        number += entry.job_count
+    return Submitted(
+        dry_run=dry_run,
+        jobs=[job_document(state) for state in states[:MOST_SHOWN]],
+        warnings=list(submission.warnings),
+        count=submission.job_count,
+        entries=entries,
+    )
 
 
 def change_document(states: Sequence[JobState], dry_run: bool) -> ChangeDocument:

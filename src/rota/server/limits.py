@@ -58,8 +58,8 @@ def is_proxy(address: str, proxies: Sequence[IPv4Network | IPv6Network]) -> bool
 
 
 def client_of(scope: Scope, proxies: Sequence[IPv4Network | IPv6Network]) -> str:
-    """Where a request comes from, and the one place that says so; of one that a proxy passes on, whom the proxy
-    says. What those before the proxy say could be made up."""
+    """Where a request comes from, and the one place that says so; of one that a proxy passes on, whom the
+    proxy says. What those before the proxy say could be made up."""
     client = scope.get("client")
     address = client[0] if client else ""
     if not proxies or not is_proxy(address, proxies):

@@ -23,7 +23,7 @@ def take(*jobs: dict[str, object]) -> list[JobState]:
     whole = [{"command": ["true"], **job} for job in jobs]
     submission = read_submission(json.dumps({"jobs": whole}).encode(), "p", "ada")
     draft = Draft(Memory(Policy()), 0, lambda: 0.5)
-    taking = submit(draft, expand(submission, 1), 1, {}, Who("ada", Role.SUBMITTER))
+    taking = submit(draft, submission, expand(submission, 1), {}, Who("ada", Role.SUBMITTER))
     while True:
         try:
             next(taking)

@@ -31,9 +31,9 @@ from rota.api.documents import (
     Page,
     Problem,
     Role,
-    Submitted,
 )
 from rota.lifecycle.state import Phase
+from tests.unit.answers import submitted
 
 TOKEN = "stand-in-token"
 
@@ -197,7 +197,7 @@ class StandIn:
                     task = asyncio.create_task(self._run(job, form, index if count else None))
                     self._tasks.add(task)
                 documents.append(self.jobs[job])
-        return document(Submitted(dry_run=False, jobs=documents, warnings=[]), 201)
+        return document(submitted(documents), 201)
 
     def _document(self, job: str, form: dict[str, Any], array: str | None) -> JobDocument:
         return JobDocument(

@@ -7,17 +7,17 @@ Jobs of one request know each other by name, those of earlier ones by the ids th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from http import HTTPStatus
 
 from msgspec import json
+from msgspec.structs import replace
 
-from rota.api.documents import JobDocument, Submitted
+from rota.api.documents import Submitted
 from rota.api.limits import BODY_BYTES, MOST_JOBS
 from rota.cli.live.connection import Server
 from rota.intake.job_files import JobData, JobFile
-from rota.intake.submissions import Entry
 from rota.sdk.errors import RotaError, TooLarge
 
 _AROUND = len(json.encode({"jobs": []})) - len(",")
@@ -62,14 +62,16 @@ class _Sending:
         """Of jobs that were sent, by name. None in a dry run: no server knows them."""
         self.sent = 0
         self.part = self._next_part()
-        self.kept = Submitted(dry_run=dry_run, jobs=[], warnings=[])
+        self.kept = Submitted(dry_run=dry_run, jobs=[], warnings=[], count=0, entries=[])
 
     def note(self, answer: Submitted) -> None:
         entries = self._entries[self.sent : self.sent + len(self.part)]
-        for entry, job in zip(entries, _first_of_each(entries, answer.jobs), strict=True):
-            self._ids[entry.spec.name] = None if self._dry_run else job.array or job.id
+        for entry, made in zip(entries, answer.entries, strict=True):
+            self._ids[entry.spec.name] = None if self._dry_run else made.id
         self.kept.jobs.extend(answer.jobs)
+        self.kept.entries.extend(answer.entries)
         self.kept.warnings.extend(_moved(warning, self.sent) for warning in answer.warnings)
+        self.kept = replace(self.kept, count=self.kept.count + answer.count)
         self.sent += len(self.part)
         self.part = self._next_part()
 
@@ -88,7 +90,7 @@ class _Sending:
         if self._dry_run:
             note = f"good: {_places(0, self.sent)}; not tried: {_places(self.sent, total)}"
             return CutShort(self.kept, note, error)
-        first, last = (job.array or job.id for job in (self.kept.jobs[0], self.kept.jobs[-1]))
+        first, last = self.kept.entries[0].id, self.kept.entries[-1].id
         notes = [f"submitted: {_places(0, self.sent)}, as {first if first == last else f'{first} to {last}'}"]
         rest = self.sent
         if not _was_refused(error):
@@ -112,15 +114,6 @@ class _Sending:
 
 def _size(part: Sequence[JobData]) -> int:
     return len(json.encode({"jobs": part}))
-
-
-def _first_of_each(entries: Iterable[Entry], jobs: Sequence[JobDocument]) -> list[JobDocument]:
-    """Of an array, its first element."""
-    found, at = [], 0
-    for entry in entries:
-        found.append(jobs[at])
-        at += entry.job_count
-    return found
 
 
 def _with_ids(job: JobData, ids: Mapping[str, str | None]) -> JobData:

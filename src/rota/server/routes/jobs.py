@@ -59,7 +59,7 @@ async def submit_jobs(call: Call[ChangeQuery, bytes]) -> Reply:
     dry_run = call.query.dry_run
 
     def reply(states: Sequence[JobState]) -> Reply:
-        return json_reply(submitted_document(states, submission.warnings, dry_run), 200 if dry_run else 201)
+        return json_reply(submitted_document(submission, states, dry_run), 200 if dry_run else 201)
 
     states = await call.desk.submit(submission, call.who, dry_run, call.answer_of(reply))
     return await beside(len(states), reply, states)

@@ -34,6 +34,7 @@ from rota.lifecycle.state import Phase
 from rota.model.calendar import QueueMode
 from rota.sdk.errors import NotFound
 from rota.sdk.job_calls import ExtendAnswer, JobForm, LogChunk, WhyAnswer
+from tests.unit.answers import submitted
 from tests.unit.cli.live.documents import NOW, a_job, a_queue, detail
 
 
@@ -102,7 +103,7 @@ class FakeServer:
             self.refuses_after = left - 1, error
         self.submitted += jobs
         made = [a_job(str(17 + index), name=job.get("name", "job")) for index, job in enumerate(jobs)]
-        return Submitted(dry_run=dry_run, jobs=made, warnings=self.warnings)
+        return submitted(made, dry_run=dry_run, warnings=self.warnings)
 
     def plan(self, *jobs: JobForm) -> PlanAnswer:
         self.submitted += jobs

@@ -14,6 +14,7 @@ from rota.cli.live.parts import CutShort, submit_in_parts
 from rota.intake.job_files import JobData, job_file_of
 from rota.intake.submissions import read_submission
 from rota.sdk.errors import BadInput, Conflict, TooLarge, Unavailable, Unreachable
+from tests.unit.answers import submitted
 from tests.unit.cli.live.documents import a_job
 
 LARGE = "x" * (BODY_BYTES // 3)
@@ -43,7 +44,7 @@ class Taking:
             ids = [f"{number}.{index}" for index in entry.array] if entry.array else [number]
             made += [a_job(one, array=number if entry.array else None) for one in ids]
         self.requests.append([dict(job) for job in jobs])
-        return Submitted(dry_run=dry_run, jobs=made, warnings=["jobs[1].name: is odd"])
+        return submitted(made, dry_run=dry_run, warnings=["jobs[1].name: is odd"])
 
 
 def job(name: str, **fields: Any) -> JobData:
