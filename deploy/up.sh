@@ -32,6 +32,6 @@ done
 for agent in agent-1 agent-2; do
     if compose run --rm -T --entrypoint test "$agent" -e /var/lib/rota-agent/identity.json; then continue; fi
     token=$(on_a_server agent token --name "$agent")
-    compose run --rm -T "$agent" agent join "$token"
+    printf '%s\n' "$token" | compose run --rm -T "$agent" agent join
 done
 compose up -d agent-1 agent-2

@@ -14,8 +14,32 @@ LogFormat = Literal["json", "console"]
 REDACTED = "***"
 _TALKATIVE = ("alembic", "uvicorn")
 """What they do on a normal day is nobody's concern."""
-_SECRET = re.compile(r"rota_[A-Za-z0-9_-]{43,}|(?i:bearer)\s+\S+")
-_SECRET_KEYS = frozenset(("authorization", "cookie", "password", "secret", "token"))
+_SECRET = re.compile(
+    r"rota(?:join)?_[A-Za-z0-9_-]{43,}"  # tokens, and those that machines join with
+    r"|(?i:bearer|basic)\s+\S+"
+    r"|(?<=://)[^/\s@]*:[^/\s@]*(?=@)"  # user and password of a URL
+    r"|\beyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*"  # a provider's signed tokens
+    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)",
+    re.DOTALL,
+)
+_SECRET_KEYS = frozenset(
+    (
+        "access_token",
+        "authorization",
+        "client_secret",
+        "cookie",
+        "device_code",
+        "id_token",
+        "password",
+        "private_key",
+        "proxy-authorization",
+        "refresh_token",
+        "secret",
+        "secrets",
+        "set-cookie",
+        "token",
+    )
+)
 
 
 def configure_logs(form: LogFormat, level: str = "info", stream: TextIO | None = None) -> None:

@@ -10,6 +10,8 @@ import structlog
 
 from rota.server.logs import REDACTED, configure_logs, redact
 from rota.server.minting import new_secret
+from rota.trust.join_token import JoinTokenText, token_text
+from rota.trust.keys import key_pem, new_key
 
 
 @pytest.fixture
@@ -61,3 +63,23 @@ def test_lines_are_json_with_a_time_and_a_level() -> None:
 def test_what_is_no_secret_stays() -> None:
     entry = {"event": "rota_events_total", "count": 3, "names": ("a", "b", "c")}
     assert redact(None, "", dict(entry)) == {**entry, "names": ["a", "b", "c"]}
+
+
+@pytest.mark.covers("ops-2")
+@pytest.mark.parametrize(
+    "secret",
+    [
+        new_secret(),
+        token_text(JoinTokenText("https://rota.example.org", bytes(32), "j1", bytes(32))),
+        "postgresql://rota:hunter2@db.example.org/rota",
+        "Basic cm90YTpodW50ZXIy",
+        "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJhZGEifQ.c2lnbmF0dXJl",
+        key_pem(new_key()).decode(),
+    ],
+    ids=["token", "join token", "database", "basic", "provider", "key"],
+)
+def test_secrets_of_every_kind_are_known_by_their_look(secret: str) -> None:
+    entry = redact(None, "info", {"event": f"it says {secret} there", "deep": [{"x": secret}]})
+    assert entry["event"].count(REDACTED) == 1
+    for hidden in (secret, "hunter2", "cm90YTpodW50ZXIy"):
+        assert hidden not in str(entry)

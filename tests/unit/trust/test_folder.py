@@ -62,7 +62,7 @@ def test_it_is_due_when_a_third_of_its_life_is_left() -> None:
 
 
 def test_a_machine_that_has_not_joined_is_told_how(tmp_path: Path) -> None:
-    with pytest.raises(TrustError, match="hasn't joined; join with `rota agent join TOKEN`"):
+    with pytest.raises(TrustError, match="hasn't joined; join with `rota agent join`"):
         agent_credentials(tmp_path)
 
 

@@ -97,7 +97,14 @@ def token(
 
 @app.command()
 def join(
-    token: Annotated[str, typer.Argument(metavar="TOKEN", help="Of `rota agent token`.")],
+    token: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[TOKEN]",
+            help="Of `rota agent token`. Better from a pipe or ROTA_JOIN_TOKEN, or typed when asked for: "
+            "other users of this machine see what is given here.",
+        ),
+    ] = None,
     server: Annotated[
         str | None, typer.Option(metavar="URL", help="Where it is. [default: as the token says]")
     ] = None,

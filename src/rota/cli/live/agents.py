@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import socket
+import sys
 from collections.abc import Iterable, Sequence
+from getpass import getpass
 from pathlib import Path
 
 import typer
@@ -22,6 +24,7 @@ from rota.settings.paths import default_files
 from rota.views.times import ms_of
 
 EX_NO_SERVER = 5
+TOKEN_VARIABLE = "ROTA_JOIN_TOKEN"
 
 
 def agents(form: ListForm) -> None:
@@ -55,7 +58,7 @@ def invite(
         )
     if form.is_table and made.token is not None:
         until = clock().text(ms_of(made.expires))
-        talk(f"on the machine that is to join: rota agent join TOKEN; once, until {until}")
+        talk(f"on the machine that is to join: rota agent join; it asks for the token; once, until {until}")
     if not form.is_table:
         write_document(made, form)
     elif made.token is not None:
@@ -63,8 +66,12 @@ def invite(
         write(f"{made.token}\n")
 
 
-def join(token: str, server: str | None, name: str | None, data: str | None) -> int:
-    """The exit code."""
+def join(token: str | None, server: str | None, name: str | None, data: str | None) -> int:
+    """The exit code. `token`: as it was given on the command line; None: it comes another way."""
+    if token is None:
+        token = _token()
+    else:
+        talk("other users of this machine can see this token: pipe it in, or set ROTA_JOIN_TOKEN")
     from rota.trust.enrol import join
     from rota.trust.errors import TrustError
 
@@ -80,6 +87,15 @@ def join(token: str, server: str | None, name: str | None, data: str | None) -> 
         return EX_NO_SERVER
     talk(f"{identity.name} has joined {identity.server}; start its agent with: rota agent")
     return 0
+
+
+def _token() -> str:
+    """From a variable, a pipe, or whoever sits at the terminal."""
+    if token := os.environ.get(TOKEN_VARIABLE, ""):
+        return token
+    if sys.stdin.isatty():
+        return getpass("token: ", sys.stderr)
+    return sys.stdin.readline().strip()
 
 
 def revoke(names: Sequence[str], *, dry_run: bool) -> None:

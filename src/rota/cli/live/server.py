@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from urllib.parse import urlsplit
 
+from rota.cli.output import talk
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
 
@@ -12,6 +14,11 @@ from rota.settings.paths import default_files
 def serve(files: Sequence[str], flags: Mapping[str, object]) -> int:
     """The exit code, once the server has ended."""
     settings = load_settings((*default_files(os.environ), *files), os.environ, flags)
+    if flags.get("server.database") and urlsplit(settings.server.database).password:
+        talk(
+            "other users of this machine can see the password in --database: set server.database in a file "
+            "of your own, or ROTA_SERVER_DATABASE"
+        )
     from rota.server.run import run_server
 
     return run_server(settings)

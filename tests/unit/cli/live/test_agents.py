@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.covers("ops-2")
 def test_a_token_is_all_that_is_printed(server: FakeServer) -> None:
     result = rota("agent", "token", "--pool", "gpu", "--label", "zone=a", "--taint", "gpu=yes:NoSchedule")
     assert (result.code, result.out) == (0, f"rotajoin_{'s' * 150}\n"), "in one line, however long it is"
-    assert "rota agent join TOKEN" in result.err
+    assert "rota agent join; it asks for the token" in result.err
     [asked] = server.asked
     assert "gpu" in repr(asked)
     assert "zone" in repr(asked)
@@ -79,3 +80,25 @@ def test_a_server_that_is_not_there_is_told(tmp_path: Path) -> None:
     result = rota("agent", "join", token, "--name", "m1", "--data", str(tmp_path / "agent"))
     assert result.code == 5
     assert "can't be reached" in result.err
+
+
+UNREACHABLE = token_text(JoinTokenText("http://127.0.0.1:1", bytes(32), "j1", bytes(32)))
+
+
+def test_a_token_on_the_command_line_is_warned_of(tmp_path: Path) -> None:
+    """Every user of the machine sees it there, as `ps` does."""
+    result = rota("agent", "join", UNREACHABLE, "--name", "m1", "--data", str(tmp_path))
+    assert "other users of this machine can see this token" in result.err
+
+
+def test_a_token_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ROTA_JOIN_TOKEN", UNREACHABLE)
+    result = rota("agent", "join", "--name", "m1", "--data", str(tmp_path))
+    assert result.code == 5
+    assert "can see" not in result.err
+
+
+def test_a_token_by_a_pipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{UNREACHABLE}\n"))
+    result = rota("agent", "join", "--name", "m1", "--data", str(tmp_path))
+    assert (result.code, "can see" in result.err) == (5, False)
