@@ -31,6 +31,7 @@ from rota.faults.witness import Witness
 from rota.lifecycle.state import EndReason, JobState
 from rota.loop.metrics import Metrics
 from rota.loop.runtime import Runtime
+from rota.loop.small import never_small
 from rota.server.agents import keep_notices
 from rota.store.errors import StoreError
 
@@ -153,6 +154,7 @@ class World(Cluster[Witness]):
                 _no_files,
                 self._metrics,
                 make_pool=_InTheLoop,
+                decided_here=never_small,
                 epoch=store.begin_epoch(self.clock_ms() // 1000),
             )
         except StoreError as error:

@@ -13,10 +13,9 @@ import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
-from functools import cache, partial
+from functools import cache
 from heapq import heapify, heappop, heappush
 from time import perf_counter
-from typing import TypeVar
 
 import structlog
 from msgspec.structs import replace
@@ -43,6 +42,7 @@ from rota.loop.grounds import Command, Grounds, changing
 from rota.loop.measuring import measure_cycle
 from rota.loop.metrics import CycleResult, Metrics
 from rota.loop.plugin_host import CALL_LIMIT_S, PluginHost
+from rota.loop.small import has_plugins, is_small
 from rota.loop.standby import Standby
 from rota.loop.time_limit import TimeLimit
 from rota.loop.tracing import span
@@ -57,8 +57,6 @@ from rota.snapshot.state import RunTimes, Snapshot
 from rota.store.batch import Batch
 
 log = structlog.get_logger()
-
-T = TypeVar("T")
 
 _TOO_LATE = frozenset((Code.SLA_MISSED, Code.PERIOD_MISSED))
 REST = 1.0
@@ -80,8 +78,9 @@ class LiveLoop:
         run_times: RunTimes,
         metrics: Metrics,
         host: PluginHost | None = None,
+        decided_here: Callable[[Snapshot], bool] = is_small,
     ) -> None:
-        """`run_times`: is asked by another thread."""
+        """`run_times`: is asked by another thread. `decided_here`: what isn't worth a thread."""
         self.policy = policy
         self.plan = Plan()
         """The latest."""
@@ -92,6 +91,8 @@ class LiveLoop:
         """Held from the snapshot until what was decided on it is kept. Whoever decides anything that takes
         room, now or later, has to have it: two at the same time could give the same room away."""
         self._aside = Aside("rota-decide")
+        self._decided_here = decided_here
+        self._has_plugins = has_plugins(policy)
         self._controller = controller
         self._memory = controller.memory
         self._metrics = metrics
@@ -212,7 +213,7 @@ class LiveLoop:
         snapshot = self.snapshot()
         grounds = Grounds(self._memory, snapshot)
         with span("cycle", waiting=self._memory.cluster.waiting_count):
-            plan = await self.decided(partial(self._decide, snapshot, now_ms))
+            plan = await self._decided(snapshot, now_ms)
         self.plan = plan
         self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, perf_counter() - began
         measure_cycle(self._metrics, self.last_cycle_s, plan)
@@ -238,9 +239,11 @@ class LiveLoop:
         finally:
             self.turn.release()
 
-    async def decided(self, call: Callable[[], T]) -> T:
-        """Not in the event loop's thread. For whoever has the turn."""
-        return await asyncio.get_running_loop().run_in_executor(self._aside, call)
+    async def _decided(self, snapshot: Snapshot, now_ms: int) -> Plan:
+        if not self._has_plugins and self._decided_here(snapshot):
+            return self._decide(snapshot, now_ms)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._aside, self._decide, snapshot, now_ms)
 
     def _decide(self, snapshot: Snapshot, now_ms: int) -> Plan:
         with self.plugins() as plugins:

@@ -31,7 +31,9 @@ from rota.loop.measuring import Measuring
 from rota.loop.metrics import Metrics
 from rota.loop.node_watch import look_at_changes
 from rota.loop.questioning import DEFAULT_LIMITS, QuestionLimits
+from rota.loop.small import is_small
 from rota.model.policy import Policy
+from rota.snapshot.state import Snapshot
 from rota.store.batch import Batch
 from rota.store.store import Store
 from rota.trust.sealing import Sealer, temporary_sealer
@@ -57,6 +59,7 @@ class Runtime:
         make_pool: Callable[[], Executor] = own_process,
         enrol: Callable[[Controller], Enrolment] | None = None,
         question_limits: QuestionLimits = DEFAULT_LIMITS,
+        decided_here: Callable[[Snapshot], bool] = is_small,
         sealer: Callable[[], Sealer] = temporary_sealer,
         secret_sources: Mapping[str, str] | None = None,
         epoch: int = 0,
@@ -71,7 +74,13 @@ class Runtime:
         self.metrics = metrics or Metrics()
         self.controller = Controller(store, self.memory, Feed(store, loaded.last_seq), clock, chance)
         self.forecaster = Forecaster(self.controller, policy, loaded.learnt, make_pool)
-        self.live = LiveLoop(self.controller, policy, self.forecaster.run_times, self.metrics)
+        self.live = LiveLoop(
+            self.controller,
+            policy,
+            self.forecaster.run_times,
+            self.metrics,
+            decided_here=decided_here,
+        )
         self._reports = Reports(self.controller)
         vault = Vault(self.memory, sealer, secret_sources)
         self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep, vault.reveal)

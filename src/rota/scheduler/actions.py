@@ -113,9 +113,11 @@ class Book:
         return seat.outbox is None and now_ms - seat.left_ms >= self._abandoned_after_ms
 
     def may_be_claimed(self, ref: TaskRef, now_ms: int) -> bool:
-        """What an agent has and nobody knows of: a controller that isn't back yet may."""
-        if ref.job in self.jobs:
-            return False
+        """What an agent has and nobody knows of: a controller that isn't back yet may, and one that has just
+        named it is about to."""
+        action = self.jobs.get(ref.job)
+        if action is not None:
+            return action.is_coming
         return any(
             not seat.is_complete and not self.is_abandoned(seat, now_ms) for seat in self.seats.values()
         )

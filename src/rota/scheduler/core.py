@@ -22,6 +22,7 @@ from rota.loop.live import LiveLoop
 from rota.loop.measuring import Measuring
 from rota.loop.metrics import Metrics
 from rota.loop.node_watch import look_at_changes
+from rota.loop.small import is_small
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.scheduler.actions import Book
@@ -31,6 +32,7 @@ from rota.scheduler.inputs import InputFiles
 from rota.scheduler.nothing_kept import NothingKept
 from rota.scheduler.pool import ActionsBackend
 from rota.scheduler.telling import Telling
+from rota.snapshot.state import Snapshot
 from rota.store.store import Store
 
 log = structlog.get_logger()
@@ -49,6 +51,7 @@ class Scheduler:
         clock: Callable[[], int],
         chance: Callable[[], float] = random.random,
         record_within_ms: int = RECORD_WITHIN_MS,
+        decided_here: Callable[[Snapshot], bool] = is_small,
     ) -> None:
         store = cast(Store, NothingKept())
         memory = Memory(policy)
@@ -63,7 +66,9 @@ class Scheduler:
             terms=terms,
             on_change=self._nodes_changed.set,
         )
-        self.live = LiveLoop(self.controller, policy, Teller(None).run_times, self.metrics)
+        self.live = LiveLoop(
+            self.controller, policy, Teller(None).run_times, self.metrics, decided_here=decided_here
+        )
         reports = Reports(self.controller)
         self.telling = Telling(
             self.book,

@@ -16,6 +16,7 @@ import rota.loop.admission
 import rota.loop.desk
 import rota.loop.live
 import rota.loop.questions
+import rota.loop.small
 
 FOLDER = {folder!r}
 
@@ -33,6 +34,9 @@ def slowed(what, real):
 
     return burning
 
+
+# This server has one node and one job: that would be decided in the event loop.
+rota.loop.small.MOST_NODES = 0
 
 for what, module, name in (
     ("decision", rota.loop.live, "decide"),

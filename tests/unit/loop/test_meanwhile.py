@@ -16,6 +16,7 @@ from rota.control.draft import Draft
 from rota.engine.decide import decide
 from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.loop import live as module
+from rota.loop import small
 from rota.loop.grounds import Grounds
 from rota.loop.room import Outdated
 from rota.loop.runtime import Runtime
@@ -59,6 +60,7 @@ class Deciding:
 def deciding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deciding]:
     slow = Deciding()
     monkeypatch.setattr(module, "decide", slow)
+    monkeypatch.setattr(small, "MOST_NODES", 0)
     yield slow
     slow.ends()
 
@@ -258,6 +260,7 @@ def test_one_that_takes_for_ever_keeps_nobody_from_stopping(
     async def test() -> None:
         async with running(tmp_path, ObedientBackend()) as runtime:
             monkeypatch.setattr(module, "decide", endless)
+            monkeypatch.setattr(small, "MOST_NODES", 0)
             runtime.live.look_again()
             await sure(begun.is_set)
             async with asyncio.timeout(20):

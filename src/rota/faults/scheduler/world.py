@@ -25,6 +25,7 @@ from rota.faults.scheduler.scenario import (
 from rota.faults.scheduler.witness import ActionWitness
 from rota.faults.services import serve_agents, serve_controllers
 from rota.faults.sockets import Host
+from rota.loop.small import never_small
 from rota.scheduler.core import Scheduler
 from rota.scheduler.service import ControllersService
 from rota.scheduler.tokens import Tokens
@@ -116,6 +117,7 @@ class SchedulerWorld(Cluster[ActionWitness]):
             self.clock_ms,
             self._chance.random,
             RECORD_WITHIN_MS,
+            decided_here=never_small,
         )
         process = self._process = Process(life, scheduler)
         self.loop.create_task(self._serve(process), context=context_of(life))
