@@ -54,7 +54,7 @@ coverage-check: setup-run
 	@$(BIN)/python scripts/coverage_map.py --check
 
 .PHONY: bench bench-engine
-bench: bench-engine bench-openb bench-sim bench-server bench-agents bench-kube ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-openb bench-sim bench-server bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 
@@ -73,6 +73,10 @@ bench-server: setup-run ## Measure the server beside HyperQueue and Slurm (CASES
 .PHONY: bench-agents
 bench-agents: setup-run ## Measure agents: lost ones, busy ones, many, their logs, 20 min (CASES="many logs" for some)
 	@CASES="$(CASES)" DURATION="$(or $(DURATION),600)" $(BIN)/python -m bench.agents
+
+.PHONY: bench-isolation
+bench-isolation: setup-run ## Measure what it costs to keep jobs apart, in each way (as root: all of them)
+	@$(BIN)/python -m bench.isolation
 
 .PHONY: bench-kube
 bench-kube: setup ## Measure the Kubernetes scheduler beside kube-scheduler, 15 min (CASES="plain spread" for some)

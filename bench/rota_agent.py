@@ -13,7 +13,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from bench.rota_server import PATIENCE_S, MoreSettings, RotaServer, cpu_s, end_keeper, keeper_of, running
+from bench.rota_server import (
+    PATIENCE_S,
+    MoreSettings,
+    RotaServer,
+    clean_environment,
+    cpu_s,
+    end_keeper,
+    keeper_of,
+    running,
+)
 from rota.trust.local_socket import SOCKET_FILE
 
 DEFAULT_LOG = "256MiB"
@@ -76,7 +85,7 @@ class RotaAgent:
         with self.folder.with_suffix(".log").open("ab") as log:
             self._process = subprocess.Popen(
                 [str(_ROTA), "agent", *said, "--data", str(self.folder)],
-                env={key: value for key, value in os.environ.items() if not key.startswith("ROTA_")},
+                env=clean_environment(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

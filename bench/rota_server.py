@@ -45,6 +45,12 @@ format = "json"
 """No limit on requests, and nothing of the history is removed."""
 
 
+def clean_environment() -> dict[str, str]:
+    """Nothing of Rota's is in it, but that jobs run as we do, root or not."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("ROTA_")}
+    return environment | {"ROTA_WORKER_ALLOW_ROOT": "true", "ROTA_WORKER_ISOLATION": "none"}
+
+
 class MoreSettings(Struct, frozen=True):
     """Lines of a `rota.toml`: of two sections that are there anyway, and others."""
 
@@ -72,7 +78,7 @@ class RotaServer:
         settings.write_text(self._settings)
         (data / "server.json").unlink(missing_ok=True)
         began = time.perf_counter()
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("ROTA_")}
+        environment = clean_environment()
         environment |= {"XDG_CONFIG_HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder)}
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen(

@@ -18,6 +18,7 @@ from msgspec import json
 
 from rota.backends.process.processes import marked
 from rota.sdk.client import Client
+from tests.as_ourselves import AS_OURSELVES
 from tests.crash.ledger import LedgerReader
 from tests.real.agents.stand import AgentProcess
 from tests.real.postgres import Postgres
@@ -148,6 +149,7 @@ class Agent(AgentProcess):
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self._inside, *ROTA, "agent", "--data", str(self.folder), *self._flags],
+                env={**os.environ, **AS_OURSELVES},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -48,6 +48,9 @@ class TaskStart(Struct, frozen=True, omit_defaults=True):
     """Tasks with the same lane are equal in what they take."""
     standby: bool = False
     """Starts as soon as a task of its lane has ended on this node."""
+    user: str = ""
+    project: str = ""
+    """Whose it is: by these a host chooses the account that it runs as."""
 
 
 class TaskStarted(Struct, frozen=True, tag="started", omit_defaults=True):

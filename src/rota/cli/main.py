@@ -44,6 +44,7 @@ SECTIONS = {
     "Server": (
         Listed("server", "Run the server."),
         Listed("agent", "Let this machine work for a server elsewhere."),
+        Listed("keeper", "Start an agent's jobs as other accounts, as a service of its own."),
         Listed("scheduler", "Run a scheduler that keeps nothing, between controllers and agents."),
         Listed("kube-scheduler", "Schedule pods of a Kubernetes cluster.", "kube_scheduler"),
         Listed("config", "Check settings; choose among several servers."),

@@ -277,6 +277,8 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
         end_before_ms=state.spec.deadline_ms,
         lane=lane_of(state, task),
         standby=task.phase is TaskPhase.STANDBY,
+        user=template.user,
+        project=template.project,
     )
 
 

@@ -193,6 +193,9 @@ class Kernel:
     def children(self) -> list[int]:
         return [process.pid for process in self._processes.values() if process.parent == self.keeper]
 
+    def children_of(self, pid: int) -> list[int]:
+        return [process.pid for process in self._processes.values() if process.parent == pid]
+
     def kill(self, pid: int, number: int) -> None:
         if (process := self._processes.get(pid)) is not None:
             self._signal(process, number)

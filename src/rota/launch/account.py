@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -21,6 +23,19 @@ class Account(Struct, frozen=True, array_like=True):
     def __post_init__(self) -> None:
         if self.uid <= 0 or self.gid <= 0 or 0 in self.groups:
             raise ValueError("a task never runs as root, nor in root's group")
+
+
+_NEEDED = 1 << 0 | 1 << 5 | 1 << 6 | 1 << 7
+"""CAP_CHOWN, CAP_KILL, CAP_SETGID and CAP_SETUID: no more is needed to start tasks as others."""
+
+
+@cache
+def has_rights() -> bool:
+    """Whether this process may start others as other accounts, signal them, and hand folders over to them."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("CapEff:"):
+            return int(line.split()[1], 16) & _NEEDED == _NEEDED
+    return False
 
 
 @contextmanager

@@ -11,6 +11,7 @@ or brings the reason why it can't be.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import select
@@ -20,12 +21,14 @@ from typing import NamedTuple
 
 from rota.launch import calls
 from rota.launch.account import Account, become
+from rota.launch.sandbox import NAMESPACES, Sandbox, attend, block_signals, enter
 
 COULD_NOT_START = 127
 _SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 _MOST_WORDS_BYTES = 4096
 """Fits into a pipe: nobody waits for it to be read."""
 _WORD = 3
+_END = 4
 
 
 class Program(NamedTuple):
@@ -37,6 +40,18 @@ class Program(NamedTuple):
     """Folders of the cgroups that it joins."""
     account: Account | None = None
     """None: as we are."""
+    sandbox: Sandbox | None = None
+    end: str = ""
+    """With a sandbox: the file that its first process writes down how the task ended."""
+
+
+class Files(NamedTuple):
+    """What the child has open of the keeper's."""
+
+    out: int
+    err: int
+    word: int
+    end: int
 
 
 class Child(NamedTuple):
@@ -47,16 +62,20 @@ class Child(NamedTuple):
 
 def start(program: Program, out: int, err: int) -> Child:
     """`out` and `err`: what it writes to. Raises OSError if there can't be another process."""
+    us = os.getuid(), os.getgid()
+    # Opened in here: a file that is open for writing in there would keep its disk from being read-only.
+    end = os.open(program.end or "/dev/null", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     try:
-        pid = os.fork()
+        pid = calls.fork(NAMESPACES if program.sandbox is not None else 0)
+        if pid == 0:
+            _become(program, Files(out, err, writing, end), us)
     except OSError:
         os.close(reading)
-        os.close(writing)
         raise
-    if pid == 0:
-        _become(program, out, err, writing)
-    os.close(writing)
+    finally:
+        os.close(writing)
+        os.close(end)
     return Child(pid, reading)
 
 
@@ -68,13 +87,15 @@ def read_word(word: int) -> str | None:
         return None
 
 
-def _become(program: Program, out: int, err: int, word: int) -> None:
+def _become(program: Program, files: Files, us: tuple[int, int]) -> None:
     """Never returns."""
     try:
         try:
-            _leave_the_keeper(out, err, word)
+            _leave_the_keeper(files)
             _join(program.groups)
-            _give_up_rights(program.account)
+            if program.sandbox is not None:
+                _enter_sandbox(program.sandbox, *us)
+            _give_up_rights(program)
             _execute(program)
         except OSError as error:
             text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
@@ -85,22 +106,18 @@ def _become(program: Program, out: int, err: int, word: int) -> None:
         os._exit(COULD_NOT_START)
 
 
-def _leave_the_keeper(out: int, err: int, word: int) -> None:
+def _leave_the_keeper(files: Files) -> None:
     signal.set_wakeup_fd(-1)
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     os.setsid()
-    nothing = os.open("/dev/null", os.O_RDONLY | os.O_CLOEXEC)
-    # None of them is below 3: the keeper has something open there.
-    os.dup2(nothing, 0)
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    if word == _WORD:
-        os.set_inheritable(_WORD, False)
-    else:
-        os.dup2(word, _WORD, inheritable=False)
-    os.closerange(_WORD + 1, os.sysconf("SC_OPEN_MAX"))
+    # Above all that they are to become, so that none is overwritten before it is read.
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _END + 1) for fd in files]
+    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    for fd, place in zip(high, (1, 2, _WORD, _END), strict=True):
+        os.dup2(fd, place, inheritable=place < _WORD)
+    os.closerange(_END + 1, os.sysconf("SC_OPEN_MAX"))
 
 
 def _join(groups: Sequence[str]) -> None:
@@ -114,13 +131,36 @@ def _join(groups: Sequence[str]) -> None:
         os.close(file)
 
 
-def _give_up_rights(account: Account | None) -> None:
-    if account is None:
+def _enter_sandbox(sandbox: Sandbox, uid: int, gid: int) -> None:
+    """Returns in the task's process. The first one of the sandbox stays behind, and attends to it."""
+    enter(sandbox, uid, gid)
+    # It is a copy of the keeper, which knows more than this task may.
+    calls.prctl(calls.PR_SET_DUMPABLE, 0)
+    block_signals()
+    task = calls.fork()
+    if task == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.setsid()
+        os.close(_END)
+        return
+    try:
+        os.close(_WORD)
+        os.dup2(0, 1)
+        os.dup2(0, 2)
+        calls.drop_capabilities()
+        attend(task, _END)
+    finally:
+        os._exit(0)
+
+
+def _give_up_rights(program: Program) -> None:
+    if program.account is None and program.sandbox is None:
         return
     os.umask(0o022)
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     calls.drop_bounding_set()
-    become(account)
+    if program.account is not None:
+        become(program.account)
     calls.drop_capabilities()
     calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
 

@@ -27,6 +27,7 @@ from rota.backends.process.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.backends.process.log_writer import Rotation
 from rota.backends.process.options import KeeperOptions
+from rota.backends.process.wished import confinement_of
 from rota.backends.roster import Roster
 from rota.clock import now_ms
 from rota.control.admission import Addresses
@@ -59,7 +60,7 @@ from rota.server.sign_in.provider import Provider
 from rota.server.uploads import Uploads
 from rota.settings.contexts import TOKEN_FILE
 from rota.settings.oidc import group_project_role, group_role
-from rota.settings.settings import Settings
+from rota.settings.settings import Settings, is_loopback
 from rota.store.prune import History
 from rota.store.store import Store
 from rota.trust import Authority, server_credentials
@@ -193,7 +194,15 @@ class Cluster:
             name,
             share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
             price_micro_per_hour=worker.price_micro_per_hour,
-            keeper=KeeperOptions(rotation),
+            keeper=KeeperOptions(
+                rotation,
+                start_within_ms=worker.start_within_ms,
+                confinement=confinement_of(
+                    worker,
+                    is_shared=not is_loopback(self._settings.server.address),
+                    hidden=_never_shown(self._settings),
+                ),
+            ),
         )
 
     def _enrol(self, controller: Controller) -> Enrolment:
@@ -278,4 +287,17 @@ def _retention(settings: Settings) -> Retention:
 async def _no_uploads(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
     raise Conflict(
         "this server has no worker that could use files", "start it with server.embedded_worker = true"
+    )
+
+
+def _never_shown(settings: Settings) -> tuple[str, ...]:
+    """What is in these is nobody's business but the server's."""
+    files = [source.removeprefix("file:") for source in settings.secrets.by_name.values()]
+    return (
+        settings.server.data,
+        settings.server.files,
+        settings.server.tls.key,
+        settings.secrets.key_file,
+        settings.agent.data,
+        *(path for path in files if path.startswith("/")),
     )

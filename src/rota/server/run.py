@@ -20,6 +20,7 @@ import uvloop
 from msgspec import json
 
 from rota.backends.agents.door import Door, DoorError
+from rota.backends.backend import BackendUnavailable
 from rota.clock import now_ms
 from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
@@ -66,6 +67,7 @@ def run_server(settings: Settings) -> int:
             uvloop.run(_serve(settings, folder, store))
     except (
         ServerError,
+        BackendUnavailable,
         AddressError,
         DoorError,
         CertificateError,

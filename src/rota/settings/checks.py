@@ -10,11 +10,13 @@ from urllib.parse import urlsplit
 
 from rota.settings.errors import SettingsError
 from rota.settings.oidc import ALGORITHMS, group_project_role, group_role
-from rota.settings.settings import Agents, Client, Oidc, Secrets, Server, Settings, is_loopback
+from rota.settings.settings import Agents, Client, Oidc, Secrets, Server, Settings, Worker, is_loopback
 from rota.settings.toml_lines import KeyPath
 
 SHORTEST_LOST_AFTER_MS = 3_000
 _SECRET_SOURCE = re.compile(r"[^/=]+/[A-Za-z0-9][A-Za-z0-9._-]*=(file:/.+|env:[A-Za-z_][A-Za-z0-9_]*)")
+
+_UIDS = re.compile(r"([0-9]{1,10})-([0-9]{1,10})", re.ASCII)
 
 
 class _Fault(NamedTuple):
@@ -30,6 +32,7 @@ def check(settings: Settings, origin_of: Callable[[KeyPath], str]) -> None:
         or _fault_of_client(settings.client)
         or _fault_of_secrets(settings.secrets)
         or _fault_of_oidc(settings.oidc)
+        or _fault_of_worker(settings.worker)
     )
     if fault is not None:
         raise SettingsError(origin_of(fault.path), ".".join(fault.path), fault.problem, fault.remedy)
@@ -84,6 +87,28 @@ def _fault_of_secrets(secrets: Secrets) -> _Fault | None:
                 ("secrets", "sources"),
                 "one of them doesn't say where a secret comes from",
                 "write PROJECT/NAME=file:/PATH or PROJECT/NAME=env:VARIABLE",
+            )
+    return None
+
+
+def _fault_of_worker(worker: Worker) -> _Fault | None:
+    uids = _UIDS.fullmatch(worker.uids)
+    if uids is None or not 1000 <= int(uids[1]) <= int(uids[2]) < 2**31:
+        return _Fault(
+            ("worker", "uids"), f"'{worker.uids}' is no range of user ids", "write it like 200000-265535"
+        )
+    for account in worker.accounts:
+        user, equals, name = account.partition("=")
+        if not (user and equals and name):
+            return _Fault(
+                ("worker", "accounts"), f"'{account}' names no account", "write it like alice=a.smith"
+            )
+    for folder in worker.shared_folders:
+        if not folder.startswith("/") or not folder.strip("/"):
+            return _Fault(
+                ("worker", "shared_folders"),
+                f"'{folder}' is no whole path of a folder",
+                "write it like /data",
             )
     return None
 

@@ -148,6 +148,20 @@ class Worker(Section, frozen=True, kw_only=True):
     """0: all."""
     price_micro_per_hour: PriceMicro = field(default=0, name="price_per_hour")
     """Of the whole machine, in one currency throughout."""
+    isolation: Literal["auto", "none", "sandbox", "project", "user"] = "auto"
+    """As whom jobs run, and what keeps them from Rota and from each other. See `launch`."""
+    accounts: tuple[str, ...] = ()
+    """USER=ACCOUNT, where a user's account on this machine has another name."""
+    uids: str = "1900000000-1900065535"
+    """For projects: user ids that nobody else has."""
+    rooms: Path = ""
+    """Where the folders of jobs are that run as other accounts; empty: /var/lib/rota-rooms."""
+    shared_folders: tuple[str, ...] = ()
+    """Jobs in sandboxes may write to these, besides their own folders."""
+    start_within_ms: DurationMs = field(default=60_000, name="start_within")
+    """So long a job's directory and program may take to answer."""
+    allow_root: bool = False
+    """Server, agent and keeper may run as root."""
 
 
 class Context(Section, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from rota.server.agents import AgentCalls
 from rota.server.app import make_app
 from rota.server.serve import RestServer
 from rota.trust.local_socket import LocalSocket
+from tests.as_ourselves import AS_OURSELVES
 from tests.backends.witness import PATIENCE_S
 from tests.real.process.host import end
 from tests.unit.server.fake_desk import FakeDesk
@@ -99,6 +100,7 @@ class AgentProcess:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "rota", *words],
+                env={**os.environ, **AS_OURSELVES},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

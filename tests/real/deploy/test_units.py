@@ -15,7 +15,9 @@ from tests.real.conftest import missing
 from tests.real.docker import ROOT
 
 UNITS = ROOT / "deploy" / "systemd"
-NAMES = ("rota-server.service", "rota-agent.service")
+ACCOUNTS = {"rota-server.service": "rota", "rota-agent.service": "rota-agent"}
+KEEPER = "rota-keeper.service"
+NAMES = (*ACCOUNTS, KEEPER)
 NEWER = "Unknown key 'DelegateSubgroup'"
 """Than Debian 12's systemd, which passes over it."""
 
@@ -31,26 +33,43 @@ def section(name: str) -> dict[str, str]:
 def test_systemd_takes_it(tmp_path: Path, name: str) -> None:
     if shutil.which("systemd-analyze") is None:
         missing("systemd-analyze isn't there: apt-get install systemd")
-    unit = tmp_path / name
-    # What it starts needn't be installed here.
-    unit.write_text(re.sub(r"ExecStart=\S+", f"ExecStart={sys.executable}", (UNITS / name).read_text()))
-    done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
+    for each in NAMES:
+        # What it starts needn't be installed here.
+        text = re.sub(r"ExecStart=\S+", f"ExecStart={sys.executable}", (UNITS / each).read_text())
+        (tmp_path / each).write_text(text)
+    done = subprocess.run(["systemd-analyze", "verify", str(tmp_path / name)], capture_output=True, text=True)
     complaints = [line for line in done.stderr.splitlines() if name in line and NEWER not in line]
     assert (done.returncode, complaints) == (0, [])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.covers("trust-2")
+@pytest.mark.parametrize("name", ACCOUNTS)
 def test_neither_runs_as_root_nor_can_become_it(name: str) -> None:
+    """Each has an account of its own: neither can read what is the other's."""
     service = section(name)
-    assert service["User"] == "rota"
+    assert service["User"] == ACCOUNTS[name]
     assert service["NoNewPrivileges"] == "yes"
     assert service["CapabilityBoundingSet"] == ""
     assert service["RestrictSUIDSGID"] == "yes"
 
 
-def test_tasks_outlive_a_restart_of_the_agent() -> None:
-    service = section("rota-agent.service")
-    assert (service["KillMode"], service["KillSignal"], service["SendSIGKILL"]) == ("process", "SIGINT", "no")
+@pytest.mark.covers("trust-2")
+def test_the_keeper_has_the_rights_that_it_needs_and_takes_orders_from_the_agent() -> None:
+    service, agent = section(KEEPER), section("rota-agent.service")
+    assert service["User"] == agent["User"]
+    rights = {"CAP_SETUID", "CAP_SETGID", "CAP_KILL", "CAP_CHOWN"}
+    assert set(service["AmbientCapabilities"].split()) == rights
+    assert set(service["CapabilityBoundingSet"].split()) == rights
+    # Else the agent would start a keeper without rights of its own.
+    assert "ROTA_WORKER_ISOLATION=project" in agent["Environment"]
+
+
+def test_tasks_outlive_a_restart_of_the_keeper() -> None:
+    """Of the agent they do anyway: they aren't in its unit."""
+    service = section(KEEPER)
+    assert service["KillMode"] == "process"
+    # SIGTERM would end all tasks.
+    assert service["KillSignal"] == "SIGKILL"
     # It would be emptied at each restart.
     assert "PrivateTmp" not in service
 

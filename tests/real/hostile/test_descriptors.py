@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 LIST = "for each in /proc/$$/fd/*; do readlink $each; done"
 
 
-@pytest.mark.covers("trust-1")
+@pytest.mark.covers("trust-2")
 @pytest.mark.parametrize("directory", ["", "/"], ids=["spawned", "forked"])
 def test_a_job_inherits_nothing(tmp_path: Path, directory: str) -> None:
     """Whatever starts the keeper: its lock, and its log, as files that are handed on."""

@@ -36,7 +36,7 @@ async def hanging(tmp_path: Path, start: TaskStart, waits: threading.Event) -> A
         yield here
 
 
-@pytest.mark.covers("trust-1")
+@pytest.mark.covers("trust-5")
 @pytest.mark.parametrize("run", RUNS)
 def test_others_start_and_end_meanwhile_and_it_fails_with_a_reason(tmp_path: Path, run: object) -> None:
     assert callable(run)
@@ -57,7 +57,7 @@ def test_others_start_and_end_meanwhile_and_it_fails_with_a_reason(tmp_path: Pat
         asyncio.run(check(waits))
 
 
-@pytest.mark.covers("trust-1")
+@pytest.mark.covers("trust-5")
 def test_it_can_be_cancelled_and_its_place_used(tmp_path: Path) -> None:
     async def check(waits: threading.Event) -> None:
         run = Run(command=("true",), directory=str(tmp_path / "hung"), grace_ms=1_000_000)

@@ -19,6 +19,7 @@ from rota.api.documents import JobDetail, JobDocument
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
 from rota.sdk.patience import Retries
+from tests.as_ourselves import AS_OURSELVES
 from tests.real.process.host import is_alive, keeper_of
 
 PATIENCE_S = 60.0
@@ -54,6 +55,7 @@ class RotaServer:
             "XDG_DATA_HOME": str(home / "data"),
             "XDG_CONFIG_HOME": str(home / "config"),
             "COLUMNS": "200",
+            **AS_OURSELVES,
             **(environment or {}),
         }
         self.url = ""

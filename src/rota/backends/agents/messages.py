@@ -102,6 +102,8 @@ def start_to(start: TaskStart, server_ahead_ms: int) -> wire.TaskStart:
         limits=_resources_to(start.limits),
         lane=start.lane,
         standby=start.standby,
+        user=start.user,
+        project=start.project,
     )
     if start.time_limit_ms is not None:
         message.time_limit_ms = start.time_limit_ms
@@ -138,6 +140,8 @@ def start_from(message: wire.TaskStart, node: NodeName) -> TaskStart:
         end_before_ms=message.end_before_ms if message.HasField("end_before_ms") else None,
         lane=message.lane,
         standby=message.standby,
+        user=message.user,
+        project=message.project,
     )
 
 

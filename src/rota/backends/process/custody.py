@@ -30,19 +30,20 @@ from rota.backends.process.recovery import Finished, Remembered
 from rota.backends.process.rooms import Rooms
 from rota.backends.process.segments import Origin
 from rota.backends.process.staging import stage
+from rota.backends.process.starts import Starts, too_late
 from rota.backends.process.task import KeptTask, Stage
+from rota.backends.process.tenants import Tenants
 from rota.backends.process.trees import Trees
 from rota.backends.process.watch import Watch
 from rota.clock import boot_id, since_boot_ms
-from rota.launch.starting import read_word
+from rota.launch.accounts import Isolation
+from rota.launch.sandbox import read_end
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
 STARTS_AT_ONCE = 16
 """Then whatever else has happened meanwhile is looked after."""
 _LOOK_AGAIN_MS = 50
 _HOW_IT_ENDED_WITHIN_MS = 2_000
-_GIVEN_UP_AFTER_MS = 2_000
-"""So long after SIGKILL, a process that hasn't executed its program is left to the kernel."""
 
 
 class Custody:
@@ -63,8 +64,10 @@ class Custody:
         self._kernel = kernel
         self._cgroups = cgroups
         self._options = options
+        self._tenants = Tenants(options.confinement, folders.uids)
         self._rooms = Rooms(folders.rooms)
         self._outlets = Outlets(watch)
+        self._starts = Starts(watch, kernel, options.start_within_ms, self._runs)
         self._cleaning = Cleaning(self._rooms, self._begin_aside)
         self._trees = Trees(name, kernel)
         self._running: dict[TaskRef, KeptTask] = {}
@@ -89,12 +92,15 @@ class Custody:
         """Raises OSError if that can't be written down: then nothing was started."""
         to_start = self._ledger.to_start
         batch = [to_start[at] for at in range(min(STARTS_AT_ONCE, len(to_start)))]
-        self._ledger.tries([task for task in batch if task.is_ready])
+        known = [task for task in batch if self._tenants.are_known(task.start)]
+        self._ledger.tries([task for task in known if task.is_ready])
         for _ in batch:
             to_start.popleft()
         for task in batch:
             if task.told_to is not None:
                 self._over(task, TaskEnd(task.told_to))
+            elif task not in known:
+                self._look_up(task)
             elif task.is_ready:
                 self._spawn(task)
             else:
@@ -112,12 +118,12 @@ class Custody:
                 assert task.aside is not None
                 self._kernel.kill(task.aside.pid, signal.SIGKILL)
             case Stage.STARTING:
-                self._listen(task)
+                self._starts.listen(task)
                 self._ledger.is_to_end(task, why)
                 if task.word is None:
                     self._ask_to_end(task)
                 else:
-                    self._kill_unstarted(task)
+                    self._starts.kill(task)
             case Stage.RUNNING:
                 self._ledger.is_to_end(task, why)
                 self._ask_to_end(task)
@@ -138,14 +144,21 @@ class Custody:
             status, used = self._kernel.reap(pid)
             self._trees.reaped(pid)
             if task is not None:
-                self._listen(task)
-                task.status, task.used = status, used
+                self._starts.listen(task)
+                task.status, task.used = self._how_it_ended(task, status), used
                 task.stage = Stage.CLEARING
             elif pid in self._asides:
                 aside, then = self._asides.pop(pid)
                 aside.ended(status)
                 then(aside)
         self._clear()
+
+    def _how_it_ended(self, task: KeptTask, status: int) -> int:
+        """The first process of a sandbox has written down how its task did."""
+        if self._options.confinement.isolation is not Isolation.SANDBOX or task.room is None:
+            return status
+        written = read_end(task.room.end)
+        return status if written is None else written
 
     def next_due_ms(self) -> int | None:
         """On the clock since boot."""
@@ -175,9 +188,25 @@ class Custody:
 
     # The stages
 
+    def _look_up(self, task: KeptTask) -> None:
+        task.stage = Stage.STAGING
+        task.aside = self._begin_aside(self._tenants.look_up(task.start), partial(self._looked_up, task))
+
+    def _looked_up(self, task: KeptTask, aside: Aside) -> None:
+        task.aside, task.stage = None, Stage.WAITING
+        if task.told_to is not None:
+            self._over(task, TaskEnd(task.told_to))
+            return
+        self._tenants.learn(task.start, aside.text, aside.failure)
+        self._ledger.to_start.appendleft(task)
+
     def _stage(self, task: KeptTask) -> None:
         try:
-            task.room = room = self._rooms.take()
+            task.account = self._tenants.account_of(task.start)
+            task.room = room = self._rooms.take(task.account)
+        except ValueError as error:
+            self._over(task, TaskEnd(EndReason.NOT_STARTED, message=str(error)))
+            return
         except OSError as error:
             self._over(task, TaskEnd(EndReason.STAGING, message=_text(error)))
             return
@@ -205,7 +234,10 @@ class Custody:
             self._over(task, TaskEnd(EndReason.NOT_STARTED, message="its secrets didn't come with it"))
             return
         try:
-            room = task.room = task.room or self._rooms.take()
+            if task.room is None:
+                task.account = self._tenants.account_of(start)
+                task.room = self._rooms.take(task.account)
+            room = task.room
             group = task.group = self._cgroups.make(f"{ref.job}-{ref.rank}-{ref.fence}", start.limits)
             writer = self._writer(ref)
             spawned = self._kernel.spawn(start, room, group, self._trees.mark(task))
@@ -226,6 +258,7 @@ class Custody:
             room.number,
             group.paths if group else (),
             (os.fstat(spawned.out).st_ino, os.fstat(spawned.err).st_ino),
+            task.account,
         )
         self._ledger.began(task, began)
         mask = Mask(value for _, value in start.secrets) if start.secrets else None
@@ -233,25 +266,7 @@ class Custody:
         if spawned.word is None:
             self._runs(task)
         else:
-            task.stage, task.word = Stage.STARTING, spawned.word
-            task.start_by_ms = spawned.since_boot_ms + self._options.start_within_ms
-            self._watch.add(spawned.word, partial(self._listen, task))
-
-    def _listen(self, task: KeptTask) -> None:
-        """To what the process of a task that starts has to say, if it has said it."""
-        if task.word is None or (said := read_word(task.word)) is None:
-            return
-        self._close_word(task)
-        if said:
-            task.unstarted = said
-        elif task.told_to is None:
-            self._runs(task)
-
-    def _close_word(self, task: KeptTask) -> None:
-        if task.word is not None:
-            self._watch.remove(task.word)
-            os.close(task.word)
-            task.word = None
+            self._starts.begin(task, spawned.word, spawned.since_boot_ms)
 
     def _starts_too_late(self, task: KeptTask, now: int) -> None:
         if task.told_to is not None:
@@ -261,20 +276,14 @@ class Custody:
         else:
             self.end(task, EndReason.NOT_STARTED)
             if task.stage is Stage.STARTING:
-                task.unstarted = _too_late(task)
-
-    def _kill_unstarted(self, task: KeptTask) -> None:
-        assert task.began is not None
-        # It may not have a group of its own yet. Nothing of the job's runs that would need a grace.
-        self._kernel.kill(task.began.pid, signal.SIGKILL)
-        task.kill_at_ms = since_boot_ms() + _GIVEN_UP_AFTER_MS
+                task.unstarted = too_late(task)
 
     def _give_up_unstarted(self, task: KeptTask) -> None:
         """It hangs in the kernel, and can't be ended. But it is killed: should the kernel come back, it ends
         without having executed anything of the job's."""
         assert task.began is not None
         self._by_pid.pop(task.began.pid, None)
-        task.unstarted = task.unstarted or _too_late(task)
+        task.unstarted = task.unstarted or too_late(task)
         self._cleared(task)
 
     def _runs(self, task: KeptTask) -> None:
@@ -305,7 +314,7 @@ class Custody:
         """None of its processes is left."""
         assert task.drain is not None
         del self._running[task.ref]
-        self._close_word(task)
+        self._starts.leave(task)
         if task.pidfd is not None:
             os.close(task.pidfd)
         is_written = self._outlets.finish(task.drain)
@@ -335,7 +344,14 @@ class Custody:
         source = Path(run.directory) if run.directory else room.work
         target = self._folders.outputs_of_task(task.ref)
         self._begin_aside(
-            partial(collect, run.outputs, source, target, move=not run.directory),
+            partial(
+                collect,
+                run.outputs,
+                source,
+                target,
+                move=task.account is None and not run.directory,
+                account=task.account,
+            ),
             partial(self._collected, task, end),
         )
 
@@ -385,7 +401,8 @@ class Custody:
         task.began = began
         task.has_started()
         task.is_adopted = True
-        task.room = self._rooms.of(began.room)
+        task.account = began.account
+        task.room = self._rooms.of(began.room, began.account)
         task.group = Group(began.groups) if began.groups else None
         if began.boot_id == self._boot_id:
             from_ms = began.since_boot_ms
@@ -411,7 +428,10 @@ class Custody:
         self, task: KeptTask, began: journal.Began, *reopened: int | None
     ) -> tuple[int | None, ...]:
         """Its pipes, as far as they aren't yet, from whoever has them."""
-        holders = sorted(self._trees.marked(task)) if task.pidfd is None else [began.pid]
+        if task.pidfd is None:
+            holders = sorted(self._trees.marked(task))
+        else:
+            holders = [began.pid, *self._kernel.children_of(began.pid)]
         return tuple(
             self._kernel.reopen_pipe(holders, inode) if fd is None else fd
             for fd, inode in zip(reopened or (None, None), began.pipes, strict=True)
@@ -422,8 +442,11 @@ class Custody:
         variables = [variable for variable, _ in task.start.run.secrets]
         if not variables:
             return None
-        found = None if task.pidfd is None else self._kernel.variables_of(began.pid, variables)
-        return Withheld() if found is None else Mask(found)
+        # The first process of a sandbox isn't the task's own, but its parent.
+        pids = [] if task.pidfd is None else [began.pid, *self._kernel.children_of(began.pid)]
+        found = (self._kernel.variables_of(pid, variables) for pid in pids)
+        values = next((each for each in found if each is not None), None)
+        return Withheld() if values is None else Mask(values)
 
     def _adopted_ended(self, task: KeptTask, pidfd: int) -> None:
         self._watch.remove(pidfd)
@@ -433,7 +456,8 @@ class Custody:
     def _may_still_be_told(self, task: KeptTask) -> bool:
         """How it ended: the kernel says so only once its new parent has asked."""
         if task.status is None and task.pidfd is not None:
-            task.status = self._kernel.exit_status(task.pidfd)
+            status = self._kernel.exit_status(task.pidfd)
+            task.status = None if status is None else self._how_it_ended(task, status)
             return task.status is None and since_boot_ms() < task.unseen_until_ms
         return False
 
@@ -444,13 +468,6 @@ class Custody:
         for pid in self._trees.marked(task):
             self._kernel.kill(pid, signal.SIGKILL)
         self._over(task, end_unseen(task.told_to))
-
-
-def _too_late(task: KeptTask) -> str:
-    assert task.began is not None
-    waited_s = (since_boot_ms() - task.began.since_boot_ms) // 1000
-    where = task.start.run.directory or "its program"
-    return f"it couldn't be started within {waited_s} s: {where} may be on a file system that doesn't answer"
 
 
 def _text(error: OSError | ValueError) -> str:

@@ -18,14 +18,16 @@ _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 class Folders:
     """Of one backend. Only its owner may look inside: logs and scripts are nobody else's business."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, rooms: Path | None = None) -> None:
+        """`rooms`: where the folders of tasks are, if not in here: others can't get in here."""
         self.root = root.absolute()
         self.socket = self.root / "keeper.sock"
         self.lock = self.root / "keeper.lock"
         self.notes = self.root / "keeper.log"
         self.journal = self.root / "journal"
         self.lease = self.root / "lease"
-        self.rooms = self.root / "rooms"
+        self.uids = self.root / "uids.json"
+        self.rooms = (rooms or self.root / "rooms").absolute()
         self.logs = self.root / "logs"
         self.files = self.root / "files"
         self.outputs = self.root / "outputs"

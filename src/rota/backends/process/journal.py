@@ -22,6 +22,7 @@ import msgspec
 from msgspec import Struct
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReturned, TaskStart, TaskStarted
+from rota.launch.account import Account
 from rota.lifecycle.state import EndReason
 
 _HEAD = struct.Struct("<II")
@@ -55,6 +56,8 @@ class Began(Struct, frozen=True, tag="began", array_like=True):
     """Its cgroups."""
     pipes: tuple[int, int]
     """Inodes of the pipes that its output comes through."""
+    account: Account | None = None
+    """As whom it runs; None: as the keeper does."""
 
 
 class LimitChanged(Struct, frozen=True, tag="limit", array_like=True):

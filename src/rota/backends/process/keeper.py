@@ -14,13 +14,14 @@ import hashlib
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
 
 from rota.backends.backend import TaskRef
 from rota.backends.process import frames, journal
 from rota.backends.process.cgroups import Cgroups, find_cgroups
+from rota.backends.process.confining import Unfit, confine
 from rota.backends.process.connections import Connection, Connections
 from rota.backends.process.custody import Custody
 from rota.backends.process.folders import Folders
@@ -37,6 +38,10 @@ from rota.lifecycle.state import EndReason
 
 ALREADY_KEPT = 3
 """Exit status: another keeper has this folder."""
+FOREGROUND = "--foreground"
+"""It goes on in the process that it was started in."""
+UNFIT = 4
+"""Exit status: it can't keep tasks as it is told to, and has said why."""
 _WRITE_AGAIN_S = 1.0
 
 
@@ -48,8 +53,10 @@ class Keeper:
         kernel: Kernel,
         cgroups: Cgroups,
         signals: int,
+        lacking: Sequence[str] = (),
     ) -> None:
-        """`signals`: a pipe that the number of each signal comes out of."""
+        """`signals`: a pipe that the number of each signal comes out of. `lacking`: what operators should
+        know of this host."""
         self._folders = folders
         self._lease = LeaseWatch(folders.lease) if options.is_leased else None
         self._watch = Watch()
@@ -63,6 +70,7 @@ class Keeper:
         self._signals = signals
         self._watch.add(self._signals, self._signalled)
         self._cgroups = cgroups
+        self._lacking = (*lacking, *cgroups.lacking)
         before = list(journal.read(folders.journal))
         self._journal = Journal(folders.journal, before)
         self._ledger = Ledger(self._journal)
@@ -140,7 +148,7 @@ class Keeper:
                 self._ledger.settle(refs)
             case frames.Describe(call):
                 # Output that can't be written holds up those tasks, and nothing else.
-                lacking = [*self._cgroups.lacking, *filter(None, [self._custody.wrong])]
+                lacking = [*self._lacking, *filter(None, [self._custody.wrong])]
                 wrong = [self._unwritten] if self._unwritten else []
                 # At once: whatever is wrong might keep other answers from being sent.
                 answer = frames.Description(call, self._ledger.refs(), lacking, wrong)
@@ -178,7 +186,7 @@ class Keeper:
         dues = [self._custody.next_due_ms(), self._ledger.outbox.due_ms]
         if self._lease is not None and self._custody.is_busy and not self._lease.has_ended():
             dues.append(self._lease.due_ms)
-        if not self._connections:
+        if not self._connections and self._idle_ms is not None:
             dues.append(self._idle_since_ms + self._idle_ms)
         due_ms = min((due for due in dues if due is not None), default=None)
         return None if due_ms is None else max(0, due_ms - since_boot_ms()) / 1000
@@ -191,7 +199,7 @@ class Keeper:
             return True
         if self._connections or (self._ledger.refs() and self._folders.socket.exists()):
             self._idle_since_ms = since_boot_ms()
-        return since_boot_ms() - self._idle_since_ms >= self._idle_ms
+        return self._idle_ms is not None and since_boot_ms() - self._idle_since_ms >= self._idle_ms
 
 
 def name_of(folders: Folders) -> str:
@@ -201,12 +209,13 @@ def name_of(folders: Folders) -> str:
 
 def main(arguments: Sequence[str]) -> int:
     """Returns once a keeper is there to connect to; it goes on in a process of its own."""
-    folder, written = arguments
+    folder, written, *how = arguments
     options = KeeperOptions.read(written)
     # Whatever was left open by who started us: a task would get it, and could write to it or hold its lock.
     os.closerange(3, os.sysconf("SC_OPEN_MAX"))
-    folders = Folders(Path(folder))
-    folders.make()
+    Folders(Path(folder)).make()
+    if FOREGROUND in how:
+        return keep(Path(folder), options, lambda _: None)
     ready, telling = os.pipe()
     if os.fork():
         os.close(telling)
@@ -215,22 +224,40 @@ def main(arguments: Sequence[str]) -> int:
         return status[0] if status else 1
     os.close(ready)
     os.setsid()
+
+    def is_ready(status: int) -> None:
+        os.write(telling, bytes([status]))
+        os.close(telling)
+
+    return keep(Path(folder), options, is_ready)
+
+
+def keep(folder: Path, options: KeeperOptions, is_ready: Callable[[int], None]) -> int:
+    """Until there is nothing left to do. `is_ready` is called once it can be connected to, or never will."""
     os.chdir("/")
-    lock = os.open(folders.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    name = name_of(Folders(folder))
     try:
+        lock = os.open(Folders(folder).lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        os.write(telling, bytes([ALREADY_KEPT]))
+        is_ready(ALREADY_KEPT)
         return ALREADY_KEPT
     adopt_orphans()
+    try:
+        confined = confine(folder, options, name)
+    except Unfit as error:
+        print(f"rota: {error}", file=sys.stderr, flush=True)
+        is_ready(UNFIT)
+        return UNFIT
     cgroups = find_cgroups(
-        f"rota-{name_of(folders)}",
+        f"rota-{name}",
         mountinfo=Path("/proc/self/mountinfo").read_text(),
         own=Path("/proc/self/cgroup").read_text(),
     )
-    keeper = Keeper(folders, options, Linux(), cgroups, _signals_as_bytes())
-    os.write(telling, b"\0")
-    os.close(telling)
+    kernel = Linux(confined.sandbox)
+    signals = _signals_as_bytes()
+    keeper = Keeper(confined.folders, confined.options, kernel, cgroups, signals, confined.lacking)
+    is_ready(0)
     keeper.run()
     return 0
 

@@ -8,13 +8,16 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from rota.backends.backend import TaskStart
 from rota.backends.process import processes
 from rota.backends.process.aside import ForkedAside
 from rota.backends.process.cgroups import Group
 from rota.backends.process.ending import used_by
 from rota.backends.process.rooms import Room
-from rota.backends.process.spawning import Spawned, base_environment, prepare, spawn
+from rota.backends.process.spawning import Spawned, base_environment, environment_of, prepare, spawn
+from rota.launch.sandbox import Sandbox
 from rota.lifecycle.state import Used
 
 
@@ -46,6 +49,9 @@ class Kernel(Protocol):
 
     def children(self) -> list[int]:
         """Also those whose parents have ended."""
+
+    def children_of(self, pid: int) -> list[int]:
+        """Of a process of one thread. Empty: it has none, or is gone."""
 
     # Whoever's child it is
 
@@ -85,12 +91,20 @@ class Kernel(Protocol):
 class Linux:
     """Implements Kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, sandbox: Sandbox | None = None) -> None:
+        """`sandbox`: what all tasks see and don't see; None: what we see."""
         self._base = base_environment(os.environ)
+        self._sandbox = sandbox
 
     def spawn(self, start: TaskStart, room: Room, group: Group | None, mark: str) -> Spawned:
         prepare(start, room)
-        return spawn(start, room, group, self._base, mark)
+        if self._sandbox is None and room.account is None:
+            return spawn(start, room, group, self._base, mark)
+        own = environment_of(self._base, room.account, room)
+        seen = self._sandbox
+        if seen is not None:
+            seen = replace(seen, writable=(str(room.path), *seen.writable))
+        return spawn(start, room, group, own, mark, seen)
 
     def aside(self, work: Callable[[], str | None]) -> Aside:
         return ForkedAside(work)
@@ -106,6 +120,7 @@ class Linux:
         _, status, usage = os.wait4(pid, 0)
         return status, used_by(usage)
 
+    children_of = staticmethod(processes.children_of)
     children = staticmethod(processes.children)
     kill = staticmethod(processes.kill)
     kill_group = staticmethod(processes.kill_group)

@@ -9,10 +9,11 @@ from collections.abc import Callable, Sequence
 
 from rota.backends.backend import BackendUnavailable, TaskReport
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper import ALREADY_KEPT
+from rota.backends.process.keeper import ALREADY_KEPT, UNFIT
 from rota.backends.process.link import Link
 from rota.backends.process.options import KeeperOptions
 from rota.backends.process.spawning import base_environment
+from rota.launch.account import has_rights
 
 
 class Launch:
@@ -26,6 +27,11 @@ class Launch:
         try:
             return await Link.open(self._folders, on_reports)
         except (ConnectionError, FileNotFoundError):
+            if self._options.confinement.isolation.needs_rights and not has_rights():
+                raise BackendUnavailable(
+                    f"there is no keeper at {self._folders.socket}, and only one that may start jobs as "
+                    "other accounts will do: start rota-keeper.service"
+                ) from None
             await _launch(self._folders, self._options)
         try:
             return await Link.open(self._folders, on_reports)
@@ -57,5 +63,8 @@ async def _launch(folders: Folders, options: KeeperOptions) -> None:
     finally:
         os.close(notes)
     status = await keeper.wait()
+    if status == UNFIT:
+        *_, why = folders.notes.read_text().rstrip().rpartition("rota: ")
+        raise BackendUnavailable(why)
     if status not in (0, ALREADY_KEPT):
         raise BackendUnavailable(f"the process that keeps tasks doesn't start; see {folders.notes}")

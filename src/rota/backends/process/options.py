@@ -6,16 +6,19 @@ import msgspec
 from msgspec import Struct
 
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.launch.accounts import Confinement
 
 
 class KeeperOptions(Struct, frozen=True, omit_defaults=True):
     rotation: Rotation = DEFAULT_ROTATION
-    idle_ms: int = 30_000
-    """It ends when nobody was connected and nothing ran for so long."""
+    idle_ms: int | None = 30_000
+    """It ends when nobody was connected and nothing ran for so long; None: never."""
     start_within_ms: int = 60_000
     """From a task's process to its program; longer only where a file system doesn't answer."""
     is_leased: bool = False
     """Tasks run no longer than somebody says, again and again, in the file `lease`."""
+
+    confinement: Confinement = Confinement()
 
     def written(self) -> str:
         return msgspec.json.encode(self).decode()

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import shutil
 import stat
+from contextlib import ExitStack
 from pathlib import Path
+from typing import BinaryIO
 
 from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 from rota.backends.process.space import ensure_room
+from rota.launch.account import Account, acting_as
 
 LARGEST_BYTES = 64 << 20
+_COPY_BYTES = 1 << 20
 
 
-def collect(paths: tuple[str, ...], source: Path, target: Path, *, move: bool) -> str:
-    """Puts those of the files that exist below `target`; returns what couldn't be kept, and why."""
+def collect(
+    paths: tuple[str, ...], source: Path, target: Path, *, move: bool, account: Account | None = None
+) -> str:
+    """Puts those of the files that exist below `target`; returns what couldn't be kept, and why. They are
+    opened as `account`, and what is kept of them is ours."""
     refused: list[str] = []
-    with opened(source) as folder:
+    with ExitStack() as opening:
+        with acting_as(account):
+            folder = opening.enter_context(opened(source))
         for path in paths:
             try:
-                _keep(parts_of(path), folder, target, move=move)
+                _keep(parts_of(path), folder, target, move=move, account=account)
             except FileNotFoundError:
                 continue
             except Leaves as error:
@@ -29,21 +38,59 @@ def collect(paths: tuple[str, ...], source: Path, target: Path, *, move: bool) -
     return "; ".join(f"not kept: {each}" for each in refused)
 
 
-def _keep(parts: tuple[str, ...], folder: int, target: Path, *, move: bool) -> None:
-    with parent_of(folder, parts, make=False) as parent:
-        status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
-        if not stat.S_ISREG(status.st_mode):
-            raise Leaves(f"{'/'.join(parts)!r} is not a file")
-        if status.st_size > LARGEST_BYTES:
-            raise Leaves(f"{'/'.join(parts)!r} is larger than {LARGEST_BYTES >> 20} MiB")
-        kept = target.joinpath(*parts)
+def _keep(parts: tuple[str, ...], folder: int, target: Path, *, move: bool, account: Account | None) -> None:
+    kept = target.joinpath(*parts)
+    with ExitStack() as opening:
+        with acting_as(account):
+            parent = opening.enter_context(parent_of(folder, parts, make=False))
+            if move:
+                _check(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False), parts)
+            else:
+                file = opening.enter_context(_opened(parts, parent))
         kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if move:
             os.rename(parts[-1], kept, src_dir_fd=parent)
             return
-        file = os.open(parts[-1], os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
         half = kept.with_name(f"{kept.name}.half")
-        with os.fdopen(file, "rb") as reading, half.open("wb") as writing:
+        with half.open("wb") as writing:
             ensure_room(writing.fileno())
-            shutil.copyfileobj(reading, writing)
+            _copy(file, writing, parts)
         half.replace(kept)
+
+
+def _opened(parts: tuple[str, ...], parent: int) -> BinaryIO:
+    # Without waiting: a pipe that nobody writes to would keep us for ever.
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        file = os.fdopen(os.open(parts[-1], flags, dir_fd=parent), "rb")
+    except OSError as error:
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.EISDIR):
+            raise Leaves(f"{'/'.join(parts)!r} is not a file") from None
+        raise
+    try:
+        _check(os.fstat(file.fileno()), parts)
+    except Leaves:
+        file.close()
+        raise
+    return file
+
+
+def _check(status: os.stat_result, parts: tuple[str, ...]) -> None:
+    """Raises Leaves if it is no file, or too large."""
+    if not stat.S_ISREG(status.st_mode):
+        raise Leaves(f"{'/'.join(parts)!r} is not a file")
+    if status.st_size > LARGEST_BYTES:
+        raise _too_large(parts)
+
+
+def _copy(file: BinaryIO, to: BinaryIO, parts: tuple[str, ...]) -> None:
+    left_bytes = LARGEST_BYTES
+    while data := file.read(min(_COPY_BYTES, left_bytes + 1)):
+        left_bytes -= len(data)
+        if left_bytes < 0:
+            raise _too_large(parts)
+        to.write(data)
+
+
+def _too_large(parts: tuple[str, ...]) -> Leaves:
+    return Leaves(f"{'/'.join(parts)!r} is larger than {LARGEST_BYTES >> 20} MiB")

@@ -8,10 +8,11 @@ import select
 import signal
 import struct
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rota.launch import calls
+from rota.launch.account import Account, acting_as, has_rights
 
 MARK = "ROTA_TASK_REF"
 """In the environment of each process of a task, whatever became of its parents."""
@@ -36,6 +37,26 @@ def end_with_parent() -> None:
     calls.prctl(calls.PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
+@contextmanager
+def _as_owner(pid: int) -> Iterator[None]:
+    """What a process of another account has open, and its environment, is shown to that account alone. Who
+    may act as others needs no other right to see it. Raises OSError."""
+    own = os.geteuid()
+    look = os.stat(f"/proc/{pid}")
+    is_ours = own == 0 or look.st_uid in (0, own) or look.st_gid == 0 or not has_rights()
+    with acting_as(None if is_ours else Account(look.st_uid, look.st_gid)):
+        yield
+
+
+def children_of(pid: int) -> list[int]:
+    """Of a process of one thread. Empty: it has none, or is gone."""
+    try:
+        with open(f"/proc/{pid}/task/{pid}/children", "rb", buffering=0) as file:
+            return [int(child) for child in file.readall().split()]
+    except OSError:
+        return []
+
+
 def children() -> list[int]:
     """Of this process, which has one thread."""
     pid = os.getpid()
@@ -46,7 +67,8 @@ def children() -> list[int]:
 def mark_of(pid: int) -> str | None:
     """None: it bears none, or is gone."""
     try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        with _as_owner(pid):
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return None
     for variable in environment.split(b"\0"):
@@ -58,7 +80,8 @@ def mark_of(pid: int) -> str | None:
 def variables_of(pid: int, names: Sequence[str]) -> list[str] | None:
     """What a process found in its environment when it began. None: not all of these, or it is gone."""
     try:
-        environment = Path(f"/proc/{pid}/environ").read_bytes()
+        with _as_owner(pid):
+            environment = Path(f"/proc/{pid}/environ").read_bytes()
     except OSError:
         return None
     found = dict(variable.partition(b"=")[::2] for variable in environment.split(b"\0"))
@@ -132,11 +155,12 @@ def reopen_pipe(pids: list[int], inode: int) -> int | None:
     """The end to read from, of a pipe that one of these processes still holds."""
     for pid in pids:
         try:
-            for name in os.listdir(f"/proc/{pid}/fd"):
-                path = f"/proc/{pid}/fd/{name}"
-                with suppress(OSError):
-                    if os.readlink(path) == f"pipe:[{inode}]":
-                        return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            with _as_owner(pid):
+                for name in os.listdir(f"/proc/{pid}/fd"):
+                    path = f"/proc/{pid}/fd/{name}"
+                    with suppress(OSError):
+                        if os.readlink(path) == f"pipe:[{inode}]":
+                            return os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError:
             continue
     return None

@@ -11,8 +11,10 @@ from typing import NamedTuple
 from rota.backends.backend import TaskStart
 from rota.backends.process.cgroups import Group
 from rota.backends.process.processes import MARK
-from rota.backends.process.rooms import Room
+from rota.backends.process.rooms import Room, hand_over
 from rota.clock import now_ms, since_boot_ms
+from rota.launch.account import Account
+from rota.launch.sandbox import Sandbox
 from rota.launch.starting import Program
 from rota.launch.starting import start as launch
 
@@ -47,31 +49,50 @@ def base_environment(keepers: Mapping[str, str]) -> dict[str, str]:
     return {name: keepers.get(name, default) for name, default in defaults.items()}
 
 
+def environment_of(base: Mapping[str, str], account: Account | None, room: Room) -> dict[str, str]:
+    """For a task that isn't to run as we do, or to see our home."""
+    name = base["USER"] if account is None else account.name
+    home = str(room.work) if account is None or not account.home else account.home
+    return {"PATH": _DEFAULT_PATH, "HOME": home, "LANG": base["LANG"], "USER": name, "LOGNAME": name}
+
+
 def prepare(start: TaskStart, room: Room) -> None:
     """Writes what is small; raises OSError, or ValueError if it could never run as asked."""
     if start.run.warn_signal not in signal.Signals.__members__:
         raise ValueError(f"run.warn_signal: there is no signal {start.run.warn_signal!r}")
     if start.run.script:
         _write(room.script, start.run.script, 0o700)
+        hand_over(room.script, room.account)
     if len(start.hosts) > 1:
         _write(room.hosts, "".join(f"{host}\n" for host in start.hosts), 0o600)
+        hand_over(room.hosts, room.account)
 
 
-def spawn(start: TaskStart, room: Room, group: Group | None, base: dict[str, str], mark: str) -> Spawned:
-    """In a session of its own. Raises OSError or ValueError; touches nothing but Rota's own folders and those
-    of the system, so that it can't hang."""
+def spawn(
+    start: TaskStart,
+    room: Room,
+    group: Group | None,
+    base: dict[str, str],
+    mark: str,
+    sandbox: Sandbox | None = None,
+) -> Spawned:
+    """As the account that the room is of, in a session of its own. Raises OSError or ValueError. Touches
+    nothing but Rota's own folders and those of the system, so that it can't hang."""
     at_ms, before_ms = now_ms(), since_boot_ms()
     program = Program(
         _arguments(start, room),
         _environment(start, room, base, mark),
         start.run.directory or str(room.work),
         group.paths if group is not None else (),
+        room.account,
+        sandbox,
+        str(room.end) if sandbox is not None else "",
     )
+    is_plain = not (start.run.directory or group or room.account or sandbox)
     out = err = (-1, -1)
     try:
-        out, err = task_pipe(), task_pipe()
-        known = _folders_of_programs(base["PATH"])
-        executable = None if start.run.directory or group else _known(program, start.run.script, known)
+        out, err = task_pipe(room.account), task_pipe(room.account)
+        executable = _known(program, start.run.script, base["PATH"]) if is_plain else None
         if executable is None:
             pid, word = launch(program, out[1], err[1])
         else:
@@ -127,8 +148,9 @@ def _folders_of_programs(path: str) -> frozenset[str]:
     return frozenset(folder for folder in f"{path}:{_DEFAULT_PATH}".split(":") if folder.startswith("/"))
 
 
-def _known(program: Program, script: str, folders: frozenset[str]) -> str | None:
-    """The program's file, if no other folder has to be looked at to execute it."""
+def _known(program: Program, script: str, own_path: str) -> str | None:
+    """The program's file, if no other folder than ours has to be looked at to execute it."""
+    folders = _folders_of_programs(own_path)
     name = program.arguments[0]
     if script.startswith("#!"):
         interpreter = script[2:].partition("\n")[0].split()
@@ -155,11 +177,15 @@ def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) 
     return environment
 
 
-def task_pipe() -> tuple[int, int]:
+def task_pipe(account: Account | None = None) -> tuple[int, int]:
     """The end to read from, and the task's, which it holds for reading as well: should the keeper end, its
     writes wait for the next keeper instead of failing."""
     reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     try:
+        if account is not None:
+            # By its group: it may open /dev/stderr, and we its pipe.
+            os.fchown(writing, -1, account.gid)
+            os.fchmod(writing, 0o660)
         both = os.open(f"/proc/self/fd/{writing}", os.O_RDWR | os.O_CLOEXEC)
     except OSError:
         os.close(reading)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from rota.backends.process.archive import MOST_UNPACKED_BYTES, BadArchive, unpack
 from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 from rota.backends.process.folders import Folders
-from rota.backends.process.rooms import Room
+from rota.backends.process.rooms import Room, hand_over
+from rota.launch.account import Account, acting_as
 from rota.model.run import InputFile, Run
 
 _COPY_BYTES = 1 << 20
@@ -27,13 +29,16 @@ class StagingFailed(Exception):
 
 
 def stage(run: Run, folders: Folders, room: Room, storage_bytes: int = 0) -> None:
-    """`storage_bytes`: what its archives may take on disk together; 0: the job didn't say."""
+    """What is uploaded is read as ourselves; whatever is the task's is made and touched as its account.
+    `storage_bytes`: what its archives may take on disk together; 0: the job didn't say."""
     left_bytes = storage_bytes or MOST_UNPACKED_BYTES
     os.mkdir(room.staging, 0o700)
-    with opened(room.staging) as staging:
+    hand_over(room.staging, room.account)
+    with _opened_by(room.account, room.staging) as staging:
         for file in run.files:
             try:
-                left_bytes -= _place(file, folders, staging, left_bytes)
+                with _uploaded(file, folders) as source, acting_as(room.account):
+                    left_bytes -= _place(file, source, staging, left_bytes)
             except (BadArchive, Leaves, ValueError) as error:
                 raise StagingFailed(f"{file.path}: {error}") from error
             except FileExistsError as error:
@@ -41,32 +46,43 @@ def stage(run: Run, folders: Folders, room: Room, storage_bytes: int = 0) -> Non
             except OSError as error:
                 raise StagingFailed(f"{file.path}: {error.strerror}") from error
     if run.directory:
-        _move_into(room.staging, Path(run.directory))
+        with acting_as(room.account):
+            _move_into(room.staging, Path(run.directory))
     else:
         os.rename(room.staging, room.work)
 
 
-def _place(file: InputFile, folders: Folders, staging: int, most_bytes: int) -> int:
-    """How much of `most_bytes` it took, which is for archives."""
-    parts = parts_of(file.path) if not (file.unpack and file.path in ("", ".")) else ()
+@contextmanager
+def _opened_by(account: Account | None, folder: Path) -> Iterator[int]:
+    with ExitStack() as opening:
+        with acting_as(account):
+            fd = opening.enter_context(opened(folder))
+        yield fd
+
+
+def _uploaded(file: InputFile, folders: Folders) -> BinaryIO:
     try:
-        source = folders.file(file.sha256).open("rb")
+        return folders.file(file.sha256).open("rb")
     except FileNotFoundError:
         raise StagingFailed(f"{file.path}: its content isn't here; upload it again") from None
-    with source:
-        if file.unpack:
-            if _hash(source.fileno(), None) != (file.sha256, file.size_bytes):
+
+
+def _place(file: InputFile, source: BinaryIO, staging: int, most_bytes: int) -> int:
+    """How much of `most_bytes` it took, which is for archives."""
+    parts = parts_of(file.path) if not (file.unpack and file.path in ("", ".")) else ()
+    if file.unpack:
+        if _hash(source.fileno(), None) != (file.sha256, file.size_bytes):
+            raise StagingFailed(f"{file.path}: {_DAMAGED}")
+        source.seek(0)
+        return unpack(source, staging, parts, most_bytes)
+    mode = 0o755 if file.executable else 0o644
+    with parent_of(staging, parts, make=True) as parent:
+        target = os.open(parts[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=parent)
+        try:
+            if _hash(source.fileno(), target) != (file.sha256, file.size_bytes):
                 raise StagingFailed(f"{file.path}: {_DAMAGED}")
-            source.seek(0)
-            return unpack(source, staging, parts, most_bytes)
-        mode = 0o755 if file.executable else 0o644
-        with parent_of(staging, parts, make=True) as parent:
-            target = os.open(parts[-1], os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode, dir_fd=parent)
-            try:
-                if _hash(source.fileno(), target) != (file.sha256, file.size_bytes):
-                    raise StagingFailed(f"{file.path}: {_DAMAGED}")
-            finally:
-                os.close(target)
+        finally:
+            os.close(target)
     return 0
 
 

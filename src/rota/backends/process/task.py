@@ -16,6 +16,7 @@ from rota.backends.process.kernel import Aside
 from rota.backends.process.log_writer import Drain
 from rota.backends.process.rooms import Room
 from rota.clock import now_ms, since_boot_ms
+from rota.launch.account import Account
 from rota.lifecycle.state import EndReason, Used
 from rota.model.ids import NodeName
 from rota.model.run import Run
@@ -48,6 +49,8 @@ class KeptTask:
         self.boot_id = boot_id
         self.stage = Stage.WAITING
         self.is_staged = False
+        self.account: Account | None = None
+        """As whom it runs; None: as the keeper."""
         self.room: Room | None = None
         self.group: Group | None = None
         self.aside: Aside | None = None

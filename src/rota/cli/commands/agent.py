@@ -42,6 +42,9 @@ def agent(
         str | None,
         typer.Option(metavar="FORMAT", help="auto, text or json. [default: auto: text on a terminal]"),
     ] = None,
+    allow_root: Annotated[
+        bool, typer.Option("--allow-root", help="Run as root; jobs run as others all the same.")
+    ] = False,
     config: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="Settings, after those of the machine and the user."),
@@ -64,6 +67,7 @@ def agent(
         "agent.labels": ",".join(label) if label else None,
         "agent.taints": ",".join(taint) if taint else None,
         "agent.pool": pool,
+        "worker.allow_root": allow_root or None,
         "logs.format": log_format,
     }
     raise typer.Exit(work(config or (), flags))

@@ -46,6 +46,9 @@ def server(
         str | None,
         typer.Option(metavar="FORMAT", help="auto, text or json. [default: auto: text on a terminal]"),
     ] = None,
+    allow_root: Annotated[
+        bool, typer.Option("--allow-root", help="Run as root; jobs run as others all the same.")
+    ] = False,
     config: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="Settings, after those of the machine and the user."),
@@ -71,6 +74,7 @@ def server(
         "server.tls.self_signed": tls_self_signed or None,
         "agents.address": agents_address,
         "agents.port": agents_port,
+        "worker.allow_root": allow_root or None,
         "logs.format": log_format,
     }
     raise typer.Exit(serve(config or (), flags))

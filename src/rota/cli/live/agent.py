@@ -34,8 +34,12 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
     from rota.backends.backend import BackendUnavailable
     from rota.backends.process.log_writer import Rotation
     from rota.backends.process.options import KeeperOptions
+    from rota.backends.process.wished import confinement_of, is_root_refused
     from rota.server.logs import configure_logs
 
+    if refused := is_root_refused(settings.worker):
+        print(f"rota: {refused}", file=sys.stderr)
+        return 1
     is_text = settings.logs.format == "text" or (settings.logs.format == "auto" and sys.stderr.isatty())
     configure_logs("console" if is_text else "json", settings.logs.level)
     worker = settings.worker
@@ -50,7 +54,11 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
             _labels(resolved),
             _taints(resolved),
         ),
-        KeeperOptions(Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS)),
+        KeeperOptions(
+            Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),
+            start_within_ms=worker.start_within_ms,
+            confinement=confinement_of(worker, is_shared=True, hidden=()),
+        ),
         settings.agent.drain_ms,
     )
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from urllib.parse import urlsplit
 
@@ -19,6 +20,11 @@ def serve(files: Sequence[str], flags: Mapping[str, object]) -> int:
             "other users of this machine can see the password in --database: set server.database in a file "
             "of your own, or ROTA_SERVER_DATABASE"
         )
+    from rota.backends.process.wished import is_root_refused
     from rota.server.run import run_server
+
+    if refused := is_root_refused(settings.worker):
+        print(f"rota: {refused}", file=sys.stderr)
+        return 1
 
     return run_server(settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[AgentOption
     """What agents would be started with."""
     for name in ("HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path))
+    monkeypatch.setenv("ROTA_WORKER_ALLOW_ROOT", "true")
     found: list[AgentOptions] = []
     monkeypatch.setattr(agent_run, "run_agent", found.append)
     monkeypatch.setattr("rota.server.logs.configure_logs", lambda *_: None)
@@ -89,6 +91,17 @@ def test_what_is_wrong_is_named(started: list[AgentOptions], flags: dict[str, ob
         work((), flags)
     assert error.value.key == key
     assert error.value.remedy
+    assert started == []
+
+
+@pytest.mark.covers("trust-2")
+def test_root_is_refused(
+    started: list[AgentOptions], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("ROTA_WORKER_ALLOW_ROOT")
+    assert work((), {"agent.server": "rota:1"}) == 1
+    assert "as root" in capsys.readouterr().err
     assert started == []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -86,12 +87,19 @@ class TestServer:
 
     def test_flags_go_before_files(self, started: list[Settings], user_file: Path) -> None:
         user_file.write_text("[server]\nport = 9000\naddress = '127.0.0.2'\n")
-        result = rota("server", "--port", "9001", "--tls-self-signed", "--log-format", "json")
+        result = rota("server", "--port", "9001", "--tls-self-signed", "--log-format", "json", "--allow-root")
         assert result.code == 7
         (settings,) = started
         assert (settings.server.port, settings.server.address) == (9001, "127.0.0.2")
         assert settings.server.tls.self_signed
         assert settings.logs.format == "json"
+
+    @pytest.mark.covers("trust-2")
+    def test_root_is_refused(self, started: list[Settings], monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(os, "geteuid", lambda: 0)
+        result = rota("server")
+        assert (result.code, result.out, started) == (1, "", [])
+        assert "--allow-root" in result.err
 
     @pytest.mark.parametrize(
         "arguments", [("--port", "99999"), ("--log-format", "xml"), ("--config", "none.toml")]
