@@ -30,6 +30,11 @@ def folder_for_others() -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
+def unique(name: str) -> str:
+    """Among all tests that run at the same time."""
+    return f"rota-{name}-{os.getpid()}"
+
+
 @contextmanager
 def new_account(name: str) -> Iterator[int]:
     """Its user id."""

@@ -15,7 +15,7 @@ import pytest
 
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
-from tests.real.hostile.accounts import RIGHTS, ServerAs, folder_for_others, need_root, new_account
+from tests.real.hostile.accounts import RIGHTS, ServerAs, folder_for_others, need_root, new_account, unique
 from tests.real.process.host import is_alive, keeper_of
 from tests.real.server.rota_server import eventually
 
@@ -101,6 +101,8 @@ class Place:
         self.clients: list[Client] = []
 
     def client(self, user: str, project: str) -> Client:
+        status, made, _ = self.server.rest("PUT", f"/v1/projects/{project}", {"members": {user: "submitter"}})
+        assert status in (200, 201), made
         form = {"user": user, "role": "submitter", "projects": [project]}
         status, made, _ = self.server.rest("POST", "/v1/tokens", form)
         assert status == 201, made
@@ -119,7 +121,7 @@ def by_project(folder: Path, stack: ExitStack) -> Place:
 def by_user(folder: Path, stack: ExitStack) -> Place:
     """The server is root's, and its users have accounts."""
     need_root()
-    users = "rota-test-alice", "rota-test-bob"
+    users = unique("alice"), unique("bob")
     for user in users:
         stack.enter_context(new_account(user))
     rooms = folder / "rooms"
@@ -129,7 +131,7 @@ def by_user(folder: Path, stack: ExitStack) -> Place:
 
 def by_keeper(folder: Path, stack: ExitStack) -> Place:
     """The server has no rights, and its keeper has the few that it needs."""
-    uid = stack.enter_context(new_account("rota-test-server"))
+    uid = stack.enter_context(new_account(unique("server")))
     rooms = folder / "rooms"
     rooms.mkdir()
     os.chown(rooms, uid, uid)
@@ -139,7 +141,7 @@ def by_keeper(folder: Path, stack: ExitStack) -> Place:
 
 def by_sandbox(folder: Path, stack: ExitStack) -> Place:
     """Nobody has any rights."""
-    uid = stack.enter_context(new_account("rota-test-server"))
+    uid = stack.enter_context(new_account(unique("server")))
     server = ServerAs(folder / "home", uid, {"ROTA_WORKER_ISOLATION": "sandbox"})
     return Place(server, server.data / "worker" / "rooms", ("alice", "bob"), uid)
 
