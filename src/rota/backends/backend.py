@@ -40,6 +40,8 @@ class TaskStart(Struct, frozen=True, omit_defaults=True):
     """Of all tasks of the job, by rank: the host file."""
     limits: Resources = Resources()
     """What it may use at most, where the host can hold it to that; 0: no limit."""
+    cpu_share_milli: int = 0
+    """What it asked for, and gets where the cpus are too few for all; 0: as if it were one cpu."""
     time_limit_ms: int | None = None
     """From its start."""
     end_before_ms: int | None = None

@@ -266,13 +266,15 @@ class Dispatcher:
 
 def start_of(state: JobState, task: LiveTask) -> TaskStart:
     template = state.spec.template
+    spec = template.spec_of(task.rank)
     return TaskStart(
         ref=TaskRef(state.id, task.rank, task.fence),
         node=task.node,
         run=state.spec.run,
         environment=environment_of(state, task),
         hosts=hosts_of(state),
-        limits=limits_of(template.spec_of(task.rank)),
+        limits=limits_of(spec),
+        cpu_share_milli=spec.requests.cpu_milli,
         time_limit_ms=state.time_limit_ms,
         end_before_ms=state.spec.deadline_ms,
         lane=lane_of(state, task),
@@ -283,10 +285,14 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
 
 
 def limits_of(spec: TaskSpec) -> Resources:
-    """Storage that was asked for is all that there is: nodes are filled by what jobs ask for."""
-    if spec.limits.storage_bytes or not spec.requests.storage_bytes:
-        return spec.limits
-    return replace(spec.limits, storage_bytes=spec.requests.storage_bytes)
+    """Memory and storage that were asked for are all that there is: nodes are filled by what jobs ask for,
+    and what one takes beyond that it takes from another."""
+    limits, requests = spec.limits, spec.requests
+    return replace(
+        limits,
+        memory_bytes=limits.memory_bytes or requests.memory_bytes,
+        storage_bytes=limits.storage_bytes or requests.storage_bytes,
+    )
 
 
 def lane_of(state: JobState, task: LiveTask) -> str:

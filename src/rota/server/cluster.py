@@ -197,6 +197,7 @@ class Cluster:
             keeper=KeeperOptions(
                 rotation,
                 start_within_ms=worker.start_within_ms,
+                most_processes=worker.pids,
                 confinement=confinement_of(
                     worker,
                     is_shared=not is_loopback(self._settings.server.address),

@@ -146,6 +146,8 @@ class Worker(Section, frozen=True, kw_only=True):
     """0: all."""
     memory_bytes: SizeBytes = field(default=0, name="memory")
     """0: all."""
+    pids: Count = 4096
+    """How many processes and threads one task may have at a time; 0: any number."""
     price_micro_per_hour: PriceMicro = field(default=0, name="price_per_hour")
     """Of the whole machine, in one currency throughout."""
     isolation: Literal["auto", "none", "sandbox", "project", "user"] = "auto"

@@ -866,6 +866,7 @@ class TaskStart(_message.Message):
     SECRETS_FIELD_NUMBER: _builtins.int
     USER_FIELD_NUMBER: _builtins.int
     PROJECT_FIELD_NUMBER: _builtins.int
+    CPU_SHARE_MILLI_FIELD_NUMBER: _builtins.int
     time_limit_ms: _builtins.int
     end_before_ms: _builtins.int
     """By the agent's clock, as far as the server knows it."""
@@ -874,6 +875,8 @@ class TaskStart(_message.Message):
     user: _builtins.str
     """Whose it is: by these the agent chooses the account that it runs as."""
     project: _builtins.str
+    cpu_share_milli: _builtins.int
+    """What it asked for, and gets where the cpus are too few for all; 0: as if it were one cpu."""
     @_builtins.property
     def ref(self) -> Global___TaskRef: ...
     @_builtins.property
@@ -903,10 +906,11 @@ class TaskStart(_message.Message):
         secrets: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
         user: _builtins.str = ...,
         project: _builtins.str = ...,
+        cpu_share_milli: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "end_before_ms", b"end_before_ms", "limits", b"limits", "ref", b"ref", "run", b"run", "time_limit_ms", b"time_limit_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "end_before_ms", b"end_before_ms", "environment", b"environment", "hosts", b"hosts", "lane", b"lane", "limits", b"limits", "project", b"project", "ref", b"ref", "run", b"run", "secrets", b"secrets", "standby", b"standby", "time_limit_ms", b"time_limit_ms", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "cpu_share_milli", b"cpu_share_milli", "end_before_ms", b"end_before_ms", "environment", b"environment", "hosts", b"hosts", "lane", b"lane", "limits", b"limits", "project", b"project", "ref", b"ref", "run", b"run", "secrets", b"secrets", "standby", b"standby", "time_limit_ms", b"time_limit_ms", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__end_before_ms: _TypeAlias = _typing.Literal["end_before_ms"]  # noqa: Y015
     _WhichOneofArgType__end_before_ms: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms"]  # noqa: Y015

@@ -71,17 +71,32 @@ def test_processes_without_any_trace_of_their_task_are_found_by_its_group(tmp_pa
     asyncio.run(check())
 
 
+def test_a_group_is_used_again_and_the_next_task_finds_nothing_of_the_last(tmp_path: Path) -> None:
+    async def check() -> None:
+        async with host(tmp_path / "backend") as here:
+            await needs_cgroups(here)
+            used = []
+            for number, mib in ((1, 30), (2, 1), (3, 30), (4, 1)):
+                job, run = str(number), Run(command=("python3", "-c", f"x = b'x' * ({mib} << 20)"))
+                await here.backend.start([TaskStart(ref(job), NODE, run)])
+                used.append((await here.end_of(ref(job))).end.used.max_memory_bytes)
+            assert min(used[0], used[2]) > 30 * MIB > max(used[1], used[3]) > 0
+
+    asyncio.run(check())
+
+
 def test_no_group_is_left(tmp_path: Path) -> None:
     async def check() -> None:
         async with host(tmp_path / "backend") as here:
             await needs_cgroups(here)
-            run = Run(command=("cat", "/proc/self/cgroup"))
+            run = Run(command=("cat", "/proc/self/cgroup"), directory="/")
             limits = Resources(cpu_milli=500, memory_bytes=100 * MIB)
             await here.backend.start([TaskStart(ref("77"), NODE, run, limits=limits)])
             assert (await here.end_of(ref("77"))).end.succeeded
             groups = [line.rpartition(":")[2] for line in (await here.output_text("77")).splitlines()]
-            mine = {group for group in groups if group.endswith("/77-0-1")}
-            assert mine
-            assert not list(Path("/sys/fs/cgroup").glob("*/**/77-0-1"))
+            mine = {group.rpartition("/")[0] for group in groups if "/rota-" in group}
+            [name] = {group.rpartition("/")[2] for group in mine}
+        # The keeper has ended: as long as it runs, groups wait for the next task.
+        assert not list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
 
     asyncio.run(check())

@@ -266,6 +266,7 @@ def test_no_descriptors_are_left_after_2000_tasks(tmp_path: Path) -> None:
             for task in tasks:
                 assert (await here.end_of(task.ref)).end.succeeded
             await here.backend.settle([task.ref for task in tasks])
-            assert len(os.listdir(f"/proc/{keeper}/fd")) <= before
+            # Cgroups that wait for the next task have a few open: there are as many as tasks ran at a time.
+            assert len(os.listdir(f"/proc/{keeper}/fd")) < before + 100
 
     asyncio.run(check())

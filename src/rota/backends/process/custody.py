@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef
 from rota.backends.process import journal
-from rota.backends.process.cgroups import Cgroups, Group
+from rota.backends.process.cgroups import Cgroups, Group, Wanted
 from rota.backends.process.cleaning import Cleaning
 from rota.backends.process.ending import end_of, end_unseen
 from rota.backends.process.folders import Folders
@@ -238,12 +238,12 @@ class Custody:
                 task.account = self._tenants.account_of(start)
                 task.room = self._rooms.take(task.account)
             room = task.room
-            group = task.group = self._cgroups.make(f"{ref.job}-{ref.rank}-{ref.fence}", start.limits)
+            group = task.group = self._cgroups.take(Wanted(start.limits, start.cpu_share_milli))
             writer = self._writer(ref)
             spawned = self._kernel.spawn(start, room, group, self._trees.mark(task))
         except (OSError, ValueError) as error:
             if task.group is not None:
-                task.group.remove()
+                self._cgroups.give_back(task.group)
             self._over(task, TaskEnd(EndReason.NOT_STARTED, message=_text(error)))
             return
         self._trees.own.add(spawned.pid)
@@ -321,8 +321,9 @@ class Custody:
         out_of_memory = False
         if task.group is not None:
             out_of_memory = task.group.ran_out_of_memory()
-            task.used = Used(task.used.cpu_ms, task.group.max_memory_bytes())
-            task.group.remove()
+            if (max_memory_bytes := task.group.max_memory_bytes()) is not None:
+                task.used = Used(task.used.cpu_ms, max_memory_bytes)
+            self._cgroups.give_back(task.group, ran_out_of_memory=out_of_memory)
         self._ledger.leaves_room(task)
         if task.unstarted:
             self._over(task, TaskEnd(task.told_to or EndReason.NOT_STARTED, message=task.unstarted))

@@ -253,6 +253,7 @@ def keep(folder: Path, options: KeeperOptions, is_ready: Callable[[int], None]) 
         f"rota-{name}",
         mountinfo=Path("/proc/self/mountinfo").read_text(),
         own=Path("/proc/self/cgroup").read_text(),
+        most_processes=options.most_processes,
     )
     kernel = Linux(confined.sandbox)
     signals = _signals_as_bytes()

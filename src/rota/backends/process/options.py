@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
+from rota.backends.process.cgroups import MOST_PROCESSES
 from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
 from rota.launch.accounts import Confinement
 
@@ -15,6 +16,8 @@ class KeeperOptions(Struct, frozen=True, omit_defaults=True):
     """It ends when nobody was connected and nothing ran for so long; None: never."""
     start_within_ms: int = 60_000
     """From a task's process to its program; longer only where a file system doesn't answer."""
+    most_processes: int = MOST_PROCESSES
+    """Of one task; 0: no limit."""
     is_leased: bool = False
     """Tasks run no longer than somebody says, again and again, in the file `lease`."""
 

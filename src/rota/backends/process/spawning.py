@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from rota.backends.backend import TaskStart
 from rota.backends.process.cgroups import Group
-from rota.backends.process.processes import MARK
+from rota.backends.process.processes import MARK, kill_group
 from rota.backends.process.rooms import Room, hand_over
 from rota.clock import now_ms, since_boot_ms
 from rota.launch.account import Account
@@ -88,7 +88,7 @@ def spawn(
         sandbox,
         str(room.end) if sandbox is not None else "",
     )
-    is_plain = not (start.run.directory or group or room.account or sandbox)
+    is_plain = not (start.run.directory or room.account or sandbox)
     out = err = (-1, -1)
     try:
         out, err = task_pipe(room.account), task_pipe(room.account)
@@ -97,6 +97,8 @@ def spawn(
             pid, word = launch(program, out[1], err[1])
         else:
             pid, word = _spawn(executable, program, out[1], err[1]), None
+            if group is not None:
+                _take_in(group, pid)
     except (OSError, ValueError):
         for fd in (out[0], err[0]):
             if fd >= 0:
@@ -129,6 +131,15 @@ def _spawn(executable: str, program: Program, out: int, err: int) -> int:
         )
     finally:
         os.chdir("/")
+
+
+def _take_in(group: Group, pid: int) -> None:
+    """Afterwards: whoever runs under our own account could leave it anyway."""
+    try:
+        group.take_in(pid)
+    except OSError:
+        kill_group(pid, signal.SIGKILL)
+        raise
 
 
 def _arguments(start: TaskStart, room: Room) -> list[str]:

@@ -44,7 +44,10 @@ class Trees:
                 pids.add(task.began.pid)
         else:
             self._kernel.kill_group(task.began.pid, number)
-            pids = task.group.pids() if task.group is not None and number == signal.SIGKILL else set()
+            pids = set()
+        if task.group is not None and number == signal.SIGKILL:
+            task.group.close()
+            pids |= task.group.pids()
         for pid in pids:
             self._kernel.kill(pid, number)
 
@@ -66,8 +69,9 @@ class Trees:
             pids = rest.get(self.mark(task), set())
             if task.is_adopted:
                 pids |= self.marked(task)
-            if task.group is not None:
-                pids |= task.group.pids()
+            if task.group is not None and (inside := task.group.pids()):
+                task.group.close()
+                pids |= inside
             if pids:
                 rest[self.mark(task)] = pids
             else:

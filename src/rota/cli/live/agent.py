@@ -58,6 +58,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
             Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),
             start_within_ms=worker.start_within_ms,
             confinement=confinement_of(worker, is_shared=True, hidden=()),
+            most_processes=worker.pids,
         ),
         settings.agent.drain_ms,
     )

@@ -29,6 +29,7 @@ def keep(files: Sequence[str], flags: Mapping[str, object], *, for_server: bool)
         Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),
         idle_ms=None,
         start_within_ms=worker.start_within_ms,
+        most_processes=worker.pids,
         is_leased=not for_server,
         confinement=confinement_of(
             worker, is_shared=True, hidden=(settings.server.data, settings.agent.data)
