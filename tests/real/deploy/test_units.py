@@ -42,6 +42,22 @@ def test_systemd_takes_it(tmp_path: Path, name: str) -> None:
     assert (done.returncode, complaints) == (0, [])
 
 
+@pytest.mark.covers("trust-6")
+@pytest.mark.parametrize(
+    "name, most", [("rota-server.service", 2.5), ("rota-agent.service", 2.5), (KEEPER, 5)]
+)
+def test_systemd_finds_it_little_exposed(name: str, most: float) -> None:
+    """Jobs inherit what the keeper's unit says, and are to keep what they need."""
+    if shutil.which("systemd-analyze") is None:
+        missing("systemd-analyze isn't there: apt-get install systemd")
+    done = subprocess.run(
+        ["systemd-analyze", "security", "--offline=yes", str(UNITS / name)], capture_output=True, text=True
+    )
+    found = re.search(r"Overall exposure level for \S+: (\d+\.\d+)", done.stdout)
+    assert found is not None, done.stderr
+    assert float(found[1]) <= most
+
+
 @pytest.mark.covers("trust-2")
 @pytest.mark.parametrize("name", ACCOUNTS)
 def test_neither_runs_as_root_nor_can_become_it(name: str) -> None:
