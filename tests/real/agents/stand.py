@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from rota.backends.agents.arrivals import FolderArrivals
@@ -77,8 +78,11 @@ class Stand(AgentsBackend):
 
 
 class AgentProcess:
-    def __init__(self, folder: Path, name: str, target: str) -> None:
+    def __init__(
+        self, folder: Path, name: str, target: str, environment: Mapping[str, str] = AS_OURSELVES
+    ) -> None:
         self.folder = folder
+        self._environment = environment
         self._name = name
         self._target = target
         self._flags: tuple[str, ...] = ()
@@ -100,7 +104,7 @@ class AgentProcess:
         with self.log.open("ab") as log:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "rota", *words],
-                env={**os.environ, **AS_OURSELVES},
+                env={**os.environ, **self._environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
