@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import FIRST_COMPLETED
 from collections.abc import AsyncIterator, Awaitable, Callable
+from hashlib import sha256
 from http import HTTPStatus
 from typing import Any
 
@@ -35,6 +36,7 @@ from rota.control.errors import Unavailable
 from rota.patience.backoff import Backoff
 from rota.patience.breaker import Breaker, BreakerState
 from rota.patience.guard import Guard
+from rota.server.places import PLACE, Rank
 from rota.server.problems import ProblemError, problem_reply
 from rota.server.reply import json_reply
 from rota.server.streams import abort, disconnected
@@ -148,6 +150,7 @@ class Forward:
             raise _no_answer() from None
         self._guard.succeeded()
         async with answer:
+            _note_proof(scope, headers, answer)
             await self._relay(answer, scope, receive, send)
 
     async def _ask(
@@ -227,6 +230,15 @@ async def _body(receive: Receive) -> AsyncIterator[bytes]:
         more = message.get("more_body", False)
         if chunk := message.get("body", b""):
             yield chunk
+
+
+def _note_proof(scope: HTTPScope, headers: CIMultiDict[str], answer: ClientResponse) -> None:
+    """The leader knows whose a token is; here it is enough that it took it. Raises a problem where whoever
+    shows it has too many connections."""
+    place = scope["state"].get(PLACE)
+    shown = headers.get("authorization")
+    if place is not None and shown and answer.status != HTTPStatus.UNAUTHORIZED:
+        place.proved(f"token {sha256(shown.encode()).hexdigest()}", Rank.USER)
 
 
 def _headers(raw: Any) -> CIMultiDict[str]:

@@ -18,6 +18,7 @@ from rota.api.documents import Role
 from rota.clock import now_ms
 from rota.server.app import make_app
 from rota.server.forward import FORWARDED, Forward
+from rota.server.places import PLACE
 from rota.server.replica import fingerprint_of
 from rota.server.serve import RestServer
 from rota.server.tls import Certificate, self_signed
@@ -54,7 +55,11 @@ class Follower:
 
 
 @asynccontextmanager
-async def following(lease: Lease | Exception | None) -> AsyncIterator[Follower]:
+async def following(
+    lease: Lease | Exception | None, owners: list[str] | None = None
+) -> AsyncIterator[Follower]:
+    """`owners`: takes in whose each connection is known to be, once its request is answered."""
+
     async def who_leads() -> Lease | None:
         if isinstance(lease, Exception):
             raise lease
@@ -62,7 +67,13 @@ async def following(lease: Lease | Exception | None) -> AsyncIterator[Follower]:
 
     closing = asyncio.Event()
     forward = Forward(who_leads, closing)
-    async with serving(forward) as url, aiohttp.ClientSession() as session:
+
+    async def watched(scope: Scope, receive: Receive, send: Send) -> None:
+        await forward(scope, receive, send)
+        if owners is not None:
+            owners.append(scope["state"][PLACE].owner)
+
+    async with serving(watched) as url, aiohttp.ClientSession() as session:
         try:
             yield Follower(url, session)
         finally:
@@ -80,6 +91,22 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
             await test()
 
     asyncio.run(limited())
+
+
+@pytest.mark.covers("trust-1")
+def test_whoever_the_leader_knows_has_proved_who_they_are() -> None:
+    """Those who haven't give way first when all connections are taken."""
+
+    async def test() -> None:
+        owners: list[str] = []
+        async with serving(make_app(FakeDesk())) as leader, following(lease(leader), owners) as follower:
+            assert (await follower.ask("GET", "/v1/me", headers={"authorization": "Bearer x"}))[0] == 401
+            assert (await follower.ask("GET", "/v1/me"))[0] == 200
+        assert owners[0] == ""
+        assert owners[1].startswith("token ")
+        assert secret_of(Role.ADMIN) not in owners[1]
+
+    run(test)
 
 
 def test_what_is_asked_and_answered_goes_through_as_it_is() -> None:
