@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from rota.model.job import JobRecord, JobTemplate, Placement
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.gpu import likely_devices, refresh_gpu_rows
 from rota.snapshot.nodes import NodeColumns
 
+Int32s = NDArray[np.int32]
+Int64s = NDArray[np.int64]
+
 
 class Occupancy:
-    def __init__(self, nodes: NodeColumns) -> None:
+    def __init__(self, nodes: NodeColumns, before: Occupancy | None = None) -> None:
+        """Of nodes on which nothing runs. `before`: or as much as there; it is used up."""
         self.nodes = nodes
-        self.free = nodes.capacity.copy()
-        self.gpu_free = nodes.gpu_capacity.copy()
+        self.free: Int64s = nodes.capacity.copy() if before is None else before.free
+        self.gpu_free: Int32s = nodes.gpu_capacity.copy() if before is None else before.gpu_free
+
+    def has_room_of(self, nodes: NodeColumns) -> bool:
+        """Whether these are the same nodes, and each has as much as it had; cordons, labels and loads may be
+        others."""
+        mine = self.nodes
+        return (
+            mine.names == nodes.names
+            and mine.index.names == nodes.index.names
+            and bool((mine.exists == nodes.exists).all())
+            and np.array_equal(mine.capacity, nodes.capacity)
+            and np.array_equal(mine.gpu_capacity, nodes.gpu_capacity)
+        )
 
     def knows(self, template: JobTemplate) -> bool:
         """Whether there is a row for every resource that the template asks for."""

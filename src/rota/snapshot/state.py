@@ -84,6 +84,8 @@ class ClusterState:
         self._run_times: RunTimes = _nothing_learnt
         self._generation = 0
         self._occupancy: Occupancy | None = None
+        self._before: Occupancy | None = None
+        """Of nodes that have changed since. What runs is counted in it nevertheless."""
         self._running: RunningIndex | None = None
         self._running_columns: RunningColumns | None = None
         self._changed: set[JobId] = set()
@@ -218,24 +220,30 @@ class ClusterState:
         admitted = self._admitted.get(template)
         if admitted is None:
             admitted = self._admitted[template] = admit(template, self._defaults)
-            if self._occupancy is not None and not self._occupancy.knows(admitted):
-                self._rebuild()
+            occupancy = self._occupancy or self._before
+            if occupancy is not None and not occupancy.knows(admitted):
+                self._generation += 1
+                self._occupancy = self._before = None
         return admitted
 
     def _rebuild(self) -> None:
         self._generation += 1
-        self._occupancy = None
-        self._running = None
+        self._before, self._occupancy = self._occupancy or self._before, None
 
     def _occupy(self, record: JobRecord, sign: int) -> None:
         self._changed.add(record.job.id)
-        if self._occupancy is not None and not self._occupancy.shift(record, sign):
-            self._occupancy = None
+        occupancy = self._occupancy or self._before
+        if occupancy is not None and not occupancy.shift(record, sign):
+            self._occupancy = self._before = None
 
     def _occupied(self) -> Occupancy:
-        """Built from scratch. A task of which nobody said which devices it has is given some."""
+        """Of nodes that have all that they had, as it was. Else counted from scratch: a task of which nobody
+        said which devices it has is given some."""
         index = ResourceRows(self._extended_names())
         nodes = build_columns(self._nodes.values(), self._offers.values(), index, self._waiting.task_count)
+        before, self._before = self._before, None
+        if before is not None and before.has_room_of(nodes):
+            return Occupancy(nodes, before)
         occupancy = Occupancy(nodes)
         running = sorted(self._running_ids)
         unsettled = [job_id for job_id in running if occupancy.lacks_devices(self._records[job_id])]

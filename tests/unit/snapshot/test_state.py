@@ -40,6 +40,8 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
             for jobs, start in (lane.view() for lane in snapshot.waiting.lanes())
         ),
         "tasks waiting": snapshot.waiting.task_count,
+        "cordoned": nodes.cordoned.tolist(),
+        "loads": nodes.ppm[rows.SLOTS].tolist(),
         "usage": snapshot.usage,
     }
 
@@ -114,6 +116,26 @@ def test_changes_one_by_one_come_to_the_same_as_reading_it_anew(seed: int, offer
         if chance.random() < 0.5:
             assert contents(state.snapshot()) == contents(snapshot_of(records))
     assert contents(state.snapshot()) == contents(snapshot_of(records))
+
+
+@pytest.mark.covers("decide-1")
+@pytest.mark.parametrize("seed", range(8))
+def test_cordons_loads_and_labels_between_other_changes(seed: int) -> None:
+    """Such a node has the room that it had, less what started there meanwhile."""
+    chance = random.Random(seed)
+    records, state = node_named("n0", chance).records, ClusterState()
+    state.load(records)
+    for _ in range(60):
+        records = change(state, records, chance)
+        if chance.random() < 0.5:
+            at = chance.randrange(len(records.nodes))
+            spec = replace(records.nodes[at].spec, labels=(("zone", chance.choice("ab")),))
+            load_milli, cordoned = chance.randrange(1000), chance.random() < 0.5
+            node = replace(records.nodes[at], spec=spec, load_milli=load_milli, cordoned=cordoned)
+            state.set_node(node)
+            records = replace(records, nodes=(*records.nodes[:at], node, *records.nodes[at + 1 :]))
+        if chance.random() < 0.4:
+            assert contents(state.snapshot()) == contents(snapshot_of(records))
 
 
 def test_every_change_makes_a_new_generation() -> None:
