@@ -54,9 +54,13 @@ coverage-check: setup-run
 	@$(BIN)/python scripts/coverage_map.py --check
 
 .PHONY: bench bench-engine
-bench: bench-engine bench-openb bench-sim bench-server bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-growth bench-openb bench-sim bench-server bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
+
+.PHONY: bench-growth
+bench-growth: setup-run ## Check that nothing costs more than n log n of its input, 5 min (CASES="why groups" for some)
+	@CASES="$(CASES)" $(BIN)/python -m bench.growth
 
 .PHONY: bench-openb
 bench-openb: setup-run ## Pack GPUs on the openb trace beside FGD, 15 min (SEEDS="42 43" for fewer)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 
+import numpy as np
 from msgspec.structs import replace
 
 from rota.engine.verdicts import term_text
 from rota.model.explanation import Change
 from rota.model.job import JobTemplate
 from rota.model.resources import GpuRequest
-from rota.model.taints import Effect, Taint, Toleration, tolerated
+from rota.model.taints import Effect, Taint, Toleration, Tolerations, tolerated
 from rota.model.task import TaskSpec
 from rota.snapshot.nodes import NodeColumns
 
@@ -40,9 +42,12 @@ def resources_of(template: JobTemplate) -> Iterator[tuple[str, int, int, Limiter
         asked = max(getattr(request, field) for request in requests)
         if asked:
             yield subject, asked, step, _limit_fixed(field)
-    for name in sorted({name for request in requests for name, _ in request.extended}):
-        asked = max(dict(request.extended).get(name, 0) for request in requests)
-        yield name, asked, 1, _limit_extended(name)
+    most: dict[str, int] = {}
+    for request in set(requests):
+        for name, amount in request.extended:
+            most[name] = max(amount, most.get(name, 0))
+    for name in sorted(most)[:MOST_OF_A_KIND]:
+        yield name, most[name], 1, _limit_extended(name)
     gpus = [group.spec.gpu for group in template.groups]
     whole = max((gpu.count for gpu in gpus if not gpu.is_fraction), default=0)
     if whole:
@@ -95,26 +100,71 @@ def _limit_share(most: int) -> SpecChange:
 # -- fewer conditions
 
 
-def loosenings(nodes: NodeColumns, template: JobTemplate) -> Iterator[tuple[Change, str, JobTemplate]]:
+MOST_OF_A_KIND = 64
+"""So many changes of each kind are tried: each is a trial, which costs as much as a decision."""
+
+Loosening = tuple[Change, str, JobTemplate]
+
+
+def loosenings(nodes: NodeColumns, template: JobTemplate) -> Iterator[Loosening]:
     specs = [group.spec for group in template.groups]
-    for taints in nodes.taint_sets:
-        lacking = _untolerated(specs, taints)
+    for kind in (
+        _tolerated,
+        _without_labels,
+        _anywhere,
+        _in_other_pools,
+        _on_other_models,
+        _in_other_company,
+    ):
+        yield from islice(kind(nodes, template, specs), MOST_OF_A_KIND)
+    for rule in template.topology[:MOST_OF_A_KIND]:
+        rest = tuple(other for other in template.topology if other != rule)
+        yield Change.TOPOLOGY, rule.key, replace(template, topology=rest)
+    if any(spec.exclusive for spec in specs):
+        yield Change.EXCLUSIVE, "", with_specs(template, lambda spec: replace(spec, exclusive=False))
+
+
+def _tolerated(nodes: NodeColumns, template: JobTemplate, specs: list[TaskSpec]) -> Iterator[Loosening]:
+    """Where there are many sets of taints, those of most nodes first."""
+    sets: Iterable[tuple[Taint, ...]] = nodes.taint_sets
+    if len(nodes.taint_sets) > MOST_OF_A_KIND:
+        size = np.bincount(nodes.taint_set, minlength=len(nodes.taint_sets))
+        sets = (nodes.taint_sets[number] for number in np.argsort(-size, kind="stable").tolist())
+    tolerations = [Tolerations(some) for some in {spec.tolerations: None for spec in specs}]
+    for taints in sets:
+        lacking = _untolerated(tolerations, taints)
         if lacking:
             extra = tuple(Toleration(t.key, not t.value, t.value, t.effect) for t in lacking)
             subject = ", ".join(taint.notation for taint in lacking)
             yield Change.TOLERATION, subject, with_specs(template, _tolerating(extra))
+
+
+def _without_labels(_: NodeColumns, template: JobTemplate, specs: list[TaskSpec]) -> Iterator[Loosening]:
     for pair in sorted({pair for spec in specs for pair in spec.node_selector}):
         yield Change.NODE_SELECTOR, f"{pair[0]}={pair[1]}", with_specs(template, _without_label(pair))
+
+
+def _anywhere(_: NodeColumns, template: JobTemplate, specs: list[TaskSpec]) -> Iterator[Loosening]:
     if any(spec.node_affinity for spec in specs):
         free = with_specs(template, lambda spec: replace(spec, node_affinity=()))
         yield Change.NODE_AFFINITY, "", free
+
+
+def _in_other_pools(nodes: NodeColumns, template: JobTemplate, specs: list[TaskSpec]) -> Iterator[Loosening]:
     if any(spec.pools for spec in specs):
         for pool in sorted(set(nodes.pool.values)):
             yield Change.POOL, pool, with_specs(template, _allowing_pool(pool))
+
+
+def _on_other_models(nodes: NodeColumns, template: JobTemplate, specs: list[TaskSpec]) -> Iterator[Loosening]:
     if any(spec.gpu.models for spec in specs):
+        allowed = [set(spec.gpu.models) for spec in specs if spec.gpu.count]
         for model in nodes.gpu_model.values:
-            if model and not all(model in spec.gpu.models for spec in specs if spec.gpu.count):
+            if model and not all(model in models for models in allowed):
                 yield Change.GPU_MODEL, model, with_specs(template, _allowing_model(model))
+
+
+def _in_other_company(_: NodeColumns, template: JobTemplate, specs: list[TaskSpec]) -> Iterator[Loosening]:
     required = (term for spec in specs for term in spec.job_affinity if term.is_required)
     for term in {term: None for term in required if not term.is_for_one_at_a_time}:
         dropped = with_specs(
@@ -132,11 +182,6 @@ def loosenings(nodes: NodeColumns, template: JobTemplate) -> Iterator[tuple[Chan
             ),
         )
         yield Change.JOB_AFFINITY, f"spread over {spread.topology_key}", dropped
-    for rule in template.topology:
-        rest = tuple(other for other in template.topology if other != rule)
-        yield Change.TOPOLOGY, rule.key, replace(template, topology=rest)
-    if any(spec.exclusive for spec in specs):
-        yield Change.EXCLUSIVE, "", with_specs(template, lambda spec: replace(spec, exclusive=False))
 
 
 def paying(most: int) -> SpecChange:
@@ -147,12 +192,12 @@ def paying(most: int) -> SpecChange:
     return change
 
 
-def _untolerated(specs: list[TaskSpec], taints: tuple[Taint, ...]) -> list[Taint]:
+def _untolerated(tolerations: list[Tolerations], taints: tuple[Taint, ...]) -> list[Taint]:
     return [
         taint
         for taint in taints
         if taint.effect is not Effect.PREFER_NO_SCHEDULE
-        and any(not tolerated(taint, spec.tolerations) for spec in specs)
+        and any(not tolerated(taint, some) for some in tolerations)
     ]
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import weakref
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter as Count
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -33,8 +33,9 @@ from rota.engine.outside import OutsidePlugins
 from rota.engine.place import place, place_equal, put_best, would_place
 from rota.engine.plugin import Plugins
 from rota.engine.preempt import Preempted
-from rota.engine.scope import queue_named, scheduler_for
+from rota.engine.scope import queue_of, queues_by_name, scheduler_for
 from rota.engine.signature import Signature
+from rota.engine.topology import Counter
 from rota.engine.verdicts import Judged, NodeRefusal, RoomWhenIdle, verdict_of
 from rota.engine.work import Seat, Work
 from rota.model.ids import JobId, NodeName
@@ -45,6 +46,12 @@ from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.nodes import ABSENT
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane
+
+_ROUNDS = 64
+"""How often a cycle looks for jobs that others have unblocked since they were asked."""
+_ASKED_AGAIN = 256
+"""How many lanes it then asks again in all, besides four times as many as there are. Whoever is left is asked
+in the next cycle."""
 
 
 def decide(snapshot: Snapshot, policy: Policy, now_ms: int, plugins: Plugins) -> Plan:
@@ -64,6 +71,19 @@ class Refused:
     placed_before: int
     evicted_before: int
     planned_before: int
+    lacked: tuple[Counter, ...] | None
+    """The company that it may lack; None: nobody knows what it might be."""
+
+    def __post_init__(self) -> None:
+        self._changes = self._changes_now()
+
+    def _changes_now(self) -> int:
+        return sum(counter.changes for counter in self.lacked or ())
+
+    @property
+    def may_have_company(self) -> bool:
+        """Whether anything was placed that it may have waited for."""
+        return self.lacked is None or self._changes_now() > self._changes
 
     @property
     def jobs(self) -> list[Job]:
@@ -151,14 +171,18 @@ class Cycle:
         for scheduler, queue, lanes in queues:
             self._enter(scheduler, queue)
             self._serve(lanes)
-        asked_again = True
-        while asked_again:
+        # Each job may wait for the one behind it: to ask until nothing changes would take the square of them.
+        left = _ASKED_AGAIN + 4 * sum(len(lanes) for _, _, lanes in queues)
+        for _ in range(_ROUNDS):
             asked_again = False
             for scheduler, queue, lanes in queues:
                 if again := self._unblocked(lanes, queue):
                     asked_again = True
+                    left -= len(again)
                     self._enter(scheduler, queue)
                     self._serve(again)
+            if not asked_again or left <= 0:
+                break
         self._outside.tell(self._bindings, self._scheduled)
 
     def _scheduled(self, job_id: JobId) -> tuple[Job, str]:
@@ -204,10 +228,8 @@ class Cycle:
             else:
                 number = schedulers.index(scheduler)
                 by_queue.setdefault((number, lane.key.template.queue), []).append(lane)
-        found = [
-            (number, queue_named(name, schedulers[number]), lanes)
-            for (number, name), lanes in by_queue.items()
-        ]
+        known = {number: queues_by_name(schedulers[number]) for number in {number for number, _ in by_queue}}
+        found = [(number, queue_of(name, known[number]), lanes) for (number, name), lanes in by_queue.items()]
         found.sort(key=lambda entry: (entry[0], entry[1].order, entry[1].name))
         return [(schedulers[number], queue, lanes) for number, queue, lanes in found]
 
@@ -308,7 +330,11 @@ class Cycle:
                 and self._ahead.start_of(partner) is not None
                 and self._ahead.start_of(refused.jobs[0].id) is None
             )
-            if (placed and minds) or (freed and Unblock.TASK_ENDED in events) or partner_planned:
+            if (
+                (placed and minds and refused.may_have_company)
+                or (freed and Unblock.TASK_ENDED in events)
+                or partner_planned
+            ):
                 found.append(lane)
         if found and queue.strict:
             # Nobody overtakes here either: all are asked again, in their order.
@@ -340,20 +366,33 @@ class Cycle:
         if placed or self._place_by_evicting(run, work):
             return max(placed, 1)
         if fits and (reason := self._in_the_way(job, work)):
-            self._refuse(run.cursor, _verdict_of(reason))
+            self._refuse(run.cursor, _verdict_of(reason), work=work)
             return 0
 
         def room_when_idle() -> int:
-            if self._idle is None:
-                self._idle = IdleCluster(self.snapshot, self._policy, self._now_ms, self._plugins)
-            return self._idle.room_for(lane.key, job, self._scheduler, self._queue)
+            return self._room_when_idle(lane, job)
 
         quota = self._books.refusal(job.template, work)
         verdict, nodes = self._judged(work, room_when_idle)
         if quota is not None and (quota.kind is Kind.NEVER or verdict.kind is not Kind.NEVER):
             verdict, nodes = _verdict_of(quota), []
-        self._refuse(run.cursor, verdict, nodes)
+        self._refuse(run.cursor, verdict, nodes, work)
         return 0
+
+    def _room_when_idle(self, lane: Lane, job: Job) -> int:
+        """Kept from cycle to cycle, like all that follows from the nodes alone: a job that waits is asked
+        about in each."""
+        nodes = self.snapshot.nodes
+        key = "idle", lane.key.template, lane.key.retries, self._scheduler.name, self._queue
+        kept: tuple[Policy, Plugins, int] | None = nodes.derived.get(key)
+        if kept is not None and kept[0] is self._policy and kept[1].filters == self._plugins.filters:
+            return kept[2]
+        if self._idle is None:
+            self._idle = IdleCluster(self.snapshot, self._policy, self._now_ms, self._plugins)
+        room = self._idle.room_for(lane.key, job, self._scheduler, self._queue)
+        if not nodes.has_passing_time:
+            nodes.keep(key, (self._policy, self._plugins, room))
+        return room
 
     def _judged(self, work: Work, room_when_idle: RoomWhenIdle) -> Judged:
         """The verdict on work that can't start; kept for others that ask for the same until anything
@@ -473,7 +512,7 @@ class Cycle:
 
     def _verdict_of_rest(self, run: Run, work: Work, seats: list[Seat]) -> Verdict:
         """Why the rest of a job waits of which enough has started."""
-        placed = Counter(seat.group for seat in seats)
+        placed = Count(seat.group for seat in seats)
         left = tuple(count - placed[group] for group, count in enumerate(work.counts))
         rest = Work(work.signatures, left, 1, work.topology, tuple(seat.position for seat in seats))
         quota = self._books.refusal(run.head.template, rest)
@@ -532,7 +571,7 @@ class Cycle:
         self._bindings += [
             Binding(job.id, next(ranks[seat.group]), names[seat.position], seat.devices) for seat in seats
         ]
-        placed = Counter(seat.group for seat in seats)
+        placed = Count(seat.group for seat in seats)
         for group, signature in enumerate(work.signatures):
             self._books.charge(job.template, signature.demand.take, placed[group])
         if self._books.caps.of_jobs and not self._is_placed(job.id):
@@ -545,16 +584,35 @@ class Cycle:
         if len(seats) < work.total:
             self._in_part[job.id] = self._verdict_of_rest(run, work, seats)
 
-    def _refuse(self, cursor: Cursor, verdict: Verdict, nodes: list[NodeRefusal] | None = None) -> None:
+    def _refuse(
+        self,
+        cursor: Cursor,
+        verdict: Verdict,
+        nodes: list[NodeRefusal] | None = None,
+        work: Work | None = None,
+    ) -> None:
         known = self._refused.get(cursor.lane.number)
         first = cursor.at if known is None else known.first
-        self._refused[cursor.lane.number] = self._refused_now(cursor, first, verdict, nodes)
+        self._refused[cursor.lane.number] = self._refused_now(cursor, first, verdict, nodes, work)
 
     def _refused_now(
-        self, cursor: Cursor, first: int, verdict: Verdict, nodes: list[NodeRefusal] | None = None
+        self,
+        cursor: Cursor,
+        first: int,
+        verdict: Verdict,
+        nodes: list[NodeRefusal] | None = None,
+        work: Work | None = None,
     ) -> Refused:
         so_far = len(self._bindings), len(self._evictor.evictions), self._ahead.given
-        return Refused(cursor, first, verdict, nodes or [], *so_far)
+        lacked: tuple[Counter, ...] | None = None
+        # What a plugin from outside waits for, nobody knows; and a partner is no matter of counters.
+        if (
+            work is not None
+            and not self._outside.of(self._scheduler)
+            and not cursor.lane.key.template.connect_to
+        ):
+            lacked = tuple(one for kind in work.signatures for one in kind.domain_rules.opened_by())
+        return Refused(cursor, first, verdict, nodes or [], *so_far, lacked)
 
     # -- when it can't be now
 
@@ -622,7 +680,7 @@ class Cycle:
         """Jobs that were promised a start come first: they start now if it is time, and else what
         they were promised is left alone. A promise whose nodes are gone is given anew."""
         promised = [
-            (record, lane, scheduler, queue, lanes)
+            (record, lane, scheduler, queue)
             for scheduler, queue, lanes in queues
             for lane in lanes
             if lane.key.job
@@ -630,13 +688,13 @@ class Cycle:
             and (record := self.snapshot.jobs[lane.key.job]).promise
         ]
         held = []
-        for record, lane, scheduler, queue, lanes in sorted(
-            promised, key=lambda one: _promised_order(one[0])
-        ):
+        for record, lane, scheduler, queue in sorted(promised, key=lambda one: _promised_order(one[0])):
             self._enter(scheduler, queue)
             if self._ahead.promise(record, self._compiler.work(lane, record.job)):
-                lanes.remove(lane)
                 held.append((record, lane, scheduler, queue))
+        kept = {lane.number for _, lane, _, _ in held}
+        for _, _, lanes in queues:
+            lanes[:] = [lane for lane in lanes if lane.number not in kept]
         for record, lane, scheduler, queue in held:
             self._enter(scheduler, queue)
             work = self._compiler.work(lane, record.job)

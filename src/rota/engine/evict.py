@@ -267,16 +267,19 @@ class Evictor:
     def by_taints(self) -> None:
         """NoExecute: what runs there without the toleration goes, once its time is over."""
         nodes, running = self._snapshot.nodes, self._snapshot.running
+        expelling = [
+            [taint for taint in taints if taint.effect is Effect.NO_EXECUTE] for taints in nodes.taint_sets
+        ]
+        if not any(expelling) or not len(running):
+            return
+        taint_set = nodes.taint_set[running.node]
+        there = np.flatnonzero(np.array([bool(taints) for taints in expelling])[taint_set])
         gone = np.zeros(len(running), dtype=np.bool_)
-        for number, taint_set in enumerate(nodes.taint_sets):
-            taints = [taint for taint in taint_set if taint.effect is Effect.NO_EXECUTE]
-            if not taints:
-                continue
-            for task in np.flatnonzero(nodes.taint_set[running.node] == number).tolist():
-                template, group = running.kinds[int(running.spec[task])]
-                tolerations = template.groups[group].spec.tolerations
-                until = [bears_until_ms(taint, tolerations) for taint in taints]
-                gone[task] = any(end is not None and end <= self._now_ms for end in until)
+        for task, number in zip(there.tolist(), taint_set[there].tolist(), strict=True):
+            template, group = running.kinds[int(running.spec[task])]
+            tolerations = template.groups[group].spec.tolerations
+            until = [bears_until_ms(taint, tolerations) for taint in expelling[number]]
+            gone[task] = any(end is not None and end <= self._now_ms for end in until)
         self._evict_marked(gone, EvictionCause.TAINT)
 
     def by_maintenance(self) -> None:

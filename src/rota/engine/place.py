@@ -16,7 +16,7 @@ from rota.engine.board import Board, Devices
 from rota.engine.company import company_order
 from rota.engine.search import search
 from rota.engine.signature import Signature
-from rota.engine.work import Apart, Seat, Work, apart_rules
+from rota.engine.work import Apart, Seat, Work, apart_rules, least_need
 from rota.model.job import TopologyMode, TopologyRule
 
 Bools = NDArray[np.bool_]
@@ -25,6 +25,8 @@ Int64s = NDArray[np.int64]
 
 def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] | None:
     """Places as many tasks as it can and at least the needed number; else nothing, and None."""
+    if len(work.counts) > 1 and not _may_hold(work, board):
+        return None
     checkpoint = board.checkpoint()
     orders = _orders(work)
     for region, seeds in regions(work, board, rules_of(work), within):
@@ -46,6 +48,12 @@ def would_place(work: Work, board: Board) -> list[Seat] | None:
     seats = place(work, board)
     board.rollback(checkpoint)
     return seats
+
+
+def _may_hold(work: Work, board: Board) -> bool:
+    """By amounts, and by those of the whole cluster: cheap, and never wrongly no. It spares trying orders of
+    many different groups that can't all be there."""
+    return not (least_need(work) > np.maximum(board.free, 0).sum(axis=1)).any()
 
 
 _ORDERS = 6

@@ -8,6 +8,7 @@ to take back: who borrows then is evicted (see `preempt.py`).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,12 +32,44 @@ class _Account:
     used: int = 0
 
     @property
-    def idle(self) -> int:
-        return max(0, self.nominal - self.used)
+    def lends(self) -> int:
+        """What others may have of it now."""
+        return min(max(0, self.nominal - self.used), self.lendable)
 
     @property
     def borrowed(self) -> int:
         return max(0, self.used - self.nominal)
+
+
+class _Pool:
+    """Accounts that lend to each other, and what they lend and owe in all: kept, since it is asked for with
+    every job."""
+
+    def __init__(self) -> None:
+        self._accounts: dict[Path, _Account] = {}
+        self.lends = 0
+        self.borrowed = 0
+        self.lendable = 0
+
+    def get(self, path: Path) -> _Account | None:
+        return self._accounts.get(path)
+
+    def open(self, path: Path, account: _Account) -> None:
+        assert not account.used
+        if (before := self._accounts.get(path)) is not None:
+            self._add(before, -1)
+        self._accounts[path] = account
+        self._add(account, 1)
+
+    def charge(self, account: _Account, amount: int) -> None:
+        self._add(account, -1)
+        account.used += amount
+        self._add(account, 1)
+
+    def _add(self, account: _Account, sign: int) -> None:
+        self.lends += sign * account.lends
+        self.borrowed += sign * account.borrowed
+        self.lendable += sign * account.lendable
 
 
 @dataclass(frozen=True)
@@ -53,7 +86,7 @@ class Quotas:
     def __init__(self, snapshot: Snapshot, policy: FairShare, caps: Caps) -> None:
         self._caps = caps
         self._row = snapshot.nodes.index.row
-        self._pools: dict[tuple[Path, str], dict[Path, _Account]] = {}
+        self._pools: dict[tuple[Path, str], _Pool] = {}
         """(parent, resource) → accounts of the tenants below that parent"""
         for tenant in policy.tenants:
             if tenant.quota is None:
@@ -66,10 +99,14 @@ class Quotas:
                     None if borrowable is None else dict(borrowable).get(resource, 0),
                     nominal if lendable is None else min(nominal, dict(lendable).get(resource, 0)),
                 )
-                self._pools.setdefault((path[:-1], resource), {})[path] = account
+                self._pools.setdefault((path[:-1], resource), _Pool()).open(path, account)
         # In a fixed order, so that of two quotas that stand in the way the same one is named.
         self._pools = dict(sorted(self._pools.items()))
-        self._divided = {parent for parent, _ in self._pools}
+        self._below: dict[Path, list[tuple[str, _Pool]]] = {}
+        """By parent, what is limited for those below it."""
+        for (parent, resource), pool in self._pools.items():
+            self._below.setdefault(parent, []).append((resource, pool))
+        self._divided = set(self._below)
         """Tenants below which there are quotas, too."""
         if self._pools:
             self._count_running(snapshot)
@@ -86,26 +123,25 @@ class Quotas:
     @property
     def rows(self) -> list[int]:
         """Rows of the resources that are limited, of those that there are."""
-        pools = [self._row[resource] for _, resource in self._pools if resource in self._row]
+        pools = dict.fromkeys(self._row[resource] for _, resource in self._pools if resource in self._row)
         return [*pools, *(row for row in self._caps.rows if row not in pools)]
 
     def charge(self, template: JobTemplate, amounts: Int64s, count: int = 1) -> None:
-        for account, asked in self._accounts(template, amounts):
-            account.used += asked * count
+        for pool, account, asked in self._accounts(template, amounts):
+            pool.charge(account, asked * count)
         self._caps.charge(template, amounts, count)
 
     def ask(self, template: JobTemplate, amounts: Int64s, count: int) -> QuotaAnswer:
         """Of `count` tasks that ask for `amounts` each, how many the quotas allow."""
         at_once = with_reclaim = count
         reason: Reason | None = None
-        for (parent, resource), pool in self._pools.items():
-            path = _member(template, parent)
+        for path, resource, pool in self._pools_of(template):
             asked = self._asked(amounts, resource)
-            if path not in pool or not asked:
+            account = pool.get(path)
+            if account is None or not asked:
                 continue
-            account = pool[path]
-            lendable = sum(min(other.idle, other.lendable) for key, other in pool.items() if key != path)
-            debt = sum(other.borrowed for key, other in pool.items() if key != path)
+            lendable = pool.lends - account.lends
+            debt = pool.borrowed - account.borrowed
             own = account.nominal - account.used
             in_pool = max(own, 0) + lendable - debt - account.borrowed
             # What it won't lend was never in the pool.
@@ -115,7 +151,7 @@ class Quotas:
             reclaimable = max(now, max(0, own) // asked)
             if now < at_once:
                 at_once = now
-                lent = sum(other.lendable for key, other in pool.items() if key != path)
+                lent = pool.lendable - account.lendable
                 borrowable = lent if account.borrowable is None else min(lent, account.borrowable)
                 most = account.nominal + borrowable
                 subject = f"{'/'.join(path)} {resource}"
@@ -137,30 +173,34 @@ class Quotas:
 
     def borrows(self, template: JobTemplate, amounts: Int64s) -> bool:
         """Whether its tenant holds more than its own of anything that the task holds."""
-        return any(account.borrowed and asked for account, asked in self._accounts(template, amounts))
+        return any(account.borrowed and asked for _, account, asked in self._accounts(template, amounts))
 
     def _asked(self, amounts: Int64s, resource: str) -> int:
         row = self._row.get(resource)
         return 0 if row is None else int(amounts[row])
 
-    def _accounts(self, template: JobTemplate, amounts: Int64s) -> list[tuple[_Account, int]]:
+    def _accounts(self, template: JobTemplate, amounts: Int64s) -> list[tuple[_Pool, _Account, int]]:
         found = []
-        for (parent, resource), pool in self._pools.items():
-            account = pool.get(_member(template, parent))
+        for path, resource, pool in self._pools_of(template):
+            account = pool.get(path)
             if account is not None:
-                found.append((account, self._asked(amounts, resource)))
+                found.append((pool, account, self._asked(amounts, resource)))
         return found
+
+    def _pools_of(self, template: JobTemplate) -> Iterator[tuple[Path, str, _Pool]]:
+        """Those that the job's tenants may have accounts in, and under which name."""
+        for parent, path in (
+            ((), (template.project,)),
+            ((template.project,), (template.project, template.user)),
+        ):
+            for resource, pool in self._below.get(parent, ()):
+                yield path, resource, pool
 
     def _count_running(self, snapshot: Snapshot) -> None:
         running = snapshot.running
         counts = np.bincount(running.spec, minlength=len(running.kinds))
         for (template, group), count in zip(running.kinds, counts.tolist(), strict=True):
-            for account, asked in self._accounts(template, snapshot.demand(template.groups[group].spec).take):
-                account.used += asked * count
-
-
-def _member(template: JobTemplate, parent: Path) -> Path:
-    """The path of the job's tenant at the level below `parent`; no member of any pool otherwise."""
-    if not parent:
-        return (template.project,)
-    return (template.project, template.user) if parent == (template.project,) else ()
+            for pool, account, asked in self._accounts(
+                template, snapshot.demand(template.groups[group].spec).take
+            ):
+                pool.charge(account, asked * count)

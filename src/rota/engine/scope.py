@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from msgspec.structs import replace
 
 from rota.model.job import JobTemplate
 from rota.model.policy import QueuePolicy, SchedulerPolicy
 
 
-def queue_named(name: str, scheduler: SchedulerPolicy) -> QueuePolicy:
+def queues_by_name(scheduler: SchedulerPolicy) -> dict[str, QueuePolicy]:
+    return {queue.name: queue for queue in scheduler.queues}
+
+
+def queue_of(name: str, known: Mapping[str, QueuePolicy]) -> QueuePolicy:
     """A queue that the policy doesn't name works like the default one."""
-    known = {queue.name: queue for queue in scheduler.queues}
     return known.get(name) or replace(known.get("default", QueuePolicy()), name=name, pools=())
+
+
+def queue_named(name: str, scheduler: SchedulerPolicy) -> QueuePolicy:
+    return queue_of(name, queues_by_name(scheduler))
 
 
 def scheduler_for(template: JobTemplate, schedulers: tuple[SchedulerPolicy, ...]) -> SchedulerPolicy | None:

@@ -18,6 +18,8 @@ from rota.engine.work import Apart, Seat, Work, apart_rules
 Bools = NDArray[np.bool_]
 
 _STEPS = 400
+_LOOKS = 4 * _STEPS
+"""How often the nodes of a group are looked at: with many groups, each step could be followed by as many."""
 
 
 def search(
@@ -28,7 +30,7 @@ def search(
     means that it can't be done."""
     attempt = _Attempt(work, board, within, order, apart_rules(work, board.nodes))
     found = attempt.place(work.needed, [work.counts[group] for group in order], 0)
-    return (attempt.seats if found else None), attempt.steps_left > 0
+    return (attempt.seats if found else None), not attempt.is_spent
 
 
 @dataclass(eq=False)
@@ -42,21 +44,31 @@ class _Attempt:
     tried: set[tuple[tuple[int, int], ...]] = field(default_factory=set)
     """Groups and nodes of tasks that were on the board together before, and led nowhere."""
     steps_left: int = _STEPS
+    looks_left: int = _LOOKS
 
     def __post_init__(self) -> None:
         self._order_matters = any(signature.domain_rules.opens for signature in self.work.signatures)
         """Whether one task can open a domain for another: then any group may be next."""
+
+    @property
+    def is_spent(self) -> bool:
+        return self.steps_left <= 0 or self.looks_left <= 0
 
     def place(self, needed: int, left: list[int], turn: int) -> bool:
         """Places `needed` more tasks, of the group whose turn it is or later ones; of any group where
         their order matters."""
         if not needed:
             return True
-        for at in range(0 if self._order_matters else turn, len(left)):
-            if not self._order_matters and sum(left[at:]) < needed:
+        first = 0 if self._order_matters else turn
+        spare = sum(left[first:]) - needed
+        for at in range(first, len(left)):
+            if self.is_spent or spare < 0:
                 return False
             if left[at] and self._place_one_of(needed, left, at):
                 return True
+            if not self._order_matters:
+                # Those who had their turn come no more.
+                spare -= left[at]
         return False
 
     def _place_one_of(self, needed: int, left: list[int], turn: int) -> bool:
@@ -67,7 +79,7 @@ class _Attempt:
             if state in self.tried:
                 continue
             self.tried.add(state)
-            if self.steps_left <= 0:
+            if self.is_spent:
                 return False
             self.steps_left -= 1
             checkpoint = self.board.checkpoint()
@@ -91,6 +103,7 @@ class _Attempt:
         return tuple(sorted([*((seat.group, seat.position) for seat in self.seats), (group, position)]))
 
     def _choices(self, group: int) -> list[int]:
+        self.looks_left -= 1
         mask = self.within
         for rule in self.apart:
             mask = rule.free if mask is None else mask & rule.free

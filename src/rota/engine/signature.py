@@ -224,7 +224,7 @@ class Signature:
 
     def largest_share(self) -> float:
         """The task's largest share of everything there is, to compare sizes by."""
-        total = self._board.nodes.capacity.sum(axis=1)
+        total = self._board.nodes.total_capacity
         asked = self.demand.take > 0
         return float((self.demand.take[asked] * 1e9 / np.maximum(total[asked], 1)).max(initial=0.0))
 

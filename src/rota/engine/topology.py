@@ -39,18 +39,22 @@ class Counter:
     """In the order in which counters were asked for."""
     total: int = 0
     """Over all domains; kept because the first-of-its-kind rule asks for it each time."""
+    changes: int = 0
+    """How often it was added to or taken from."""
 
     def add(self, position: int, amount: int) -> None:
         domain = self.domain.item(position)
         if domain < len(self.count) - 1:
             self.count[domain] += amount
             self.total += amount
+            self.changes += 1
 
     def add_many(self, positions: Int64s, amount: int) -> None:
         domains = self.domain[positions]
         domains = domains[domains < len(self.count) - 1]
         np.add.at(self.count, domains, amount)
         self.total += amount * len(domains)
+        self.changes += 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,6 +278,13 @@ class DomainRules:
         for mask in masks[1:]:
             result = result & mask
         return result
+
+    def opened_by(self) -> list[Counter]:
+        """Counters by which a placement can make nodes allowed."""
+        found = [rule.counter for rule in self.near]
+        for even in self.even:
+            found += [even.counter] if even.by_node is None else [even.counter, even.by_node]
+        return found
 
     def closed_domain(self, position: int) -> Bools | None:
         """The nodes of a domain that the task must keep away from, if this node is in one."""

@@ -16,6 +16,7 @@ from rota.snapshot.nodes import NodeColumns
 from rota.snapshot.waiting import LaneKey
 
 Bools = NDArray[np.bool_]
+Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,18 @@ class Work:
         for kind, waiting in zip(self.kind_of_group, key.ranks_by_group(), strict=True):
             ranks[kind].append(waiting)
         return [chain.from_iterable(one) for one in ranks]
+
+
+def least_need(work: Work) -> Int64s:
+    """[row] what the cluster as a whole must have free for the least of the work: never too much."""
+    if len(work.signatures) == 1:
+        return work.signatures[0].demand.take * work.needed
+    takes = np.stack([signature.demand.take for signature in work.signatures])
+    if work.needed == work.total:
+        whole: Int64s = np.array(work.counts) @ takes
+        return whole
+    least: Int64s = takes.min(axis=0) * work.needed
+    return least
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,13 @@ from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
 from rota.intake.kubernetes.taints import UNSCHEDULABLE
 from rota.model.ids import NodeName
 from rota.model.selectors import NodeTerm, Operator
-from rota.model.taints import Effect, Taint, tolerated
+from rota.model.taints import Effect, Taint, Tolerations, tolerated
 from rota.model.verdict import Code, Reason
 from rota.plugins.node_affinity import NodeAffinityFilter
 from rota.plugins.node_ready import NodeReadyFilter
 from rota.plugins.node_selector import NodeSelectorFilter
 from rota.plugins.pool import PoolFilter
+from rota.plugins.taints import refusals_by_taint
 from rota.plugins.volumes import VolumeFilter
 from rota.snapshot.nodes import NodeColumns
 
@@ -65,15 +66,14 @@ class UntoleratedFilter:
     concern = Concern.TAINTS
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
-        passing = [_first_untolerated(task, taints) is None for taints in nodes.taint_sets]
+        borne = Tolerations(task.spec.tolerations)
+        passing = [_first_untolerated(borne, taints) is None for taints in nodes.taint_sets]
         return np.array(passing, dtype=np.bool_)[nodes.taint_set]
 
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
-        for number, taints in enumerate(nodes.taint_sets):
-            taint = _first_untolerated(task, taints)
-            if taint is not None:
-                code = Code.PASSING_TAINT if taint.is_passing else Code.TAINT
-                yield Reason(code, f"{taint.key}: {taint.value}"), nodes.taint_set == number
+        borne = Tolerations(task.spec.tolerations)
+        firsts = [_first_untolerated(borne, taints) for taints in nodes.taint_sets]
+        return refusals_by_taint(firsts, lambda taint: f"{taint.key}: {taint.value}", nodes)
 
 
 def _named_nodes(terms: tuple[NodeTerm, ...]) -> set[str] | None:
@@ -91,9 +91,9 @@ def _is_cordon(taint: Taint) -> bool:
     return (taint.key, taint.effect) == (UNSCHEDULABLE.key, UNSCHEDULABLE.effect)
 
 
-def _first_untolerated(task: TaskView, taints: tuple[Taint, ...]) -> Taint | None:
+def _first_untolerated(borne: Tolerations, taints: tuple[Taint, ...]) -> Taint | None:
     keeping_away = (taint for taint in taints if taint.effect is not Effect.PREFER_NO_SCHEDULE)
-    return next((taint for taint in keeping_away if not tolerated(taint, task.spec.tolerations)), None)
+    return next((taint for taint in keeping_away if not tolerated(taint, borne)), None)
 
 
 KUBE_FILTERS: tuple[NodeFilter, ...] = (

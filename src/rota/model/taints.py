@@ -52,17 +52,33 @@ class Toleration(Struct, frozen=True, cache_hash=True, omit_defaults=True):
         return self.exists or self.value == taint.value
 
 
-def tolerated(taint: Taint, tolerations: tuple[Toleration, ...]) -> bool:
-    return any(toleration.tolerates(taint) for toleration in tolerations)
+class Tolerations:
+    """Those of one task, to ask about many taints: only the few with the taint's key are looked at."""
+
+    def __init__(self, every: tuple[Toleration, ...]) -> None:
+        self._by_key: dict[str, list[Toleration]] = {}
+        for one in every:
+            self._by_key.setdefault(one.key, []).append(one)
+
+    def about(self, taint: Taint) -> list[Toleration]:
+        """Those that may tolerate it: of its key, and of every key."""
+        found = self._by_key.get(taint.key, [])
+        return [*found, *self._by_key.get("", [])] if taint.key else found
 
 
-def bears_until_ms(taint: Taint, tolerations: tuple[Toleration, ...]) -> int | None:
+def tolerated(taint: Taint, tolerations: tuple[Toleration, ...] | Tolerations) -> bool:
+    some = tolerations.about(taint) if isinstance(tolerations, Tolerations) else tolerations
+    return any(toleration.tolerates(taint) for toleration in some)
+
+
+def bears_until_ms(taint: Taint, tolerations: tuple[Toleration, ...] | Tolerations) -> int | None:
     """Until when a running task bears a NoExecute taint; None: for ever.
 
     As in Kubernetes, the shortest time among the tolerations that match counts, and one
     without a time bears it for ever only if no other sets one.
     """
-    matching = [toleration for toleration in tolerations if toleration.tolerates(taint)]
+    some = tolerations.about(taint) if isinstance(tolerations, Tolerations) else tolerations
+    matching = [toleration for toleration in some if toleration.tolerates(taint)]
     if not matching:
         return taint.added_ms
     seconds = [toleration.seconds for toleration in matching if toleration.seconds is not None]

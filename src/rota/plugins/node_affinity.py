@@ -6,7 +6,7 @@ import numpy as np
 
 from rota.engine.plugin import FULL_SCORE, Bools, Concern, Rating, TaskView
 from rota.model.selectors import NodeTerm
-from rota.model.taints import Effect, tolerated
+from rota.model.taints import Effect, Tolerations, tolerated
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NODE_KEY, NodeColumns
 
@@ -54,12 +54,10 @@ class NodeAffinityScore:
 
 def _without_soft_taints(task: TaskView, nodes: NodeColumns) -> Bools | None:
     """None: no node has such a taint that matters."""
+    borne = Tolerations(task.spec.tolerations)
     clean = np.array(
         [
-            all(
-                taint.effect is not Effect.PREFER_NO_SCHEDULE or tolerated(taint, task.spec.tolerations)
-                for taint in taints
-            )
+            all(taint.effect is not Effect.PREFER_NO_SCHEDULE or tolerated(taint, borne) for taint in taints)
             for taints in nodes.taint_sets
         ],
         dtype=np.bool_,

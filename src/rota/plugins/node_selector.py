@@ -19,6 +19,8 @@ class NodeSelectorFilter:
         mask = np.ones(len(nodes), dtype=np.bool_)
         for key, value in task.spec.node_selector:
             mask &= has_label(nodes, key, value)
+            if not mask.any():
+                break
         return mask
 
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeVar
 
@@ -88,7 +89,10 @@ class NodeColumns:
     of it. The slots row shrinks with measured load."""
     gpu_capacity: Int32s
     """[node, device] thousandths; 0 where there is no such device"""
+    label_values: dict[str, list[tuple[int, str]]]
+    """By label key, the nodes that have it, with its value."""
     labels: dict[str, LabelColumn]
+    """Columns of the keys that somebody has asked for."""
     topologies: dict[str, LabelColumn]
     taint_sets: tuple[tuple[Taint, ...], ...]
     taint_set: Int32s
@@ -130,6 +134,12 @@ class NodeColumns:
         pairs = zip(asked, self._totals, strict=True)
         return max(1, *(amount * PPM // max(1, total) for amount, total in pairs))
 
+    @cached_property
+    def total_capacity(self) -> Int64s:
+        """[row] of all nodes together."""
+        total: Int64s = self.capacity.sum(axis=1)
+        return total
+
     @property
     def _totals(self) -> tuple[int, ...]:
         totals: tuple[int, ...] | None = self.derived.get("totals")
@@ -150,20 +160,31 @@ class NodeColumns:
         """The column of a label key; all absent where no node has it."""
         column = self.labels.get(key)
         if column is None:
-            column = LabelColumn(np.full(len(self), ABSENT, dtype=np.int32), ())
-            self.labels[key] = column
+            given = self.label_values.get(key)
+            if given is None:
+                # One for all: jobs may ask for as many keys as they like.
+                return self._absent
+            values: list[str | None] = [None] * len(self)
+            for position, value in given:
+                values[position] = value
+            column = self.labels[key] = _text_column(values)
         return column
+
+    @cached_property
+    def _absent(self) -> LabelColumn:
+        return LabelColumn(np.full(len(self), ABSENT, dtype=np.int32), ())
 
     def topology(self, key: str) -> LabelColumn:
         """The domains of a topology key; see STAND_INS."""
         column = self.topologies.get(key)
         if column is None:
             column = self.label(key)
-            stand_in = self.labels.get(STAND_INS.get(key, ""))
-            if stand_in is not None and (column.codes == ABSENT).any():
+            stand_in = self.label(STAND_INS.get(key, ""))
+            if stand_in.values and (column.codes == ABSENT).any():
                 own, other = column.texts(), stand_in.texts()
                 column = _text_column([b if a is None else a for a, b in zip(own, other, strict=True)])
-            self.topologies[key] = column
+            if column is not self._absent:
+                self.topologies[key] = column
         return column
 
 
@@ -190,7 +211,8 @@ def build_columns(
         capacity=capacity,
         ppm=_ppm(capacity, [node.load_milli for node in every]),
         gpu_capacity=_gpu_capacity(specs),
-        labels=_label_columns(every),
+        label_values=_label_values(every),
+        labels={},
         topologies={},
         taint_sets=tuple(taint_sets),
         taint_set=taint_codes,
@@ -256,17 +278,15 @@ def _gpu_capacity(specs: Sequence[NodeSpec]) -> Int32s:
     return np.where(present, np.int32(WHOLE_GPU_MILLI), np.int32(0))
 
 
-def _label_columns(nodes: Sequence[Node]) -> dict[str, LabelColumn]:
-    values: dict[str, list[str | None]] = {}
+def _label_values(nodes: Sequence[Node]) -> dict[str, list[tuple[int, str]]]:
+    """By key, the nodes that have the label: a column for each key of each node would be a square."""
+    values: dict[str, list[tuple[int, str]]] = {}
     for position, node in enumerate(nodes):
         for key, value in node.spec.labels:
-            column = values.get(key)
-            if column is None:
-                column = values[key] = [None] * len(nodes)
-            column[position] = value
-    values[NODE_KEY] = [node.name for node in nodes]
-    values[CLUSTER_KEY] = [""] * len(nodes)
-    return {key: _text_column(column) for key, column in values.items()}
+            values.setdefault(key, []).append((position, value))
+    values[NODE_KEY] = [(position, node.name) for position, node in enumerate(nodes)]
+    values[CLUSTER_KEY] = [(position, "") for position in range(len(nodes))]
+    return values
 
 
 def _text_column(values: Sequence[str | None]) -> LabelColumn:

@@ -63,6 +63,10 @@ class Snapshot:
         return self.nodes.demand(spec)
 
 
+_MOST_ADMITTED = 1024
+"""Templates of jobs that are gone are forgotten once they are more than this and than twice the jobs."""
+
+
 class ClusterState:
     """Takes records and changes one by one; `snapshot()` freezes what it has.
 
@@ -219,12 +223,19 @@ class ClusterState:
     def _admit(self, template: JobTemplate) -> JobTemplate:
         admitted = self._admitted.get(template)
         if admitted is None:
+            if len(self._admitted) > _MOST_ADMITTED + 2 * len(self._records):
+                self._forget_admitted()
             admitted = self._admitted[template] = admit(template, self._defaults)
             occupancy = self._occupancy or self._before
             if occupancy is not None and not occupancy.knows(admitted):
                 self._generation += 1
                 self._occupancy = self._before = None
         return admitted
+
+    def _forget_admitted(self) -> None:
+        """All but those of jobs that are there: else each resource that a job ever named would have a row."""
+        there = {id(record.job.template) for record in self._records.values()}
+        self._admitted = {one: kept for one, kept in self._admitted.items() if id(kept) in there}
 
     def _rebuild(self) -> None:
         self._generation += 1

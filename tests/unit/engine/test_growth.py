@@ -9,15 +9,17 @@ import pytest
 
 from rota.engine import decide
 from rota.engine.explain import explain
+from rota.engine.idle import IdleCluster
 from rota.engine.place import hardest_first
 from rota.model.ids import JobId
-from rota.model.job import TaskGroup
-from rota.model.policy import Policy
-from rota.snapshot import snapshot_of
-from tests.builders import PLUGINS, Cluster
-from tests.operations import MOST_GROWTH, growth
+from rota.model.job import Job, TaskGroup
+from rota.model.policy import Policy, QueuePolicy, Quota, SchedulerPolicy, TenantPolicy
+from rota.snapshot import ClusterState, snapshot_of
+from rota.snapshot.waiting import LaneKey
+from tests.builders import PLUGINS, Cluster, policy
+from tests.operations import MOST_GROWTH, growth, operations
 from tests.unit.engine.test_compile import Compiling
-from tests.words import NOW_MS, apart, near, tasks
+from tests.words import NOW_MS, apart, lie, near, tasks
 
 pytestmark = pytest.mark.covers("trust-1")
 
@@ -75,6 +77,100 @@ class TestGroups:
             return lambda: hardest_first(work)
 
         assert growth(ordering) <= MOST_GROWTH
+
+
+class TestAJobThatWaits:
+    """One that can't start is asked about in every cycle: it must cost little, whatever it is made of."""
+
+    @pytest.mark.parametrize("groups", [unlike, labelled])
+    def test_whether_it_ever_can_is_found_out_once(
+        self, groups: Callable[[int], list[TaskGroup]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[str] = []
+        room_for = IdleCluster.room_for
+
+        def counted(idle: IdleCluster, key: LaneKey, job: Job, *others: Any) -> int:
+            asked.append(job.id)
+            return room_for(idle, key, job, *others)
+
+        monkeypatch.setattr(IdleCluster, "room_for", counted)
+        state = ClusterState()
+        state.load(crowded(groups(64), topology=[lie("zone", "same")]).records)
+        own = Policy()
+        for number in range(3):
+            plan = decide(state.snapshot(), own, NOW_MS, PLUGINS)
+            assert [entry.jobs for entry in plan.waiting] == [("j",)]
+            [other] = Cluster().running(f"other-{number}", on=["n"], cpu=0.001).records.jobs
+            state.set_job(other)
+        assert asked == ["j"]
+
+    def test_pods_that_differ_in_a_label_cost_as_much_as_equal_ones(self) -> None:
+        equal = operations(deciding(crowded([tasks(256, cpu=1)])))
+        assert operations(deciding(crowded(labelled(256)))) <= 8 * equal
+
+
+class TestManyJobs:
+    def test_each_near_the_one_behind(self) -> None:
+        def cluster(count: int) -> Cluster:
+            made = Cluster().node("n", cpu=count, zone="a")
+            for at in range(count):
+                rule = [near("zone", f"link In {at + 1}")] if at < count - 1 else []
+                made = made.job(f"j{at:03}", cpu=0.1, labels={"link": str(at)}, affinity=rule, submitted=at)
+            return made
+
+        assert len(cluster(32).plan().plan.bindings) == 32
+        assert growth(lambda count: deciding(cluster(count)), first=64) <= MOST_GROWTH
+
+    def test_each_of_another_tenant_with_a_quota(self) -> None:
+        def asking(count: int) -> Callable[[], object]:
+            made = Cluster().node("n", cpu=1)
+            for at in range(count):
+                made = made.job(f"j{at:03}", cpu=2, template={"project": f"p{at}"})
+            tenants = [TenantPolicy(f"p{at}", quota=Quota((("cpu", 500),))) for at in range(count)]
+            snapshot, own = snapshot_of(made.records), policy(tenants=tenants)
+            return lambda: decide(snapshot, own, NOW_MS, PLUGINS)
+
+        assert growth(asking) <= MOST_GROWTH
+
+    def test_each_in_a_queue_of_its_own(self) -> None:
+        def asking(count: int) -> Callable[[], object]:
+            made = Cluster().node("n", cpu=1)
+            for at in range(count):
+                made = made.job(f"j{at:03}", cpu=2, queue=f"q{at}")
+            queues = tuple(QueuePolicy(f"q{at}") for at in range(count))
+            snapshot, own = snapshot_of(made.records), Policy((SchedulerPolicy(queues=queues),))
+            return lambda: decide(snapshot, own, NOW_MS, PLUGINS)
+
+        assert growth(asking) <= MOST_GROWTH
+
+
+class TestWhatWouldHelp:
+    """Each change is a trial, and so only so many are tried."""
+
+    @staticmethod
+    def asking(**words: Any) -> Callable[[], object]:
+        return explaining(Cluster().node("n", cpu=4, zone="a").job("j", cpu=8, **words))
+
+    def test_many_rules_about_others(self) -> None:
+        def terms(count: int) -> Callable[[], object]:
+            return self.asking(affinity=[near("zone", f"app In a{at}") for at in range(count)])
+
+        assert growth(terms, first=64) <= MOST_GROWTH
+
+    def test_many_labels_that_a_node_must_have(self) -> None:
+        def labels(count: int) -> Callable[[], object]:
+            return self.asking(selector={f"k{at:04}": "v" for at in range(count)})
+
+        assert growth(labels, first=64) <= MOST_GROWTH
+
+    def test_nodes_that_all_have_other_taints(self) -> None:
+        def nodes(count: int) -> Callable[[], object]:
+            made = Cluster()
+            for at in range(count):
+                made = made.node(f"n{at:04}", cpu=4, taints=[f"k{at}:NoSchedule"])
+            return explaining(made.job("j", cpu=8))
+
+        assert growth(nodes, first=64) <= MOST_GROWTH
 
 
 class TestRulesAboutOthers:

@@ -29,7 +29,7 @@ def contents(snapshot: Snapshot) -> dict[str, Any]:
         "capacity": {name: nodes.capacity[row].tolist() for name, row in asked.items()},
         "free": {name: snapshot.free[row].tolist() for name, row in asked.items()},
         "devices": snapshot.gpu_free.tolist(),
-        "labels": {key: column.texts() for key, column in nodes.labels.items() if len(column.values)},
+        "labels": {key: nodes.label(key).texts() for key in nodes.label_values},
         "taints": [nodes.taint_sets[number] for number in nodes.taint_set.tolist()],
         "running": [
             (task.job, task.placement, nodes.names[at])

@@ -27,12 +27,12 @@ from rota.engine.calendar.entries import (
     promised_end_ms,
     promised_seats,
 )
-from rota.engine.calendar.fitting import any_seats, least_need, likely, may_fit, minds_where
+from rota.engine.calendar.fitting import any_seats, likely, may_fit, minds_where
 from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline, room_in, starts
 from rota.engine.place import would_place
 from rota.engine.topology import NO_FOOTPRINT, Footprint
-from rota.engine.work import Seat, Work
+from rota.engine.work import Seat, Work, least_need
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.policy import Durations

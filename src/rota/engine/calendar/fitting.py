@@ -15,18 +15,6 @@ Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
 
 
-def least_need(work: Work) -> Int64s:
-    """What the cluster as a whole must have free for the least of the work: never too much."""
-    if len(work.signatures) == 1:
-        return work.signatures[0].demand.take * work.needed
-    takes = np.stack([signature.demand.take for signature in work.signatures])
-    if work.needed == work.total:
-        whole: Int64s = np.array(work.counts) @ takes
-        return whole
-    least: Int64s = takes.min(axis=0) * work.needed
-    return least
-
-
 def minds_where(work: Work) -> bool:
     """Whether anything but amounts decides where its tasks can go."""
     return bool(work.topology) or any(
