@@ -21,7 +21,7 @@ from rota.intake._fields import Field
 from rota.intake.document import document_of
 from rota.intake.kubernetes import records_from_manifests
 from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, PodState, PodTask
-from rota.intake.submissions import read_submission
+from rota.intake.submissions import expand, read_submission
 from rota.kube.gangs import read_gang
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.cluster import Calendar, ClusterRecords
@@ -403,7 +403,8 @@ def _submitting(jobs: list[dict[str, Any]]) -> Action:
 
     def call() -> object:
         submission = read_submission(body, "p", "u")
-        return submit(Draft(Memory(Policy()), 0, lambda: 0.5), submission, 1, {}, Who("u", Role.ADMIN))
+        draft, jobs = Draft(Memory(Policy()), 0, lambda: 0.5), expand(submission, 1)
+        return list(submit(draft, submission, jobs, {}, Who("u", Role.ADMIN)))
 
     return call
 

@@ -64,6 +64,9 @@ class Records:
         self._frozen: list[ref[FrozenRecords]] = []
         """Those that somebody may still look at: mostly one, while it is decided on."""
 
+    def __len__(self) -> int:
+        return len(self._now)
+
     def __contains__(self, job_id: JobId) -> bool:
         return job_id in self._now
 

@@ -234,7 +234,7 @@ class ClusterState:
 
     def _forget_admitted(self) -> None:
         """All but those of jobs that are there: else each resource that a job ever named would have a row."""
-        there = {id(record.job.template) for record in self._records.values()}
+        there = {id(record.job.template) for record in self._records.all()}
         self._admitted = {one: kept for one, kept in self._admitted.items() if id(kept) in there}
 
     def _rebuild(self) -> None:

@@ -68,3 +68,17 @@ def test_a_taint_that_it_no_longer_bears_keeps_it_away() -> None:
         bears = Toleration("broken", exists=True, effect=Effect.NO_EXECUTE, seconds=seconds)
         cluster = Cluster().node("n", cpu=1, taints=[taint]).job("j", cpu=1, tolerates=[bears])
         assert bool(cluster.plan().places("j")) is passes
+
+
+@pytest.mark.covers("trust-1")
+def test_very_many_taints_share_a_reason() -> None:
+    cluster = Cluster()
+    for name in ("common-1", "common-2"):
+        cluster = cluster.node(name, taints=["common:NoSchedule"])
+    for number in range(100):
+        cluster = cluster.node(f"n{number:03}", taints=[f"k{number:03}:NoSchedule"])
+    judged = Judged(TaintFilter(), cluster)
+    assert judged.reasons["common-2"] == [Reason(Code.TAINT, "common:NoSchedule")]
+    assert judged.reasons["n000"] == [Reason(Code.TAINT, "k000:NoSchedule")]
+    assert judged.reasons["n099"] == [Reason(Code.TAINT, "k061:NoSchedule and 38 others")]
+    assert len({reason for reasons in judged.reasons.values() for reason in reasons}) == 63

@@ -219,3 +219,12 @@ def test_many_values_mean_what_few_mean(operator: Operator) -> None:
     assert nodes.label(NODE_KEY).matching(names).tolist() == [
         (name == "a") is (operator is Operator.IN) for name in nodes.names
     ]
+
+
+@pytest.mark.covers("trust-1")
+def test_labels_that_no_node_has_leave_nothing_behind() -> None:
+    nodes = snapshot_of(Cluster().node("a", labels={"disk": "ssd"}).records).nodes
+    for number in range(100):
+        assert nodes.label(f"key-{number}").texts() == [None]
+        assert nodes.topology(f"key-{number}").texts() == [None]
+    assert len(nodes.labels) + len(nodes.topologies) < 5

@@ -269,3 +269,13 @@ def test_a_job_that_starts_leaves_its_lane() -> None:
     state.set_job(JobRecord(record.job))
     assert len(state.snapshot().waiting) == 1
     assert len(state.snapshot().running) == 0
+
+
+@pytest.mark.covers("trust-1")
+def test_resources_that_jobs_once_named_are_forgotten() -> None:
+    state = ClusterState()
+    state.load(Cluster().node("a", cpu=4).records)
+    for number in range(5000):
+        [record] = Cluster().job("j", extended={f"r/{number}": 1}).records.jobs
+        state.set_job(record)
+    assert len(state.snapshot().nodes.index.names) < 2000
