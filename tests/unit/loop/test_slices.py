@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from rota.api.limits import MOST_SHOWN
 from rota.control.controller import SLICE
 from rota.control.draft import Draft
 from rota.control.memory import Memory
@@ -66,7 +67,7 @@ def test_a_large_array_comes_in_is_held_and_goes(steps: Steps, tmp_path: Path) -
         async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
             array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
             async with steps.watched():
-                assert len(await runtime.desk.submit(array, ADA, dry_run=True)) == ELEMENTS
+                assert len(await runtime.desk.submit(array, ADA, dry_run=True)) == MOST_SHOWN
                 first, *_ = await runtime.desk.submit(array, ADA)
                 job = first.id.partition(".")[0]
                 assert len(await runtime.desk.release(job, ADA)) == ELEMENTS  # type: ignore[arg-type]
