@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
@@ -16,6 +16,19 @@ from rota.store.batch import Batch
 from rota.store.errors import StoreUnavailable
 
 
+def _finished(result: Any) -> Any:
+    """What a command answers; one that takes long is gone through to its end."""
+    if not isinstance(result, Generator):
+        return result
+    sent = None
+    while True:
+        try:
+            wanted = result.send(sent)
+        except StopIteration as end:
+            return end.value
+        sent = None if wanted is None else wanted()
+
+
 @contextmanager
 def acknowledges_before_commit() -> Iterator[None]:
     turn = Controller._turn
@@ -25,7 +38,8 @@ def acknowledges_before_commit() -> Iterator[None]:
             if not asked.is_repeatable and not asked.answer.done():
                 # What fails is answered as it should be.
                 with suppress(Exception):
-                    asked.answer.set_result(asked.command(Draft(self.memory, self.now_ms(), self._chance)))
+                    draft = Draft(self.memory, self.now_ms(), self._chance)
+                    asked.answer.set_result(_finished(asked.command(draft)))
         await turn(self, taken)
 
     with patch.object(Controller, "_turn", hasty):

@@ -48,7 +48,8 @@ async def apply(client: Client, documents: Iterable[Manifest], namespace: str = 
 def resource_of(document: Manifest) -> Resource[KubeObject]:
     kind = document["kind"]
     group, _, version = document["apiVersion"].rpartition("/")
-    return Resource(group, version, f"{kind.lower()}s", KubeObject, kind not in _CLUSTER_WIDE)
+    plural = f"{kind.lower()}s" if not kind.endswith("y") else f"{kind[:-1].lower()}ies"
+    return Resource(group, version, plural, KubeObject, kind not in _CLUSTER_WIDE)
 
 
 async def new_token(client: Client, account: str = NAME, namespace: str = NAME) -> str:
