@@ -34,7 +34,8 @@ class Relay:
     async def listen(self) -> str:
         """Where."""
         if isinstance(self._place, Path):
-            # In the same folder, which is for the same user alone.
+            # In the same folder, which is for the same user alone. A server that stands by makes it later.
+            self._place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             path = self._place.with_name(f"relay-{id(self)}")
             self._listening = await asyncio.start_unix_server(self._connected, path)
             return f"unix:{path}"
