@@ -103,9 +103,13 @@ class PassedOn:
         for piece in output.pieces:
             piece.at_ms = believed_ms(piece.at_ms, server_ahead_ms)
             end_bytes += len(piece.data)
-        await self._outbox.pass_on(wire.SchedulerNews(output=wire.Output(ref=self._ref, output=output)))
-        if self._action.outbox is self._outbox:
-            self._action.set_output_bytes(self._ref.fence, end_bytes)
+
+        def on_its_way() -> None:
+            if self._action.outbox is self._outbox:
+                self._action.set_output_bytes(self._ref.fence, end_bytes)
+
+        news = wire.SchedulerNews(output=wire.Output(ref=self._ref, output=output))
+        await self._outbox.pass_on(news, on_its_way)
 
     async def close(self) -> None:
         pass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 from rota.backends.agents.arrivals import NobodyListens
 from rota.wire import controllers_pb2 as wire
@@ -17,7 +17,7 @@ from rota.wire import controllers_pb2 as wire
 class Outbox:
     def __init__(self) -> None:
         self._words: deque[wire.SchedulerNews] = deque()
-        self._bulk: deque[tuple[wire.SchedulerNews, asyncio.Future[None]]] = deque()
+        self._bulk: deque[tuple[wire.SchedulerNews, asyncio.Future[None], Callable[[], None]]] = deque()
         self._wake = asyncio.Event()
         self.is_closed = False
         self.why_closed = ""
@@ -27,12 +27,14 @@ class Outbox:
         self._words.append(news)
         self._wake.set()
 
-    async def pass_on(self, news: wire.SchedulerNews) -> None:
-        """Returns when it is on its way; whatever is told after that comes after it. Raises NobodyListens."""
+    async def pass_on(self, news: wire.SchedulerNews, on_its_way: Callable[[], None] = lambda: None) -> None:
+        """Returns when it is sent; whatever is told after that comes after it. Raises NobodyListens.
+        `on_its_way` is called when it begins to be sent: from then on it comes, even if whoever waits here is
+        cancelled."""
         if self.is_closed:
             raise NobodyListens
         taken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._bulk.append((news, taken))
+        self._bulk.append((news, taken, on_its_way))
         self._wake.set()
         await taken
 
@@ -40,7 +42,7 @@ class Outbox:
         if self.is_closed:
             return
         self.is_closed, self.why_closed = True, why
-        for _, taken in self._bulk:
+        for _, taken, _ in self._bulk:
             if not taken.done():
                 taken.set_exception(NobodyListens())
         self._bulk.clear()
@@ -60,8 +62,9 @@ class Outbox:
             if self._words:
                 yield self._words.popleft()
             elif self._bulk:
-                news, taken = self._bulk.popleft()
+                news, taken, on_its_way = self._bulk.popleft()
                 if not taken.done():
+                    on_its_way()
                     try:
                         yield news
                     finally:
