@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from rota.agent.dialling import credentials, loop_channel
+from rota.backends.agents.messages import ref_from
 from rota.lifecycle.state import Phase
 from rota.trust.folder import read_identity
 from rota.wire import agents_pb2 as wire
-from tests.backends.witness import ref
 from tests.real.agents.caller import Caller, hello, node
 from tests.real.agents.test_joining import SETTINGS
 from tests.real.server.rota_server import RotaServer, shell
@@ -55,8 +55,9 @@ async def _work(server: RotaServer, folder: Path, ahead_s: int) -> None:
         job = await asyncio.to_thread(server.submit_one, shell("true"))
         while (order := await agent.hear(attending)).WhichOneof("order") != "offer":
             pass
-        assert [offered.ref.job for offered in order.offer.tasks] == [job]
-        performing, _ = await agent.perform(ref(job), kept=False)
+        [offered] = order.offer.tasks
+        assert offered.ref.job == job
+        performing, _ = await agent.perform(ref_from(offered.ref), kept=False)
         await performing.write(wire.TaskNews(started=wire.Started(at_ms=now_ms())))
         ended = wire.Ended(at_ms=now_ms(), reason="exited", exit_code=0)
         await performing.write(wire.TaskNews(ended=ended))
