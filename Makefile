@@ -88,7 +88,7 @@ bench-kube: setup ## Measure the Kubernetes scheduler beside kube-scheduler, 15 
 
 .PHONY: faults planted-bugs
 faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=10000 FIRST_SEED=1)
-	@$(BIN)/python -m rota.faults --seeds $(or $(SEEDS),500) --first $(or $(FIRST_SEED),1)
+	@$(BIN)/python -m tests.faults --seeds $(or $(SEEDS),500) --first $(or $(FIRST_SEED),1)
 planted-bugs: setup ## Plant bugs, and see which harness catches which (HARNESS=simulation or crash, ROUNDS=4 SEEDS=1000)
 	@$(BIN)/python -m tests.planting --harness $(or $(HARNESS),both) \
 		--rounds $(or $(ROUNDS),4) --seeds $(or $(SEEDS),1000)

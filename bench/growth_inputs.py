@@ -15,14 +15,14 @@ from rota.control.draft import Draft
 from rota.control.memory import Memory
 from rota.control.submission import submit
 from rota.engine import decide
-from rota.engine.explain import explain
+from rota.engine.explaining.explain import explain
 from rota.engine.plugin import Plugins
 from rota.intake._fields import Field
 from rota.intake.document import document_of
 from rota.intake.kubernetes import records_from_manifests
 from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, PodState, PodTask
 from rota.intake.submissions import expand, read_submission
-from rota.kube.gangs import read_gang
+from rota.kube.mirror.gangs import read_gang
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.cluster import Calendar, ClusterRecords
 from rota.model.ids import JobId, NodeName, QueueName, TaskName

@@ -10,8 +10,8 @@ import sys
 
 from msgspec import Struct, json
 
-from rota.kube.client import Client
-from rota.kube.config import find_cluster
+from rota.kube.api.client import Client
+from rota.kube.api.config import find_cluster
 
 
 class Pairs(Struct):

@@ -19,7 +19,15 @@ from msgspec.structs import replace
 from bench.rota_agent import free_port
 from bench.rota_server import CACHE, PATIENCE_S
 from bench.wire import Wire
-from rota.scheduler.client import Action, Ended, FilePart, Output, Placement, Refused, SchedulerClient
+from rota.stateless_scheduler.client import (
+    Action,
+    Ended,
+    FilePart,
+    Output,
+    Placement,
+    Refused,
+    SchedulerClient,
+)
 from rota.trust.local_socket import SOCKET_FILE
 
 _NAME = "bench"

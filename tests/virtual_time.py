@@ -6,7 +6,7 @@ from collections.abc import Coroutine
 from random import Random
 from typing import Any
 
-from rota.faults.event_loop import VirtualLoop
+from tests.faults.event_loop import VirtualLoop
 
 
 def run(coroutine: Coroutine[Any, Any, None]) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rota.backends.backend import Backend, TaskRef
-from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.client.backend import ProcessBackend
 from rota.backends.process.options import KeeperOptions
 from rota.model.ids import NodeName
 from tests.backends.witness import Witness, collecting

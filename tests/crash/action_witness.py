@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from rota.backends.backend import TaskRef
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.ids import JobId
-from rota.scheduler.actions import job_id_of
-from rota.scheduler.client import Ended
+from rota.stateless_scheduler.actions import job_id_of
+from rota.stateless_scheduler.client import Ended
 from tests.crash.diary import Entry
 from tests.crash.jobs import Form
 from tests.crash.ledger import Kept, Left, NotTaken, Over, Placed, Runs, Told, Waits, Wrote

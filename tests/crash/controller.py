@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-from rota.scheduler.client import Action, Placement, SchedulerClient
+from rota.stateless_scheduler.client import Action, Placement, SchedulerClient
 from tests.crash.jobs import draw_action, resident
 from tests.crash.ledger import DiskLedger
 

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, json, msgpack
 
-from rota.scheduler.client import Action, Ended, FilePart, Output, Placement, Refused
+from rota.stateless_scheduler.client import Action, Ended, FilePart, Output, Placement, Refused
 from tests.crash.jobs import Form
 
 _PATIENCE_S = 30.0
@@ -86,7 +86,7 @@ class Kept(Struct, frozen=True):
 
 
 class DiskLedger:
-    """Implements Ledger of rota.scheduler.client."""
+    """Implements Ledger of rota.stateless_scheduler.client."""
 
     def __init__(self, path: Path) -> None:
         self._database = _open(path)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.scheduler.actions import job_id_of
-from rota.scheduler.client import Ended
+from rota.stateless_scheduler.actions import job_id_of
+from rota.stateless_scheduler.client import Ended
 from tests.crash.action_witness import ActionWitness
 from tests.crash.diary import entry_of
 from tests.crash.jobs import ENDLESS_S, Form

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.scheduler.client import Action, Ended, FilePart, Output, Piece, Placement, Refused
+from rota.stateless_scheduler.client import Action, Ended, FilePart, Output, Piece, Placement, Refused
 from tests.crash.jobs import Form
 from tests.crash.ledger import (
     DiskLedger,
@@ -44,7 +44,7 @@ def tell(path: Path, *words: str) -> None:
     """By a controller that is killed right after."""
     program = (
         "import asyncio, os, signal, sys; from pathlib import Path\n"
-        "from rota.scheduler.client import *; from tests.crash.ledger import DiskLedger\n"
+        "from rota.stateless_scheduler.client import *; from tests.crash.ledger import DiskLedger\n"
         "ledger = DiskLedger(Path(sys.argv[1]))\n"
         "for word in sys.argv[2:]: asyncio.run(eval(word))\n"
         "os.kill(os.getpid(), signal.SIGKILL)"

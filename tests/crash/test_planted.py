@@ -79,7 +79,7 @@ def test_what_starts_afterwards_has_no_bug(tmp_path: Path) -> None:
 
 def test_processes_that_are_not_concerned_import_nothing_for_it(tmp_path: Path) -> None:
     switch = Planted("attempts are not kept", tmp_path)
-    asked = "import rota.backends.process.keeper, sys; print('unittest.mock' in sys.modules)"
+    asked = "import rota.backends.process.keeper.keeper, sys; print('unittest.mock' in sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", asked],
         env={**os.environ, **switch.environment},

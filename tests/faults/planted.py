@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import count, islice
 
-from rota.faults.seeds import has_scheduler, run, scenario_of
+from tests.faults.seeds import has_scheduler, run, scenario_of
 from tests.planting.bugs import BUGS, Bug, Needs
 from tests.planting.caught import Caught
 

@@ -7,9 +7,9 @@ from contextvars import Context
 from random import Random
 
 from rota.clock import SystemClock
-from rota.faults.event_loop import Life, VirtualLoop, context_of
-from rota.faults.network import Conditions, Network
-from rota.faults.sockets import Host
+from tests.faults.event_loop import Life, VirtualLoop, context_of
+from tests.faults.network import Conditions, Network
+from tests.faults.sockets import Host
 
 
 class Two:

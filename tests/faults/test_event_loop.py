@@ -10,8 +10,8 @@ from typing import TypeVar
 import pytest
 
 from rota.clock import SystemClock
-from rota.faults import event_loop
-from rota.faults.event_loop import Endless, Life, VirtualLoop, context_of
+from tests.faults import event_loop
+from tests.faults.event_loop import Endless, Life, VirtualLoop, context_of
 
 T = TypeVar("T")
 

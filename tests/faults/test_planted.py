@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rota.faults.seeds import run, scenario_of
-from rota.faults.shrink import shrunk
 from tests.faults.planted import find
+from tests.faults.seeds import run, scenario_of
+from tests.faults.shrink import shrunk
 from tests.planting.bugs import BUGS, Bug
 
 QUICKLY_CAUGHT = (

@@ -9,8 +9,8 @@ from contextlib import suppress
 import grpc
 import pytest
 
-from rota.faults.network import Conditions
-from rota.faults.rpc import Call, CallContext, Channel, Kind, Method, RpcServer
+from tests.faults.network import Conditions
+from tests.faults.rpc import Call, CallContext, Channel, Kind, Method, RpcServer
 from tests.faults.talk import Two
 
 WORDS: Kind[str, str] = Kind("Words", str.encode, bytes.decode, str.encode, bytes.decode)

@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from rota.faults.seeds import has_scheduler, run, scenario_of
+from tests.faults.seeds import has_scheduler, run, scenario_of
 
 FIRST_SEED = int(os.environ.get("FIRST_SEED", "1"))
 SEEDS = int(os.environ.get("SEEDS", "500"))
@@ -49,7 +49,7 @@ def test_the_same_seed_is_the_same_run(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", [SERVER, SCHEDULER], ids=["server", "scheduler"])
 def test_it_is_the_same_in_another_process_with_other_hashes(seed: int) -> None:
-    asked = f"from rota.faults.__main__ import _run; print(_run({seed}).digest)"
+    asked = f"from tests.faults.__main__ import _run; print(_run({seed}).digest)"
     digests = {
         subprocess.run(
             [sys.executable, "-c", asked],

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rota.faults.network import Conditions
-from rota.faults.sockets import CONNECTS_WITHIN_S, SILENT_AFTER_S, Socket
+from tests.faults.network import Conditions
+from tests.faults.sockets import CONNECTS_WITHIN_S, SILENT_AFTER_S, Socket
 from tests.faults.talk import Two
 
 BAD = Conditions(drops=0.3, duplicates=0.4, delays=0.4)

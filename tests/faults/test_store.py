@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from rota.api.documents import Role
-from rota.faults.cluster import in_memory
-from rota.faults.disk import Disk, Weather
-from rota.faults.kept import Kept, found_in
-from rota.faults.store import SeenStore
 from rota.lifecycle.state import Phase
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.cluster import TenantUsage
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.store.batch import Answer, Batch, NodeSettings, Project, Removal
 from rota.store.errors import StoreDiverged, StoreUnavailable
+from tests.faults.cluster import in_memory
+from tests.faults.disk import Disk, Weather
+from tests.faults.kept import Kept, found_in
+from tests.faults.store import SeenStore
 from tests.stored import EXITED, attempt, event, job
 
 ONE, TWO = JobId("1"), JobId("2")

@@ -7,9 +7,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef, TaskStart
-from rota.faults.kept import Kept
-from rota.faults.room import Held, oversubscribed
-from rota.faults.witness import Witness
 from rota.lifecycle.state import Cause, EndReason, JobState, LiveTask, Phase, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Gpus, Node, NodeSpec
@@ -17,6 +14,9 @@ from rota.model.resources import GpuRequest, Resources
 from rota.model.run import Run
 from rota.model.task import TaskSpec
 from rota.store.batch import Attempt, Batch, StoredEvent
+from tests.faults.kept import Kept
+from tests.faults.room import Held, oversubscribed
+from tests.faults.witness import Witness
 from tests.stored import event, job
 
 NODE = Node(NodeName("n1"), NodeSpec(Resources(cpu_milli=1500), Gpus(1)))

@@ -19,14 +19,14 @@ from typing import Any
 
 import msgspec
 
-from rota.backends.process.archive import BadArchive, unpack
 from rota.backends.process.beneath import opened
+from rota.backends.process.keeper.archive import BadArchive, unpack
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
 from rota.intake.job_files import read_submission_file
 from rota.intake.sbatch import read_sbatch
-from rota.loop.once import Moment
-from rota.loop.plugin_host import PluginHost
+from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.on_files import Moment
 from rota.model.policy import Policy
 from tests.hostile.jobs import jobs
 from tests.hostile.odd import Odd

@@ -14,9 +14,9 @@ from importlib import import_module
 from msgspec import Struct
 
 SERVER = "rota.server.run"
-SCHEDULER = "rota.scheduler.run"
+SCHEDULER = "rota.stateless_scheduler.run"
 AGENT = "rota.agent.run"
-KEEPER = "rota.backends.process.custody"
+KEEPER = "rota.backends.process.keeper.custody"
 """The last module of a kind of process that matters here: once it is imported, all is there that a bug of
 that process changes, and nothing of it is at work."""
 PROCESSES: Mapping[str, str] = {

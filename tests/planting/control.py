@@ -7,11 +7,11 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from unittest.mock import patch
 
-from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.reports import Reports
+from rota.control.transactor import Transactor
 from rota.store.batch import Batch
 from rota.store.errors import StoreUnavailable
 
@@ -31,9 +31,9 @@ def _finished(result: Any) -> Any:
 
 @contextmanager
 def acknowledges_before_commit() -> Iterator[None]:
-    turn = Controller._turn
+    turn = Transactor._turn
 
-    async def hasty(self: Controller, taken: list[Any]) -> None:
+    async def hasty(self: Transactor, taken: list[Any]) -> None:
         for asked in taken:
             if not asked.is_repeatable and not asked.answer.done():
                 # What fails is answered as it should be.
@@ -42,15 +42,15 @@ def acknowledges_before_commit() -> Iterator[None]:
                     asked.answer.set_result(_finished(asked.command(draft)))
         await turn(self, taken)
 
-    with patch.object(Controller, "_turn", hasty):
+    with patch.object(Transactor, "_turn", hasty):
         yield
 
 
 @contextmanager
 def carries_out_before_commit() -> Iterator[None]:
-    keep = Controller._keep
+    keep = Transactor._keep
 
-    async def hasty(self: Controller, batch: Batch) -> int:
+    async def hasty(self: Transactor, batch: Batch) -> int:
         last_seq = self.feed.last_seq + len(batch.events)
         try:
             return await keep(self, batch)
@@ -58,17 +58,17 @@ def carries_out_before_commit() -> Iterator[None]:
             # Taken for kept, whatever the store says.
             return last_seq
 
-    with patch.object(Controller, "_keep", hasty):
+    with patch.object(Transactor, "_keep", hasty):
         yield
 
 
 @contextmanager
 def memory_stays_behind() -> Iterator[None]:
-    async def no_reload(self: Controller, taken: list[Any]) -> bool:
+    async def no_reload(self: Transactor, taken: list[Any]) -> bool:
         self._is_behind = False
         return True
 
-    with patch.object(Controller, "_reload", no_reload):
+    with patch.object(Transactor, "_reload", no_reload):
         yield
 
 
@@ -88,7 +88,7 @@ def reports_are_given_up() -> Iterator[None]:
     keep = Reports.keep
 
     async def once(self: Reports, reports: Sequence[Any]) -> list[Any]:
-        if self._controller.fault:
+        if self._transactor.fault:
             return []
         return await keep(self, reports)
 

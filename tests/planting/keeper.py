@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from rota.backends.process.custody import Custody
-from rota.backends.process.task import KeptTask, Stage
-from rota.backends.process.trees import Trees
+from rota.backends.process.keeper.custody import Custody
+from rota.backends.process.keeper.task import KeptTask, Stage
+from rota.backends.process.keeper.trees import Trees
 
 
 @contextmanager

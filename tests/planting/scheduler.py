@@ -9,9 +9,9 @@ from unittest.mock import patch
 from rota.backends.agents.task import AgentTask
 from rota.lifecycle.instructions import Instruction, StartTask
 from rota.model.ids import JobId
-from rota.scheduler.actions import Action
-from rota.scheduler.directing import Directing
-from rota.scheduler.telling import Telling
+from rota.stateless_scheduler.actions import Action
+from rota.stateless_scheduler.directing import Directing
+from rota.stateless_scheduler.telling import Telling
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.engine.company import company_order
+from rota.engine.placing.company import company_order
 from tests.reference import company as reference
 
 _SIZE = 8

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.engine.selected import Group, GroupIndex
+from rota.engine.placing.selected import Group, GroupIndex
 from rota.model.selectors import Operator, Requirement, Selector
 
 _KEYS = st.sampled_from("abc")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib.metadata import EntryPoint
 
 from rota.engine.plugin import FULL_SCORE, NodeView, Plugin, TaskView
-from rota.loop.plugin_host import GROUP, PluginHost
+from rota.loop.hosting.plugin_host import GROUP, PluginHost
 from rota.model.job import Job
 from rota.model.plan import Binding
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from rota.intake.errors import InputError
-from rota.loop.once import Moment
+from rota.loop.on_files import Moment
 from rota.model.cluster import ClusterRecords
 from tests.scenarios.comparison import Made, differences
 from tests.scenarios.plugins import HOST

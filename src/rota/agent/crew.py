@@ -15,9 +15,9 @@ from rota.agent.rest import Rest
 from rota.agent.session import Session
 from rota.backends.agents.messages import ref_from
 from rota.backends.backend import BackendUnavailable, TaskRef
+from rota.backends.process.client.line import KeeperLine
+from rota.backends.process.client.task_files import LeftBehind
 from rota.backends.process.folders import Folders
-from rota.backends.process.left_behind import LeftBehind
-from rota.backends.process.line import KeeperLine
 from rota.model.ids import JobId, NodeName
 from rota.wire import agents_pb2 as wire
 

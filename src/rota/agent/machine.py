@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.backends.process.machine import ALL, find_gpus, this_machine
+from rota.backends.process.client.machine import ALL, find_gpus, this_machine
 from rota.model.ids import Labels, NodeName
 from rota.model.node import Node
 from rota.model.resources import Resources

@@ -19,8 +19,8 @@ from rota.agent.rest import Rest
 from rota.agent.session import Session
 from rota.backends.agents.messages import ref_to, report_to, start_from
 from rota.backends.backend import TaskEnded, TaskStart
+from rota.backends.process.client.line import KeeperLine
 from rota.backends.process.folders import Folders
-from rota.backends.process.line import KeeperLine
 from rota.backends.process.segments import Origin
 from rota.clock import now_ms
 from rota.lifecycle.state import EndReason, TaskEnd

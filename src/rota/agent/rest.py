@@ -16,7 +16,7 @@ from aiohttp import ClientError
 from rota.agent.http import Refused
 from rota.agent.session import Session
 from rota.backends.backend import TaskEnded, TaskRef, TaskStarted
-from rota.backends.process.files import FileStore, Rejected
+from rota.backends.process.client.files import FileStore, Rejected
 from rota.model.run import InputFile
 from rota.patience.backoff import Backoff
 from rota.patience.breaker import Breaker

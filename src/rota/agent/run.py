@@ -26,11 +26,11 @@ from rota.agent.presence import Agent
 from rota.agent.renewal import renewed
 from rota.agent.rest import Rest
 from rota.backends.backend import BackendUnavailable
-from rota.backends.process.backend import health_of
-from rota.backends.process.files import FileStore
+from rota.backends.process.client.backend import health_of
+from rota.backends.process.client.files import FileStore
+from rota.backends.process.client.find_keeper import Launch
+from rota.backends.process.client.line import KeeperLine
 from rota.backends.process.folders import Folders
-from rota.backends.process.launch import Launch
-from rota.backends.process.line import KeeperLine
 from rota.backends.process.options import KeeperOptions
 from rota.clock import now_ms
 from rota.model.ids import NodeName

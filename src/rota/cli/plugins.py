@@ -9,7 +9,7 @@ from rota import __version__
 from rota.cli.faults import prints_as_talk
 from rota.cli.output import Form, show, talk, write_document
 from rota.cli.tables import BAD, GOOD, new_table
-from rota.loop.plugin_host import GROUP, InstalledPlugin, PluginHost
+from rota.loop.hosting.plugin_host import GROUP, InstalledPlugin, PluginHost
 from rota.plugins import NAMED
 from rota.views.quoting import one_line
 

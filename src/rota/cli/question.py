@@ -16,8 +16,8 @@ from rota.cli.output import talk
 from rota.forecast.tell import TellerState
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
-from rota.loop.once import Moment, latest_time_ms
-from rota.loop.plugin_host import PluginHost
+from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.on_files import Moment, latest_time_ms
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import TaskName
 from rota.model.job import Job

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from rota.backends.roster import AgentSeen, Roster
 from rota.control.access import Who
-from rota.control.admission import Addresses, checked, issue, no_invitation, not_admitted
-from rota.control.controller import Controller
+from rota.control.agent_admission import Addresses, checked, issue, no_invitation, not_admitted
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, NotFound
+from rota.control.transactor import Transactor
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import NodeName
 from rota.store.batch import Agent, AgentNode, Answer, Batch, IssuedCertificate, JoinToken, Removal
@@ -30,13 +30,13 @@ from rota.trust.requests import caller_of, read_request
 class Enrolment:
     def __init__(
         self,
-        controller: Controller,
+        transactor: Transactor,
         authority: Authority,
         roster: Roster,
         addresses: Callable[[], Addresses],
     ) -> None:
-        self._controller = controller
-        self._memory = controller.memory
+        self._transactor = transactor
+        self._memory = transactor.memory
         self._authority = authority
         self._addresses = addresses
         self._roster = roster
@@ -86,7 +86,7 @@ class Enrolment:
                 draft.batch.answers.append(answer_of(token))
             return token
 
-        return await self._controller.do(command, dry_run), text
+        return await self._transactor.do(command, dry_run), text
 
     async def join(self, token_id: str, name: str, request: str, proof: str) -> Admission:
         """The same again for one that asks twice with the same key."""
@@ -110,7 +110,7 @@ class Enrolment:
             draft.note("agent.Admitted", agent_name, token.made_by, about)
             return self._admission(agent_name, issued)
 
-        return await self._controller.do(command)
+        return await self._transactor.do(command)
 
     async def renew(self, header: str | None, body: bytes, request: str) -> Admission:
         """`header` and `body`: of the call, signed with the key of the certificate that is to be followed."""
@@ -130,11 +130,11 @@ class Enrolment:
             draft.note("agent.Renewed", agent.name, agent.name, {"serial": issued.serial})
             return self._admission(agent.name, issued)
 
-        return await self._controller.do(command)
+        return await self._transactor.do(command)
 
     def caller(self, header: str | None, method: str, path: str, body: bytes) -> Identity:
         """The agent that signed a call, if it may still call. Raises BadInput."""
-        now_ms = self._controller.now_ms()
+        now_ms = self._transactor.now_ms()
         caller = checked(lambda: caller_of(self._authority, header, method, path, body, now_ms))
         refusal = self._roster.refusal(caller)
         if refusal:
@@ -152,7 +152,7 @@ class Enrolment:
                 draft.batch.agents.append(replace(agent, revoked_ms=draft.now_ms, revoked_by=who.user))
                 draft.note("agent.Revoked", name, who.user, {})
 
-        await self._controller.do(command, dry_run)
+        await self._transactor.do(command, dry_run)
 
     def _check_free(self, draft: Draft, name: str) -> None:
         there = draft.agent(name)

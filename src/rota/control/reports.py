@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 import structlog
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStarted
-from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.errors import NotFound, Unavailable
+from rota.control.transactor import Transactor
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import Ended, JobEvent, Returned, Started
 from rota.lifecycle.state import EndReason, JobState, TaskEnd
@@ -21,15 +21,15 @@ RETRY_S = 1.0
 
 
 class Reports:
-    def __init__(self, controller: Controller) -> None:
-        self._controller = controller
+    def __init__(self, transactor: Transactor) -> None:
+        self._transactor = transactor
 
     async def keep(self, reports: Sequence[TaskReport]) -> list[TaskReport]:
         """Returns when all are kept or refused, and which are refused. While nothing can be kept, it tries
         again."""
         left, refused = list(reports), []
         while left:
-            failures = await self._controller.do_each((one.ref.job, _command(one)) for one in left)
+            failures = await self._transactor.do_each((one.ref.job, _command(one)) for one in left)
             again = []
             for report, failure in zip(left, failures, strict=True):
                 if failure is None:
@@ -49,7 +49,7 @@ class Reports:
 
     async def lose(self, refs: Sequence[TaskRef], message: str) -> None:
         """These ran, and are gone."""
-        now_ms = self._controller.now_ms()
+        now_ms = self._transactor.now_ms()
         end = TaskEnd(EndReason.LOST, message=message)
         await self.keep([TaskEnded(ref, now_ms, end) for ref in refs])
 

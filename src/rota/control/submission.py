@@ -9,9 +9,9 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from rota.control.access import Who
-from rota.control.controller import SLICE
 from rota.control.draft import Draft
 from rota.control.errors import BadInput, Conflict
+from rota.control.transactor import SLICE
 from rota.intake.submissions import Expanded, Submission
 from rota.lifecycle.events import DependencyEnded
 from rota.lifecycle.state import JobState, Phase

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rota.control.access import SYSTEM
-from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.errors import Conflict
+from rota.control.transactor import Transactor
 from rota.store.batch import Removal, Token
 
 MOST_GENERATIONS = 8
@@ -49,9 +49,9 @@ def with_descendants(token_id: str, tokens: Iterable[Token]) -> list[str]:
     return found
 
 
-async def forget_old_tokens(controller: Controller, now_ms: int) -> None:
+async def forget_old_tokens(transactor: Transactor, now_ms: int) -> None:
     """Removes tokens that expired long ago, and those whose parent is gone."""
-    known = controller.memory.tokens_by_id
+    known = transactor.memory.tokens_by_id
     old = [
         token.id
         for token in known.values()
@@ -64,4 +64,4 @@ async def forget_old_tokens(controller: Controller, now_ms: int) -> None:
             draft.note("token.Forgotten", token_id, SYSTEM, {})
 
     if old:
-        await controller.do(command)
+        await transactor.do(command)

@@ -7,12 +7,12 @@ from itertools import chain
 
 from msgspec.structs import replace
 
-from rota.engine.board import Board
 from rota.engine.outside import OutsidePlugins
+from rota.engine.placing.board import Board
+from rota.engine.placing.signature import Signature
+from rota.engine.placing.topology import Footprint, Topology
+from rota.engine.placing.work import Work
 from rota.engine.plugin import Plugins, TaskView
-from rota.engine.signature import Signature
-from rota.engine.topology import Footprint, Topology
-from rota.engine.work import Work
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy

@@ -19,25 +19,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from rota.engine.board import Board, Room
-from rota.engine.books import Books
 from rota.engine.calendar.ahead import Ahead
 from rota.engine.calendar.fitting import may_fit
 from rota.engine.calendar.gates import Gates
 from rota.engine.calendar.timeline import Held
 from rota.engine.compile import NETWORK, Compiler
-from rota.engine.evict import Evictor
-from rota.engine.idle import IdleCluster
+from rota.engine.evicting.evict import Evictor
+from rota.engine.evicting.preempt import Preempted
+from rota.engine.explaining.idle import IdleCluster
+from rota.engine.explaining.verdicts import Judged, NodeRefusal, RoomWhenIdle, verdict_of
 from rota.engine.order import Cursor, Order, Run, order_of
 from rota.engine.outside import OutsidePlugins
-from rota.engine.place import place, place_equal, put_best, would_place
+from rota.engine.placing.board import Board, Room
+from rota.engine.placing.place import place, place_equal, put_best, would_place
+from rota.engine.placing.signature import Signature
+from rota.engine.placing.topology import Counter
+from rota.engine.placing.work import Seat, Work
 from rota.engine.plugin import Plugins
-from rota.engine.preempt import Preempted
 from rota.engine.scope import queue_of, queues_by_name, scheduler_for
-from rota.engine.signature import Signature
-from rota.engine.topology import Counter
-from rota.engine.verdicts import Judged, NodeRefusal, RoomWhenIdle, verdict_of
-from rota.engine.work import Seat, Work
+from rota.engine.tenants.books import Books
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting

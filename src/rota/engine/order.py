@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from rota.engine.fairshare import Shares, user_path
+from rota.engine.tenants.fairshare import Shares, user_path
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.policy import Promotion, QueuePolicy, QueueStrategy, TenantKey

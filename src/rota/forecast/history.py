@@ -9,7 +9,7 @@ from rota.forecast.run_times import RunTimeBook, RunTimeState
 from rota.model.job import JobTemplate
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.model.workload import Outcome, SimJob
-from rota.snapshot.admission import admit
+from rota.snapshot.defaults import admit
 
 
 def run_times_of(jobs: Iterable[SimJob], defaults: Defaults = NO_DEFAULTS) -> RunTimeState:

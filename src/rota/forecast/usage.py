@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import log
 
-from rota.engine.fairshare import fade
+from rota.engine.tenants.fairshare import fade
 from rota.model.cluster import TenantUsage
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare, Policy, QueueStrategy

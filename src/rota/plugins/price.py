@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from rota.engine.placing.score import task_price_micro
 from rota.engine.plugin import Bools, Concern, TaskView
-from rota.engine.score import task_price_micro
 from rota.model.verdict import Code, Reason
 from rota.snapshot.nodes import NodeColumns
 

@@ -16,9 +16,9 @@ from rota.backends.agents.pool import NotTheirs
 from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskEnded, TaskRef
 from rota.control.access import SYSTEM
-from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.errors import ControlError
+from rota.control.transactor import Transactor
 from rota.server.problems import ProblemError, not_found
 
 log = structlog.get_logger()
@@ -98,12 +98,12 @@ class AgentCalls:
         return task.settled.is_set()
 
 
-async def keep_notices(notices: Notices, controller: Controller) -> None:
+async def keep_notices(notices: Notices, transactor: Transactor) -> None:
     """As events, so that operators see who comes, goes, and is refused."""
     async for notice in notices:
         log.info(notice.kind, agent=notice.agent, **notice.data)
         try:
-            await controller.do(_event(notice))
+            await transactor.do(_event(notice))
         except ControlError as error:
             log.warning("what became of an agent isn't kept", agent=notice.agent, why=str(error))
 

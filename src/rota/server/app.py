@@ -11,8 +11,8 @@ from litestar.handlers import HTTPRouteHandler
 from litestar.types import ASGIApp
 
 from rota.clock import now_ms
-from rota.loop.audit import AuditTrail
-from rota.loop.metrics import Metrics
+from rota.loop.desk.audit import AuditTrail
+from rota.loop.telemetry.metrics import Metrics
 from rota.server.access import Access
 from rota.server.agents import AgentCalls
 from rota.server.audit import Auditor, Reads, note_problem

@@ -7,7 +7,7 @@ import asyncio
 import structlog
 
 from rota.clock import BELIEVED_AFTER_MS, SMALL_MS, SYSTEM
-from rota.loop.metrics import Metrics
+from rota.loop.telemetry.metrics import Metrics
 
 log = structlog.get_logger()
 

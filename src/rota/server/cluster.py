@@ -22,27 +22,27 @@ from rota.backends.agents.door import Door, Place
 from rota.backends.agents.service import AgentsService, by_socket
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import Backend
-from rota.backends.process.backend import ProcessBackend
-from rota.backends.process.files import FileStore
+from rota.backends.process.client.backend import ProcessBackend
+from rota.backends.process.client.files import FileStore
+from rota.backends.process.client.isolation_options import confinement_of
 from rota.backends.process.folders import Folders
-from rota.backends.process.log_writer import Rotation
+from rota.backends.process.keeper.log_writer import Rotation
 from rota.backends.process.options import KeeperOptions
-from rota.backends.process.wished import confinement_of
 from rota.backends.roster import Roster
 from rota.clock import now_ms
-from rota.control.admission import Addresses
-from rota.control.controller import Controller
+from rota.control.agent_admission import Addresses
 from rota.control.enrolment import Enrolment
 from rota.control.errors import Conflict
 from rota.control.memory import Memory
 from rota.control.origin import Origin, calling
+from rota.control.transactor import Transactor
 from rota.intake.files import read_policy
 from rota.limits.applying import upload_bytes
-from rota.loop.history import Retention
-from rota.loop.plugin_host import PluginHost
-from rota.loop.questioning import QuestionLimits
-from rota.loop.runtime import Runtime
-from rota.loop.silence import silence_watched
+from rota.loop.desk.question_pool import QuestionLimits
+from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.live.history import Retention
+from rota.loop.live.runtime import Runtime
+from rota.loop.telemetry.loop_lag import silence_watched
 from rota.model.ids import NodeName
 from rota.model.policy import Policy
 from rota.model.resources import Resources
@@ -174,7 +174,7 @@ class Cluster:
             self._parts.callback(asyncio.create_task(watch_clock(metrics)).cancel)
             await runtime.start()
             with calling(Origin(method="start")):
-                await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.controller.now_ms())
+                await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.transactor.now_ms())
             self.door = await self._parts.enter_async_context(self._open_door(agents, runtime))
         except BaseException:
             await self._parts.aclose()
@@ -206,8 +206,8 @@ class Cluster:
             ),
         )
 
-    def _enrol(self, controller: Controller) -> Enrolment:
-        return Enrolment(controller, self._authority, self._roster, self._addresses)
+    def _enrol(self, transactor: Transactor) -> Enrolment:
+        return Enrolment(transactor, self._authority, self._roster, self._addresses)
 
     def _addresses(self) -> Addresses:
         url = self._rest.reached_at(self._settings.server.public_url)
@@ -232,7 +232,7 @@ class Cluster:
             proof = grpc_credentials(server_credentials(self._authority, now_ms()))
             door = Door(service, Place(stated.address, stated.port), proof)
         await door.open()
-        noting = asyncio.create_task(keep_notices(agents.notices, runtime.controller))
+        noting = asyncio.create_task(keep_notices(agents.notices, runtime.transactor))
         try:
             yield door
         finally:

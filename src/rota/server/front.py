@@ -11,8 +11,8 @@ from litestar.enums import ScopeType
 from litestar.types import ASGIApp, Message, Receive, Scope, Send
 
 from rota.control.origin import Origin, calling
-from rota.loop.metrics import Metrics
-from rota.loop.tracing import span
+from rota.loop.telemetry.metrics import Metrics
+from rota.loop.telemetry.tracing import span
 from rota.server.audit import Auditor
 from rota.server.limits import Limits, RateLimit, client_of
 from rota.server.problems import ProblemError, problem_reply

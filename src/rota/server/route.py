@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from rota.api.documents import Role
 from rota.control.access import Who
-from rota.loop.metrics import Metrics
+from rota.loop.telemetry.metrics import Metrics
 from rota.server.access import Access, Line
 from rota.server.agents import AgentCalls
 from rota.server.desk import AnswerOf, Desk

@@ -24,8 +24,8 @@ from rota.backends.backend import BackendUnavailable
 from rota.clock import now_ms
 from rota.control.leader import LEASE, Leader
 from rota.intake.errors import InputError
-from rota.loop.aside import take_turns_often
-from rota.loop.metrics import Metrics
+from rota.loop.live.side_threads import take_turns_often
+from rota.loop.telemetry.metrics import Metrics
 from rota.server.cluster import Cluster, files_folder
 from rota.server.epoch import EpochError
 from rota.server.forward import Forward

@@ -15,7 +15,7 @@ from hashlib import sha256 as hash_of
 from http import HTTPStatus
 from urllib.parse import quote
 
-from rota.backends.process.files import FileStore, Rejected
+from rota.backends.process.client.files import FileStore, Rejected
 from rota.backends.process.folders import Folders
 from rota.control.errors import BadInput
 from rota.model.quantities import format_bytes

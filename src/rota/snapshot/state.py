@@ -16,7 +16,7 @@ from rota.model.job import JobRecord, JobTemplate
 from rota.model.node import Node, Offer
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.model.task import TaskSpec
-from rota.snapshot.admission import admit
+from rota.snapshot.defaults import admit
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.nodes import NodeColumns, build_columns
 from rota.snapshot.occupancy import Occupancy

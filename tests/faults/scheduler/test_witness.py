@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from rota.backends.backend import TaskRef, TaskStart
-from rota.faults.cluster import BEGINNING_MS
-from rota.faults.machine import written_by
-from rota.faults.scheduler.scenario import Form
-from rota.faults.scheduler.witness import ActionWitness
 from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec
 from rota.model.resources import Resources
 from rota.model.run import Run
-from rota.scheduler.actions import job_id_of
-from rota.scheduler.client import Ended, Placement, Refused
+from rota.stateless_scheduler.actions import job_id_of
+from rota.stateless_scheduler.client import Ended, Placement, Refused
+from tests.faults.cluster import BEGINNING_MS
+from tests.faults.machine import written_by
+from tests.faults.scheduler.scenario import Form
+from tests.faults.scheduler.witness import ActionWitness
 
 NODE = Node(NodeName("n1"), NodeSpec(Resources(cpu_milli=2000, memory_bytes=1 << 33)))
 SECOND = Form(1000)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from rota.faults.cluster import Result
-from rota.faults.scenario import ENDLESS_MS
-from rota.faults.scheduler.scenario import Fault, Form, SchedulerCrash, SlowLedger, Submit, Work
-from rota.faults.scheduler.world import SchedulerWorld
-from rota.faults.troubles import ClockJump, Scenario
+from tests.faults.cluster import Result
+from tests.faults.scenario import ENDLESS_MS
+from tests.faults.scheduler.scenario import Fault, Form, SchedulerCrash, SlowLedger, Submit, Work
+from tests.faults.scheduler.world import SchedulerWorld
+from tests.faults.troubles import ClockJump, Scenario
 
 
 def run(work: list[Work], *faults: Fault) -> Result:

@@ -15,7 +15,7 @@ from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.door import Door
 from rota.backends.agents.service import AgentsService, Standing
 from rota.backends.agents.terms import Terms
-from rota.backends.process.files import FileStore
+from rota.backends.process.client.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.model.ids import NodeName
 from rota.server.agents import AgentCalls

@@ -12,11 +12,11 @@ _SITE = """
 import os
 import time
 
-import rota.loop.admission
-import rota.loop.desk
-import rota.loop.live
-import rota.loop.questions
-import rota.loop.small
+import rota.loop.desk.job_admission
+import rota.loop.desk.desk
+import rota.loop.live.loop
+import rota.loop.desk.questions
+import rota.loop.live.small_decisions
 
 FOLDER = {folder!r}
 
@@ -36,14 +36,14 @@ def slowed(what, real):
 
 
 # This server has one node and one job: that would be decided in the event loop.
-rota.loop.small.MOST_NODES = 0
+rota.loop.live.small_decisions.MOST_NODES = 0
 
 for what, module, name in (
-    ("decision", rota.loop.live, "decide"),
-    ("question", rota.loop.questions, "explain"),
-    ("question", rota.loop.questions, "decide"),
-    ("question", rota.loop.desk, "extend"),
-    ("admission", rota.loop.admission, "explain"),
+    ("decision", rota.loop.live.loop, "decide"),
+    ("question", rota.loop.desk.questions, "explain"),
+    ("question", rota.loop.desk.questions, "decide"),
+    ("question", rota.loop.desk.desk, "extend"),
+    ("admission", rota.loop.desk.job_admission, "explain"),
 ):
     setattr(module, name, slowed(what, getattr(module, name)))
 """

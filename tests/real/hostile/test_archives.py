@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from rota.backends.backend import TaskStart
-from rota.backends.process.archive import BadArchive, unpack
-from rota.backends.process.aside import ForkedAside
 from rota.backends.process.beneath import opened
+from rota.backends.process.keeper.archive import BadArchive, unpack
+from rota.backends.process.keeper.aside import ForkedAside
 from rota.dispatch.dispatcher import limits_of
 from rota.lifecycle.state import EndReason
 from rota.model.resources import Resources

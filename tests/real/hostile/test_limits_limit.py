@@ -11,7 +11,7 @@ from textwrap import dedent
 
 import pytest
 
-from rota.backends.process.cgroups import Cgroups, Group, Wanted, find_cgroups
+from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted, find_cgroups
 from rota.launch.account import Account
 from rota.launch.starting import Program, start
 from rota.lifecycle.state import EndReason, Phase

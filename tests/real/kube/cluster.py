@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from rota.kube.access import ClusterAccess
-from rota.kube.credentials import Credentials, FixedCredentials
+from rota.kube.api.access import ClusterAccess
+from rota.kube.api.credentials import Credentials, FixedCredentials
 
 TOKENS = {
     "admin": ("admin-token", "system:masters"),

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from rota.kube.client import Client
-from rota.kube.resources import NAMESPACES
+from rota.kube.api.client import Client
+from rota.kube.api.resources import NAMESPACES
 from tests.real.conftest import missing
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.control_plane import ControlPlane, Missing

@@ -20,9 +20,9 @@ from typing import Any
 import msgspec
 
 from rota.intake.kubernetes.objects import KubeObject, KubeStruct
-from rota.kube.client import Client
-from rota.kube.errors import NotFound
-from rota.kube.resources import (
+from rota.kube.api.client import Client
+from rota.kube.api.errors import NotFound
+from rota.kube.api.resources import (
     CLAIMS,
     CSI_DRIVERS,
     CSI_NODES,

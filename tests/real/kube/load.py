@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from rota.intake.kubernetes.objects import Pod
-from rota.kube.resources import PODS
+from rota.kube.api.resources import PODS
 from tests.real.kube.pods import Place
 from tests.real.kube.witness import gang_of
 

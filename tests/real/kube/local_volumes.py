@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.kube.resources import CLAIMS, STORAGE_CLASSES, VOLUMES
+from rota.kube.api.resources import CLAIMS, STORAGE_CLASSES, VOLUMES
 from tests.real.kube.pods import Place
 
 

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import yaml
 
 from rota.intake.kubernetes.objects import KubeObject, KubeStruct
-from rota.kube.client import Client
-from rota.kube.errors import AlreadyExists
-from rota.kube.resources import Resource
+from rota.kube.api.client import Client
+from rota.kube.api.errors import AlreadyExists
+from rota.kube.api.resources import Resource
 
 Manifest: TypeAlias = dict[str, Any]
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from rota.intake.kubernetes.objects import Node, Pod
-from rota.kube.client import Client
-from rota.kube.resources import NODES, PODS
+from rota.kube.api.client import Client
+from rota.kube.api.resources import NODES, PODS
 
 Labels = Mapping[str, str]
 

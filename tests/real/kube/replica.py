@@ -12,8 +12,8 @@ from pathlib import Path
 
 from msgspec import json
 
-from rota.kube.client import Client
-from rota.kube.leader import Leader, LeaseTimes, since_boot_s
+from rota.kube.api.client import Client
+from rota.kube.api.leader import Leader, LeaseTimes, since_boot_s
 from tests.real.kube.cluster import Cluster
 
 TIMES = LeaseTimes(length_s=3, given_up_after_s=2.0, retry_s=0.3)

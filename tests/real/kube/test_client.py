@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from rota.intake.kubernetes.objects import KubeObject
-from rota.kube.client import Client, PatchKind, Selection
-from rota.kube.decoding import ChangeKind, Unreadable
-from rota.kube.errors import (
+from rota.kube.api.client import Client, PatchKind, Selection
+from rota.kube.api.decoding import ChangeKind, Unreadable
+from rota.kube.api.errors import (
     AlreadyExists,
     BadRequest,
     Conflict,
@@ -20,8 +20,8 @@ from rota.kube.errors import (
     Invalid,
     NotFound,
 )
-from rota.kube.objects import Event, LeaseSpec, ObjectReference
-from rota.kube.resources import EVENTS, LEASES, NODES, PODS, Resource
+from rota.kube.api.objects import Event, LeaseSpec, ObjectReference
+from rota.kube.api.resources import EVENTS, LEASES, NODES, PODS, Resource
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.population import create_nodes, create_pods, plain_pod, ready_node
 

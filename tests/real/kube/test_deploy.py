@@ -15,11 +15,11 @@ import pytest
 import yaml
 
 from rota import __version__
-from rota.kube.client import Client
-from rota.kube.credentials import Credentials
-from rota.kube.errors import Forbidden
-from rota.kube.resources import CLAIMS, CSI_NODES, EVENTS, NAMESPACES, NODES, PODS, VOLUMES
-from rota.kube.run import default_policy, running
+from rota.kube.api.client import Client
+from rota.kube.api.credentials import Credentials
+from rota.kube.api.errors import Forbidden
+from rota.kube.api.resources import CLAIMS, CSI_NODES, EVENTS, NAMESPACES, NODES, PODS, VOLUMES
+from rota.kube.scheduling.run import default_policy, running
 from rota.kube.volumes.matching import BIND_COMPLETED
 from tests.real.conftest import missing
 from tests.real.kube.cluster import Cluster

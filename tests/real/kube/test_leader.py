@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
-from rota.kube.leader import since_boot_s
+from rota.kube.api.leader import since_boot_s
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane

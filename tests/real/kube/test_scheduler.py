@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from rota.kube.errors import BadAnswer
-from rota.kube.resources import BUDGETS, CLAIMS, NODES, PODS, STORAGE_CLASSES
+from rota.kube.api.errors import BadAnswer
+from rota.kube.api.resources import BUDGETS, CLAIMS, NODES, PODS, STORAGE_CLASSES
 from rota.kube.volumes.matching import BIND_COMPLETED
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.pods import eventually, place_in, pod_for, remains

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rota.kube.resources import CLAIMS
+from rota.kube.api.resources import CLAIMS
 from rota.kube.volumes.matching import is_bound
 from tests.real.conftest import missing
 from tests.real.kube.conftest import new_namespace

@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from rota.backends.backend import TaskStart
-from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.client.backend import ProcessBackend
 from rota.backends.process.frames import Hello, Inbox, read_answer
-from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.options import KeeperOptions
 from rota.model.ids import NodeName
 from rota.model.run import Run

@@ -13,10 +13,10 @@ import pytest
 
 from rota.agent.lease import LeaseHolder
 from rota.backends.backend import TaskStart
-from rota.backends.process.backend import ProcessBackend
+from rota.backends.process.client.backend import ProcessBackend
+from rota.backends.process.client.find_keeper import Launch
+from rota.backends.process.client.line import KeeperLine
 from rota.backends.process.folders import Folders
-from rota.backends.process.launch import Launch
-from rota.backends.process.line import KeeperLine
 from rota.backends.process.options import KeeperOptions
 from rota.clock import since_boot_ms
 from rota.lifecycle.state import EndReason

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rota.scheduler.client import (
+from rota.stateless_scheduler.client import (
     Action,
     Ended,
     FilePart,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.scheduler.client import Action
+from rota.stateless_scheduler.client import Action
 from tests.real.agents.fleet import cpus
 from tests.real.scheduler.ledger import Remembering, directing
 from tests.real.scheduler.stand import PATIENT_S, SchedulerStand

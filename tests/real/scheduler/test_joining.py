@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.scheduler.client import Action
+from rota.stateless_scheduler.client import Action
 from rota.trust.enrol import renew
 from rota.trust.folder import read_identity
 from tests.real.agents.stand import AgentProcess

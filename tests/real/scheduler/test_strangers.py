@@ -14,7 +14,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from rota.clock import now_ms
-from rota.scheduler.client import Action, SchedulerRefused
+from rota.stateless_scheduler.client import Action, SchedulerRefused
 from rota.trust import SERVER_NAME, Authority
 from rota.trust.folder import AgentIdentity, write_identity
 from rota.trust.keys import key_pem, new_key

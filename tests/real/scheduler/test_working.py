@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rota.scheduler.client import Action, InlineFile
+from rota.stateless_scheduler.client import Action, InlineFile
 from tests.real.agents.fleet import cpus
 from tests.real.scheduler.ledger import Remembering, directing, token_of
 from tests.real.scheduler.stand import SchedulerStand

@@ -11,7 +11,7 @@ import pytest
 
 from rota.agent import rest as module
 from rota.agent.rest import Rest
-from rota.backends.process.files import FileStore
+from rota.backends.process.client.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.patience.guard import Guard
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rota.loop.plugin_host import GROUP
+from rota.loop.hosting.plugin_host import GROUP
 from tests.unit.cli.calling import MIXED, MIXED_FILES, rota, write
 
 POLICY = ("--policy", str(MIXED / "policy.yaml"))
@@ -152,7 +152,7 @@ class TestData:
 
 def _install(monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     found = [EntryPoint("stranger", f"tests.unit.loop.plugins_for_tests:{target}", GROUP)]
-    monkeypatch.setattr("rota.loop.plugin_host.entry_points", lambda group: found)
+    monkeypatch.setattr("rota.loop.hosting.plugin_host.entry_points", lambda group: found)
 
 
 def _small(folder: Path, plugin: str) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.loop.plugin_origins import PluginOrigin
-from rota.loop.record import Recorder
+from rota.loop.records.plugin_origins import PluginOrigin
+from rota.loop.records.record import Recorder
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import NodeName
 from rota.model.plan import Plan
@@ -201,7 +201,7 @@ class TestBadInput:
 
     def test_a_plugin_that_is_missing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         recorded = (PluginOrigin("green", "rota-green", "1.0"),)
-        monkeypatch.setattr("rota.loop.record.origins_of", lambda policy: recorded)
+        monkeypatch.setattr("rota.loop.records.record.origins_of", lambda policy: recorded)
         record_plans(tmp_path, RECORDS, [policy(plugins=(PluginConfig("green"),))])
         result = rota("replay", str(tmp_path))
         assert (

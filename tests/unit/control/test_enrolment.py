@@ -12,12 +12,12 @@ import pytest
 from rota.api.documents import Role
 from rota.backends.roster import Roster
 from rota.control.access import Who
-from rota.control.admission import Addresses
-from rota.control.controller import Controller
+from rota.control.agent_admission import Addresses
 from rota.control.enrolment import Enrolment
 from rota.control.errors import BadInput, Conflict, NotFound
 from rota.control.feed import Feed
 from rota.control.memory import Memory
+from rota.control.transactor import Transactor
 from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec
 from rota.model.policy import Policy
@@ -40,16 +40,16 @@ GPU = AgentNode("gpu", (("zone", "a"),))
 
 
 class Cluster:
-    def __init__(self, store: Store, controller: Controller, now_ms: list[int]) -> None:
+    def __init__(self, store: Store, transactor: Transactor, now_ms: list[int]) -> None:
         self.store = store
-        self.controller = controller
+        self.transactor = transactor
         self.roster = Roster()
         self.cut: list[str] = []
         self.roster.watch(dict, self.cut.append)
         self.enrolment = Enrolment(
-            controller, AUTHORITY, self.roster, lambda: Addresses("https://rota.example.org", "rota:8427")
+            transactor, AUTHORITY, self.roster, lambda: Addresses("https://rota.example.org", "rota:8427")
         )
-        controller.follow(self.enrolment)
+        transactor.follow(self.enrolment)
         self._now_ms = now_ms
 
     def later(self, by_ms: int) -> None:
@@ -79,14 +79,14 @@ async def cluster(path: Path) -> AsyncIterator[Cluster]:
     with open_store(f"sqlite:///{path}/rota.db") as store:
         memory = Memory(Policy())
         memory.load(store.load())
-        controller = Controller(store, memory, Feed(store, 0), lambda: now_ms[0], lambda: 0.5)
-        running = asyncio.create_task(controller.run())
+        transactor = Transactor(store, memory, Feed(store, 0), lambda: now_ms[0], lambda: 0.5)
+        running = asyncio.create_task(transactor.run())
         try:
-            yield Cluster(store, controller, now_ms)
+            yield Cluster(store, transactor, now_ms)
         finally:
-            await controller.stop()
+            await transactor.stop()
             await running
-            await controller.close()
+            await transactor.close()
 
 
 def run(path: Path, test: Callable[[Cluster], Awaitable[None]]) -> None:
@@ -206,7 +206,7 @@ def test_nobody_takes_the_name_of_another(tmp_path: Path) -> None:
             await cluster.join(await cluster.invite())
         with pytest.raises(Conflict, match="there is an agent gpu-1 already"):
             await cluster.invite("gpu-1")
-        cluster.controller.memory.set_nodes([Node(NodeName("desk"), NodeSpec(Resources()))])
+        cluster.transactor.memory.set_nodes([Node(NodeName("desk"), NodeSpec(Resources()))])
         with pytest.raises(Conflict, match="a node is named desk already"):
             await cluster.join(await cluster.invite(), "desk")
         assert cluster.refusal(first) == ""

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from rota.control import controller as module
-from rota.control.controller import Controller
+from rota.control import transactor as module
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, Unavailable
 from rota.control.feed import Feed
 from rota.control.memory import Memory
+from rota.control.transactor import Transactor
 from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.store.batch import Batch
@@ -57,21 +57,21 @@ class Failing:
 
 
 @asynccontextmanager
-async def controlled(path: Path) -> AsyncIterator[tuple[Controller, Failing]]:
+async def controlled(path: Path) -> AsyncIterator[tuple[Transactor, Failing]]:
     with open_store(f"sqlite:///{path}/rota.db") as store:
         failing = Failing(store)
         loaded = store.load()
         memory = Memory(Policy())
         memory.load(loaded)
         feed = Feed(store, loaded.last_seq)
-        controller = Controller(failing, memory, feed, lambda: 1000, lambda: 0.5)  # type: ignore[arg-type]
-        running = asyncio.create_task(controller.run())
+        transactor = Transactor(failing, memory, feed, lambda: 1000, lambda: 0.5)  # type: ignore[arg-type]
+        running = asyncio.create_task(transactor.run())
         try:
-            yield controller, failing
+            yield transactor, failing
         finally:
-            await controller.stop()
+            await transactor.stop()
             await running
-            await controller.close()
+            await transactor.close()
 
 
 def note(name: str) -> Callable[[Draft], str]:
@@ -104,13 +104,13 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
     async def test() -> None:
-        async with controlled(tmp_path) as (controller, failing):
+        async with controlled(tmp_path) as (transactor, failing):
             failing.failure = GONE
             with pytest.raises(Unavailable, match="the disk is full"):
-                await controller.do(note("lost"))
-            assert controller.fault == "the disk is full"
+                await transactor.do(note("lost"))
+            assert transactor.fault == "the disk is full"
             with pytest.raises(Unavailable):
-                await controller.numbers(1)
+                await transactor.numbers(1)
             assert kinds(failing.store) == []
 
     run(test)
@@ -118,11 +118,11 @@ def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
 
 def test_it_notices_by_itself_that_the_store_is_gone_and_that_it_is_back(tmp_path: Path) -> None:
     async def test() -> None:
-        async with controlled(tmp_path) as (controller, failing):
+        async with controlled(tmp_path) as (transactor, failing):
             failing.failure = GONE
-            await sure(lambda: controller.fault == "the disk is full")
+            await sure(lambda: transactor.fault == "the disk is full")
             failing.failure = None
-            await sure(lambda: not controller.fault)
+            await sure(lambda: not transactor.fault)
             [event] = failing.store.events(0)
             assert (event.row.kind, event.row.data) == ("store.Recovered", b'{"fault":"the disk is full"}')
 
@@ -131,41 +131,41 @@ def test_it_notices_by_itself_that_the_store_is_gone_and_that_it_is_back(tmp_pat
 
 def test_the_first_that_is_kept_says_that_the_store_is_back(tmp_path: Path) -> None:
     async def test() -> None:
-        async with controlled(tmp_path) as (controller, failing):
+        async with controlled(tmp_path) as (transactor, failing):
             failing.failure = GONE
             with pytest.raises(Unavailable):
-                await controller.do(note("lost"))
+                await transactor.do(note("lost"))
             failing.failure = None
-            assert await controller.do(note("kept")) == "kept"
+            assert await transactor.do(note("kept")) == "kept"
             assert kinds(failing.store).count("store.Recovered") == 1
             assert kinds(failing.store).count("test.Noted") == 1
-            assert controller.feed.last_seq == 2
+            assert transactor.feed.last_seq == 2
 
     run(test)
 
 
 def test_memory_that_is_behind_is_read_anew_as_soon_as_that_works(tmp_path: Path) -> None:
     async def test() -> None:
-        async with controlled(tmp_path) as (controller, failing):
+        async with controlled(tmp_path) as (transactor, failing):
             keep(failing.store, job("7"))  # Kept, though it was reported as lost.
             failing.failure = StoreDiverged("a change was kept")
             with pytest.raises(Unavailable):
-                await controller.do(note("refused"))
+                await transactor.do(note("refused"))
             failing.failure, failing.load_failure = None, GONE
             with pytest.raises(Unavailable, match="the disk is full"):
-                await controller.do(note("refused"))
-            assert JobId("7") not in controller.memory.jobs
+                await transactor.do(note("refused"))
+            assert JobId("7") not in transactor.memory.jobs
             failing.load_failure = None
-            await sure(controller.reloaded.is_set)
-            assert JobId("7") in controller.memory.jobs
-            assert await controller.do(note("kept")) == "kept"
+            await sure(transactor.reloaded.is_set)
+            assert JobId("7") in transactor.memory.jobs
+            assert await transactor.do(note("kept")) == "kept"
 
     run(test)
 
 
 def test_a_value_that_the_store_rejects_harms_nobody_else(tmp_path: Path) -> None:
     async def test() -> None:
-        async with controlled(tmp_path) as (controller, failing):
+        async with controlled(tmp_path) as (transactor, failing):
             commit = failing.commit
 
             def picky(batch: Batch) -> int:
@@ -175,22 +175,22 @@ def test_a_value_that_the_store_rejects_harms_nobody_else(tmp_path: Path) -> Non
 
             failing.commit = picky  # type: ignore[method-assign]
             answers = await asyncio.gather(
-                *(controller.do(note(name)) for name in ("one", "odd", "two")), return_exceptions=True
+                *(transactor.do(note(name)) for name in ("one", "odd", "two")), return_exceptions=True
             )
             assert (answers[0], answers[2]) == ("one", "two")
             assert isinstance(answers[1], Conflict)
             assert kinds(failing.store) == ["test.Noted"] * 2
-            assert not controller.fault
+            assert not transactor.fault
 
     run(test)
 
 
 def test_a_controller_that_has_stopped_gives_out_no_numbers(tmp_path: Path) -> None:
     async def test() -> None:
-        async with controlled(tmp_path) as (controller, _):
-            await controller.stop()
+        async with controlled(tmp_path) as (transactor, _):
+            await transactor.stop()
             with pytest.raises(Unavailable, match="stopping"):
-                await controller.numbers(1)
+                await transactor.numbers(1)
 
     run(test)
 
@@ -199,17 +199,17 @@ def test_what_was_decided_before_memory_was_read_anew_is_refused(tmp_path: Path)
     """A plan's room may be somebody else's by then. What users ask for is tried on what is true now."""
 
     async def test() -> None:
-        async with controlled(tmp_path) as (controller, failing):
+        async with controlled(tmp_path) as (transactor, failing):
             failing.failure = StoreDiverged("a change was kept")
             with pytest.raises(Unavailable):
-                await controller.do(note("first"))
+                await transactor.do(note("first"))
             failing.failure = None
-            decided = asyncio.create_task(controller.do_each([(JobId("7"), note("decided"))]))
-            asked = asyncio.create_task(controller.do(note("asked")))
+            decided = asyncio.create_task(transactor.do_each([(JobId("7"), note("decided"))]))
+            asked = asyncio.create_task(transactor.do(note("asked")))
             [refused] = await decided
             assert isinstance(refused, Unavailable)
             assert await asked == "asked"
-            assert await controller.do_each([(JobId("7"), note("decided anew"))]) == [None]
+            assert await transactor.do_each([(JobId("7"), note("decided anew"))]) == [None]
             subjects = [event.row.subject for event in failing.store.events(0)]
             assert subjects == ["asked", "store", "decided anew"]
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from rota.api.documents import Role
-from rota.control.controller import Controller
 from rota.control.draft import Draft
 from rota.control.errors import Conflict
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.tokens import EXPIRED_KEPT_MS, check_token, forget_old_tokens, with_descendants
+from rota.control.transactor import Transactor
 from rota.model.policy import Policy
 from rota.store.batch import Batch, Project, Removal, Token
 from rota.store.records import decoded
@@ -36,16 +36,16 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def controller(store: Store) -> Controller:
+def transactor(store: Store) -> Transactor:
     loaded = store.load()
     memory = Memory(Policy())
     memory.load(loaded)
-    return Controller(store, memory, Feed(store, loaded.last_seq), lambda: NOW_MS, lambda: 0.5)
+    return Transactor(store, memory, Feed(store, loaded.last_seq), lambda: NOW_MS, lambda: 0.5)
 
 
-def running(store: Store, work: Callable[[Controller], Awaitable[None]]) -> None:
+def running(store: Store, work: Callable[[Transactor], Awaitable[None]]) -> None:
     async def run() -> None:
-        control = controller(store)
+        control = transactor(store)
         loop = asyncio.create_task(control.run())
         try:
             await work(control)
@@ -69,7 +69,7 @@ def test_a_user_has_so_many_and_no_more(store: Store) -> None:
     """Also if they are asked for at once. Those that have expired, and those of others, don't count."""
     store.commit(Batch(tokens=[token("old", expires_ms=NOW_MS), token("theirs", user="bob")]))
 
-    async def work(control: Controller) -> None:
+    async def work(control: Transactor) -> None:
         def adding(name: str) -> Callable[[Draft], None]:
             def command(draft: Draft) -> None:
                 check_token(draft, token(name), 3)
@@ -85,7 +85,7 @@ def test_a_user_has_so_many_and_no_more(store: Store) -> None:
 
 
 def test_a_token_whose_parent_was_just_removed_is_not_made(store: Store) -> None:
-    async def work(control: Controller) -> None:
+    async def work(control: Transactor) -> None:
         with pytest.raises(Conflict, match="was removed"):
             await control.do(lambda draft: check_token(draft, token("child", "gone"), None))
 
@@ -106,7 +106,7 @@ def test_what_expired_long_ago_or_lost_its_parent_is_forgotten(store: Store) -> 
         )
     )
 
-    async def work(control: Controller) -> None:
+    async def work(control: Transactor) -> None:
         await forget_old_tokens(control, NOW_MS)
         assert set(control.memory.tokens_by_id) == {"kept", "child", "lately"}
         assert {one.id for one in control.memory.tokens.values()} == {"kept", "child", "lately"}
@@ -117,7 +117,7 @@ def test_what_expired_long_ago_or_lost_its_parent_is_forgotten(store: Store) -> 
 
 
 def test_what_can_take_a_right_away_counts_up(store: Store) -> None:
-    memory = controller(store).memory
+    memory = transactor(store).memory
     seen = [memory.rights_version]
     for batch in (
         Batch(projects=[Project("vision", "", 0)]),

@@ -15,7 +15,7 @@ from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.test_runtime import spec
+from tests.unit.loop.live.test_runtime import spec
 
 pytestmark = pytest.mark.covers("agent-5", "job-3")
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from rota.engine.board import Board
 from rota.engine.compile import Compiler
 from rota.engine.outside import OutsidePlugins
-from rota.engine.work import Work
+from rota.engine.placing.board import Board
+from rota.engine.placing.work import Work
 from rota.model.ids import JobId
 from rota.model.job import TaskGroup
 from rota.model.policy import (

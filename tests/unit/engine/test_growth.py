@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from rota.engine import decide
-from rota.engine.explain import explain
-from rota.engine.idle import IdleCluster
-from rota.engine.place import hardest_first
+from rota.engine.explaining.explain import explain
+from rota.engine.explaining.idle import IdleCluster
+from rota.engine.placing.place import hardest_first
 from rota.model.ids import JobId
 from rota.model.job import Job, TaskGroup
 from rota.model.policy import Policy, QueuePolicy, Quota, SchedulerPolicy, TenantPolicy

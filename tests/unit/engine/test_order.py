@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from rota.engine.fairshare import Shares
 from rota.engine.order import Cursor, Fair, Merged, Order, effective_priority, order_of, tenant_path
+from rota.engine.tenants.fairshare import Shares
 from rota.model.ids import JobId
 from rota.model.job import JobTemplate, Priority
 from rota.model.policy import (

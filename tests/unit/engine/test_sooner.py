@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.engine.explain import explain
+from rota.engine.explaining.explain import explain
 from rota.model.explanation import NOW, Change, Explanation, Remedy
 from rota.model.ids import JobId, NodeName
 from rota.model.job import JobRecord, Placement, Promise
 from rota.model.policy import Backfill, Policy, QueuePolicy
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
-from tests.unit.engine.test_remedy import applied
+from tests.unit.engine.explaining.test_remedy import applied
 from tests.words import NOW_MS
 
 pytestmark = pytest.mark.covers("why-2")

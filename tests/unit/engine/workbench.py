@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.engine.board import Board
+from rota.engine.evicting.preempt import preempt
+from rota.engine.evicting.victims import Victims
+from rota.engine.placing.board import Board
+from rota.engine.placing.signature import Signature
+from rota.engine.placing.topology import Footprint, Topology
+from rota.engine.placing.work import Work
 from rota.engine.plugin import ActivePlugin, Plugins, TaskView
-from rota.engine.preempt import preempt
-from rota.engine.signature import Signature
-from rota.engine.topology import Footprint, Topology
-from rota.engine.victims import Victims
-from rota.engine.work import Work
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job
 from rota.model.policy import Policy

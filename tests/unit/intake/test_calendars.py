@@ -6,7 +6,7 @@ import pytest
 
 from rota.intake.document import parse_documents
 from rota.intake.files import records_from_documents
-from rota.loop.once import latest_time_ms
+from rota.loop.on_files import latest_time_ms
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
 from rota.model.cluster import Calendar, ClusterRecords
 from rota.model.ids import NodeName, QueueName

@@ -9,7 +9,7 @@ import msgspec
 
 from rota.intake.kubernetes.objects import Node, Pod
 from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS
-from rota.kube.mirror import Mirror
+from rota.kube.mirror.mirror import Mirror
 
 SCHEDULER = "batch-scheduler"
 _BEGINNING = datetime(2030, 1, 1, tzinfo=UTC)

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Self
 from aiohttp import web
 from msgspec import json
 
-from rota.kube.access import ClusterAccess
-from rota.kube.client import Client, Retries
-from rota.kube.credentials import Credentials, CredentialSource, FixedCredentials
+from rota.kube.api.access import ClusterAccess
+from rota.kube.api.client import Client, Retries
+from rota.kube.api.credentials import Credentials, CredentialSource, FixedCredentials
 from rota.patience.backoff import Backoff
 
 FAST = Retries(attempts=4, pauses=Backoff(0.001, 0.002))

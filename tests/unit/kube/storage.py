@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from rota.intake.kubernetes.objects import PersistentVolume, PersistentVolumeClaim, Pod
-from rota.kube.objects import CsiNode, StorageClass
+from rota.kube.api.objects import CsiNode, StorageClass
 from tests.unit.kube.pods import pod
 
 BY_HAND = "kubernetes.io/no-provisioner"

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
-from rota.loop.plugin_host import GROUP, PluginHost
-from rota.loop.record import Recorder
-from rota.loop.replay import Replay, Replayed
+from rota.loop.hosting.plugin_host import GROUP, PluginHost
+from rota.loop.records.record import Recorder
+from rota.loop.records.replay import Replay, Replayed
 from rota.model.cluster import ClusterRecords
 from rota.model.job import JobTemplate
 from rota.model.plan import Plan

@@ -7,10 +7,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
-from rota.loop.desk import LiveDesk
+from rota.loop.desk.desk import LiveDesk
 from rota.model.run import Retry
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.test_runtime import live, run, spec, submit, until
+from tests.unit.loop.live.test_runtime import live, run, spec, submit, until
 
 FAILURE = TaskEnd(EndReason.EXITED, exit_code=3)
 

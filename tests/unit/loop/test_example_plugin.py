@@ -2,8 +2,8 @@
 
 import pytest
 
-from rota.loop.once import Moment
-from rota.loop.plugin_host import PluginHost
+from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.on_files import Moment
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId, Labels, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, TaskGroup

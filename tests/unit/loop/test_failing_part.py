@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rota.lifecycle.instructions import Instruction
-from rota.loop.runtime import Runtime
+from rota.loop.live.runtime import Runtime
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.ids import QueueName
 from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.store import open_store
 from tests.obedient import ObedientBackend
-from tests.unit.loop.test_runtime import ADA, no_files
+from tests.unit.loop.live.test_runtime import ADA, no_files
 
 
 class Faulty:
@@ -31,7 +31,7 @@ def test_without_a_vital_part_the_whole_has_failed(tmp_path: Path) -> None:
             )
             await runtime.start()
             assert not runtime.failed.is_set()
-            runtime.controller.follow(Faulty())
+            runtime.transactor.follow(Faulty())
             change = QueueState(QueueName("default"), QueueMode.PAUSED, 1)
             unanswered = asyncio.create_task(runtime.desk.set_queue(change, ADA))
             async with asyncio.timeout(20):

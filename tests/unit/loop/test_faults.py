@@ -10,13 +10,13 @@ import pytest
 
 from rota.control.errors import Unavailable
 from rota.lifecycle.state import Phase
-from rota.loop.runtime import Runtime
+from rota.loop.live.runtime import Runtime
 from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreUnavailable
 from rota.store.store import Store, open_store
 from tests.obedient import ObedientBackend
-from tests.unit.loop.test_runtime import no_files, run, spec, submit, sure, until
+from tests.unit.loop.live.test_runtime import no_files, run, spec, submit, sure, until
 
 
 class Moody(Store):
@@ -61,7 +61,7 @@ def test_what_cant_be_kept_is_not_accepted_and_reports_come_again(tmp_path: Path
         with pytest.raises(Unavailable, match="disk is full"):
             await submit(runtime.desk, spec())
         backend.end_job(job.id)
-        await sure(lambda: runtime.controller.fault == "the disk is full")
+        await sure(lambda: runtime.transactor.fault == "the disk is full")
         assert not dict(await runtime.desk.health())["store"].healthy
         assert (await runtime.desk.job(job.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
         store.mood = ""

@@ -10,12 +10,12 @@ import pytest
 
 from rota.backends.backend import LogChunk, LogQuery, Stream, TaskRef
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
-from rota.loop.desk import LiveDesk
+from rota.loop.desk.desk import LiveDesk
 from rota.model.ids import JobId
 from rota.model.job import Priority
 from rota.model.run import Retry
 from tests.obedient import SUCCESS, ObedientBackend, node
-from tests.unit.loop.test_runtime import ADA, live, run, spec, submit, sure, until
+from tests.unit.loop.live.test_runtime import ADA, live, run, spec, submit, sure, until
 
 pytestmark = pytest.mark.covers("job-4")
 

@@ -15,18 +15,18 @@ from msgspec.structs import replace
 from rota.control.draft import Draft
 from rota.engine.decide import decide
 from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
-from rota.loop import live as module
-from rota.loop import small
-from rota.loop.grounds import Grounds
-from rota.loop.room import Outdated
-from rota.loop.runtime import Runtime
+from rota.loop.live import loop as module
+from rota.loop.live import small_decisions as small
+from rota.loop.live.preconditions import Grounds
+from rota.loop.live.room_check import Outdated
+from rota.loop.live.runtime import Runtime
 from rota.model.calendar import Maintenance, QueueMode, QueueState
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Priority
 from rota.model.plan import Binding, Plan
 from rota.store.batch import NodeSettings
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.test_runtime import ADA, OPERATOR, run, running, spec, submit, sure, until
+from tests.unit.loop.live.test_runtime import ADA, OPERATOR, run, running, spec, submit, sure, until
 
 pytestmark = pytest.mark.covers("trust-1")
 
@@ -125,13 +125,13 @@ def one_cpu_is_left(runtime: Runtime) -> bool:
 
 
 async def announced(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
-    now_ms = runtime.controller.now_ms()
+    now_ms = runtime.transactor.now_ms()
     window = Maintenance("m", now_ms, now_ms + 3_600_000, (NodeName("n1"),))
     await runtime.desk.set_maintenance(window, OPERATOR)
 
 
 async def paused(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
-    queue = QueueState(QueueName(job.spec.template.queue), QueueMode.PAUSED, runtime.controller.now_ms())
+    queue = QueueState(QueueName(job.spec.template.queue), QueueMode.PAUSED, runtime.transactor.now_ms())
     await runtime.desk.set_queue(queue, OPERATOR)
 
 
@@ -146,7 +146,7 @@ async def taken(runtime: Runtime, backend: ObedientBackend, job: JobState) -> No
         )
         draft.adopt(adopted, "ada")
 
-    await runtime.controller.do(command)
+    await runtime.transactor.do(command)
 
 
 @pytest.mark.parametrize(
@@ -284,10 +284,10 @@ class TestRoom:
                     (one.id, grounds.binding(one.id, [Binding(one.id, 0, NodeName("n1"), ())]))
                     for one in jobs
                 ]
-                failures = await runtime.controller.do_each(commands)
+                failures = await runtime.transactor.do_each(commands)
                 assert [type(one) for one in failures] == [type(None), type(None), Outdated]
                 # What is kept by now counts as well.
-                [again] = await runtime.controller.do_each(commands[2:])
+                [again] = await runtime.transactor.do_each(commands[2:])
                 assert isinstance(again, Outdated)
 
         run(test)

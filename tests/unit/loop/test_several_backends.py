@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from rota.backends.backend import Health
 from rota.lifecycle.state import Phase
-from rota.loop.runtime import Runtime
+from rota.loop.live.runtime import Runtime
 from rota.model.job import TaskGroup
 from rota.model.policy import Policy
 from rota.model.run import JobSpec
 from rota.store.store import open_store
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.test_runtime import ADA, no_files, run, spec, submit, until
+from tests.unit.loop.live.test_runtime import ADA, no_files, run, spec, submit, until
 
 pytestmark = pytest.mark.covers("back-1")
 

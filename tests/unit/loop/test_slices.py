@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 
 from rota.api.limits import MOST_SHOWN
-from rota.control.controller import SLICE
 from rota.control.draft import Draft
 from rota.control.memory import Memory
+from rota.control.transactor import SLICE
 from rota.intake.submissions import Entry, Submission
 from rota.store.batch import Answer
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.test_runtime import ADA, run, running, spec
+from tests.unit.loop.live.test_runtime import ADA, run, running, spec
 
 pytestmark = pytest.mark.covers("trust-1")
 

@@ -15,8 +15,8 @@ from rota.api.documents import Role
 from rota.control.access import Who
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import EndReason, TaskEnd
-from rota.loop import live as module
-from rota.loop.runtime import Runtime
+from rota.loop.live import loop as module
+from rota.loop.live.runtime import Runtime
 from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.model.run import JobSpec, Retry, Run

@@ -12,7 +12,7 @@ from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskEnded, TaskRef
-from rota.backends.process.files import FileStore
+from rota.backends.process.client.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import JobId, NodeName

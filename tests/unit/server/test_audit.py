@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rota.api.audit import Verdict
 from rota.api.documents import Role
 from rota.control.origin import Origin, calling, current
-from rota.loop.audit import AuditTrail
+from rota.loop.desk.audit import AuditTrail
 from rota.server.app import make_app
 from rota.server.audit import Auditor, Reads
 from rota.server.repetitions import FIRST, MOST_CALLERS, WINDOW_MS

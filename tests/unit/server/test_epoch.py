@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from rota.backends.backend import LogQuery, Stream, TaskRef
+from rota.backends.process.client.log_reader import LogReader
 from rota.backends.process.folders import Folders
-from rota.backends.process.log_reader import LogReader
-from rota.backends.process.log_writer import DEFAULT_ROTATION, LogWriter
+from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, LogWriter
 from rota.backends.process.segments import Origin
 from rota.control.draft import Draft
 from rota.control.memory import Memory

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.backends.process.files import FileStore
+from rota.backends.process.client.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.control.errors import BadInput
 from rota.server.problems import ProblemError

@@ -14,10 +14,10 @@ import structlog
 from rota.backends.agents.claims import Refusal
 from rota.backends.backend import LogChunk, LogQuery, Stream, TaskRef
 from rota.backends.process.beneath import Leaves, parts_of
+from rota.backends.process.client.task_files import LeftBehind
 from rota.backends.process.folders import Folders
-from rota.backends.process.left_behind import LeftBehind
-from rota.backends.process.log_writer import DEFAULT_ROTATION, LogWriter, Rotation
-from rota.backends.process.outputs import LARGEST_BYTES
+from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, LogWriter, Rotation
+from rota.backends.process.keeper.outputs import LARGEST_BYTES
 from rota.backends.process.segments import LARGEST_READ_BYTES, Origin
 from rota.backends.process.space import RESERVE_BYTES, ensure_room
 from rota.model.ids import JobId

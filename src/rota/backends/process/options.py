@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from rota.backends.process.cgroups import MOST_PROCESSES
-from rota.backends.process.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.keeper.cgroups import MOST_PROCESSES
+from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, Rotation
 from rota.launch.accounts import Confinement
 
 

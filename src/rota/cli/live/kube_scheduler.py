@@ -29,10 +29,10 @@ def schedule_pods(
 
     from rota.cli.live.scheduled_pods import scheduler_options
     from rota.intake.errors import InputError
-    from rota.kube import run
-    from rota.kube.buffers import keep_large_buffers_out_of_the_heap
-    from rota.kube.errors import KubeError
-    from rota.kube.leader import LeaseTimes
+    from rota.kube.api.errors import KubeError
+    from rota.kube.api.leader import LeaseTimes
+    from rota.kube.scheduling import run
+    from rota.kube.scheduling.buffers import keep_large_buffers_out_of_the_heap
     from rota.server.logs import configure_logs
 
     if log_format not in ("auto", "text", "json"):

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading
 from rota.cli.why.tables import remedy_table, why_tables
-from rota.kube.answers import PodAnswer, Situation
+from rota.kube.asking.answers import PodAnswer, Situation
 from rota.model.explanation import Outcome
 from rota.views.times import Clock, utc_text
 from rota.views.why.document import RemedyEntry, WhyDocument, remedy_entry, why_document

@@ -16,10 +16,10 @@ from rota.cli.live.scheduled_pods import scheduler_options
 from rota.cli.output import Form, show, talk, write_document
 from rota.cli.pods import ClusterOptions
 from rota.clock import now_ms
-from rota.kube.answers import NoSuchPod, PodAnswer
-from rota.kube.asking import LiveCluster, asking
-from rota.kube.errors import BadAnswer, Forbidden, KubeError, NoCredentials, Unauthorised, Unreachable
-from rota.kube.starts import start_of
+from rota.kube.api.errors import BadAnswer, Forbidden, KubeError, NoCredentials, Unauthorised, Unreachable
+from rota.kube.asking.answers import NoSuchPod, PodAnswer
+from rota.kube.asking.questions import LiveCluster, asking
+from rota.kube.asking.starts import start_of
 from rota.server.logs import configure_logs
 from rota.views.times import Clock
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import typer
 
 from rota.intake.kubernetes.pods import GangKeys
-from rota.kube.run import KubeSchedulerOptions
+from rota.kube.scheduling.run import KubeSchedulerOptions
 
 _KEY = re.compile(
     r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?", re.ASCII

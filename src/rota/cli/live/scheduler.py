@@ -37,9 +37,9 @@ def schedule(
 ) -> int:
     """The exit code, once the scheduler has ended."""
     from rota.backends.agents.door import Place
-    from rota.scheduler.run import SchedulerOptions, run_scheduler
-    from rota.scheduler.trust import AgentsTrust
     from rota.server.tls import Certificate
+    from rota.stateless_scheduler.run import SchedulerOptions, run_scheduler
+    from rota.stateless_scheduler.trust import AgentsTrust
 
     def address(option: str, text: str) -> Place:
         host, port = address_and_port(text)
@@ -87,7 +87,7 @@ def schedule(
 def make_authority(folder: str, hosts: Sequence[str]) -> int:
     """The exit code."""
     from rota.clock import now_ms
-    from rota.scheduler.authority import AuthorityError, make_authority
+    from rota.stateless_scheduler.authority import AuthorityError, make_authority
 
     try:
         is_new = make_authority(Path(folder), hosts, now_ms())

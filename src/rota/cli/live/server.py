@@ -20,7 +20,7 @@ def serve(files: Sequence[str], flags: Mapping[str, object]) -> int:
             "other users of this machine can see the password in --database: set server.database in a file "
             "of your own, or ROTA_SERVER_DATABASE"
         )
-    from rota.backends.process.wished import is_root_refused
+    from rota.backends.process.client.isolation_options import is_root_refused
     from rota.server.run import run_server
 
     if refused := is_root_refused(settings.worker):

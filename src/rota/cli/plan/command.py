@@ -6,7 +6,7 @@ from pathlib import Path
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.output import Form, show, write_document
 from rota.cli.question import Files, read_question
-from rota.loop.record import Recorder
+from rota.loop.records.record import Recorder
 from rota.views.plan.document import plan_document
 from rota.views.plan.view import PlanView
 from rota.views.times import Clock

@@ -11,9 +11,9 @@ from rota.cli.replay.view import CycleView, ReplayView
 from rota.cli.replay.wording import plugin_note, version_note
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
-from rota.loop.difference import difference
-from rota.loop.plugin_host import PluginHost
-from rota.loop.replay import Replay, Replayed
+from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.records.difference import difference
+from rota.loop.records.replay import Replay, Replayed
 
 
 class Outcome(Enum):

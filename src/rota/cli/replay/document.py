@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 
 from rota.cli.replay.view import CycleView, ReplayView
-from rota.loop.difference import Fate, JobDifference
+from rota.loop.records.difference import Fate, JobDifference
 from rota.model.calendar import PlannedStart
 from rota.model.plan import PluginFault
 from rota.views.reasons import ReasonEntry, reason_entries

@@ -10,7 +10,7 @@ from rich.text import Text
 from rota.cli.replay.view import CycleView, ReplayView
 from rota.cli.replay.wording import EFFECTS, fate_texts, first_text
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
-from rota.loop.difference import Effect
+from rota.loop.records.difference import Effect
 from rota.views.times import utc_text
 from rota.views.wording import count_text
 

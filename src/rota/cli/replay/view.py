@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from rota.loop.difference import Effect, PlanDifference
+from rota.loop.records.difference import Effect, PlanDifference
 from rota.model.ids import JobId
 
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from rota import __version__
 from rota.cli.replay.view import CycleView
-from rota.loop.difference import Effect, Fate, JobDifference
-from rota.loop.plugin_origins import PluginOrigin
-from rota.loop.replay import OtherPlugin
+from rota.loop.records.difference import Effect, Fate, JobDifference
+from rota.loop.records.plugin_origins import PluginOrigin
+from rota.loop.records.replay import OtherPlugin
 from rota.model.plan import Binding
 from rota.views.folding import fold_counted
 from rota.views.times import utc_text

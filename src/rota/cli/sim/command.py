@@ -16,10 +16,10 @@ from rota.cli.sim.progress import progress_bar
 from rota.engine.plugin import Plugins
 from rota.forecast.planned import Planner
 from rota.forecast.tell import Teller, TellerState
+from rota.loop.hosting.plugin_host import CALL_LIMIT_S
+from rota.loop.hosting.time_limit import TimeLimit
 from rota.loop.learnt import ensure_writable, write_learnt
-from rota.loop.plugin_host import CALL_LIMIT_S
-from rota.loop.record import Recorder
-from rota.loop.time_limit import TimeLimit
+from rota.loop.records.record import Recorder
 from rota.model.policy import Policy
 from rota.plugins import FILTERS, SCORES
 from rota.simulate.result import SimResult

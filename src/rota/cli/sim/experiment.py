@@ -15,7 +15,7 @@ from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.intake.traces.files import TraceOptions, read_machine, read_workload
-from rota.loop.plugin_host import PluginHost
+from rota.loop.hosting.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
 from rota.model.quantities import parse_duration_ms

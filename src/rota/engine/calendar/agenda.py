@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.engine.board import Board, Room
 from rota.engine.calendar.durations import Lengths, limit_ms
 from rota.engine.calendar.entries import (
     EVERYBODY,
@@ -30,9 +29,10 @@ from rota.engine.calendar.entries import (
 from rota.engine.calendar.fitting import any_seats, likely, may_fit, minds_where
 from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline, room_in, starts
-from rota.engine.place import would_place
-from rota.engine.topology import NO_FOOTPRINT, Footprint
-from rota.engine.work import Seat, Work, least_need
+from rota.engine.placing.board import Board, Room
+from rota.engine.placing.place import would_place
+from rota.engine.placing.topology import NO_FOOTPRINT, Footprint
+from rota.engine.placing.work import Seat, Work, least_need
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.policy import Durations

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from rota.engine.board import Board, Devices, Room
 from rota.engine.calendar.agenda import Agenda, Slot
 from rota.engine.calendar.durations import Lengths, limit_ms
 from rota.engine.calendar.gates import latest_start_ms
 from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.timeline import FOREVER_MS, Held
-from rota.engine.topology import Footprint
-from rota.engine.work import Seat, Work
+from rota.engine.placing.board import Board, Devices, Room
+from rota.engine.placing.topology import Footprint
+from rota.engine.placing.work import Seat, Work
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement

@@ -14,16 +14,16 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rota.engine.board import Board
 from rota.engine.calendar.agenda import Agenda
 from rota.engine.calendar.durations import limit_ms as limit_of
 from rota.engine.calendar.entries import EVERYBODY, fixed_entries
 from rota.engine.calendar.running import running_without
 from rota.engine.calendar.timeline import Held
 from rota.engine.decide import decide
+from rota.engine.placing.board import Board
+from rota.engine.placing.score import task_price_micro
+from rota.engine.placing.topology import NO_FOOTPRINT
 from rota.engine.plugin import Plugins
-from rota.engine.score import task_price_micro
-from rota.engine.topology import NO_FOOTPRINT
 from rota.model.extension import Answer, Extension, InTheWay, MovedStart, Obstacle
 from rota.model.ids import JobId
 from rota.model.job import JobRecord, Promise

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.calendar.timeline import Timeline
-from rota.engine.signature import Signature
-from rota.engine.work import Seat, Work
+from rota.engine.placing.signature import Signature
+from rota.engine.placing.work import Seat, Work
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rota.engine.calendar.durations import Lengths
 from rota.engine.calendar.timeline import Devices, Ends, Held
-from rota.engine.topology import Footprint
+from rota.engine.placing.topology import Footprint
 from rota.model.ids import JobId
 from rota.model.job import JobTemplate
 from rota.snapshot.demand import Demand

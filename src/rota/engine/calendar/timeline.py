@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.engine.board import Room
+from rota.engine.placing.board import Room
 from rota.snapshot.demand import Demand
 from rota.snapshot.gpu import gpu_rows, refresh_all_gpu_rows
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from rota.intake.kubernetes.volumes import ClaimKey
-from rota.kube.objects import CsiNode
+from rota.kube.api.objects import CsiNode
 from rota.model.ids import NodeName, TaskName
 from rota.model.resources import VOLUMES
 

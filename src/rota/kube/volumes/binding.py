@@ -16,8 +16,8 @@ import structlog
 
 from rota.intake.kubernetes.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
 from rota.intake.kubernetes.volumes import ClaimKey, claims_of
-from rota.kube.errors import KubeError
-from rota.kube.resources import CLAIMS, VOLUMES, Resource
+from rota.kube.api.errors import KubeError
+from rota.kube.api.resources import CLAIMS, VOLUMES, Resource
 from rota.kube.volumes.book import Reservation, VolumeBook
 from rota.kube.volumes.matching import SELECTED_NODE, is_bound
 from rota.model.ids import NodeName, TaskName

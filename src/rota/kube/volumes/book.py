@@ -29,9 +29,9 @@ from rota.intake.kubernetes.volumes import (
     usable_on,
     volume_of,
 )
-from rota.kube.objects import CsiDriver, CsiNode, StorageCapacity, StorageClass, VolumeAttachment
-from rota.kube.reasons import Hold
-from rota.kube.related import is_over
+from rota.kube.api.objects import CsiDriver, CsiNode, StorageCapacity, StorageClass, VolumeAttachment
+from rota.kube.mirror.dependents import is_over
+from rota.kube.mirror.reasons import Hold
 from rota.kube.volumes.attaching import Attached, Attaching
 from rota.kube.volumes.choosing import Choosing, named
 from rota.kube.volumes.holding import hold_of

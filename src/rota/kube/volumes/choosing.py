@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from rota.intake.kubernetes.volumes import ClaimKey
-from rota.kube.objects import StorageClass
+from rota.kube.api.objects import StorageClass
 from rota.kube.volumes.matching import Spare, Wanted, chosen
 from rota.kube.volumes.provisioning import Provision, Provisioning
 from rota.kube.volumes.reach import Reach

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from rota.intake.kubernetes.namespaces import namespace_of
 from rota.intake.kubernetes.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from rota.intake.kubernetes.volumes import ClaimKey, claim_name, class_of, volume_of
-from rota.kube.objects import StorageClass
-from rota.kube.reasons import (
+from rota.kube.api.objects import StorageClass
+from rota.kube.mirror.reasons import (
     ClaimAwaited,
     ClaimEnding,
     ClaimLost,

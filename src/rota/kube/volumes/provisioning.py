@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from rota.intake.kubernetes.namespaces import namespace_of
 from rota.intake.kubernetes.selectors import label_selector
-from rota.kube.objects import CsiDriver, StorageCapacity, StorageClass
+from rota.kube.api.objects import CsiDriver, StorageCapacity, StorageClass
 from rota.kube.volumes.matching import Wanted, size_of
 from rota.kube.volumes.reach import Reach
 from rota.model.ids import NodeName

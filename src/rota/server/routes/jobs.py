@@ -14,7 +14,7 @@ from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of
 from rota.intake.submissions import SubmittedForm
 from rota.lifecycle.state import JobState, Phase
-from rota.loop.aside import beside
+from rota.loop.live.side_threads import beside
 from rota.model.ids import JobId
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.access import check_sees

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from rota.api.documents import EfficiencyDocument, EstimateDocument, PlanAnswer, Role
-from rota.loop.aside import beside
+from rota.loop.live.side_threads import beside
 from rota.model.extension import Extension
 from rota.model.quantities import parse_duration_ms
 from rota.server.documents import efficiency_document

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rota.api.documents import MeDocument, Role, StatsDocument
 from rota.control.errors import Unavailable
-from rota.loop.metrics import CONTENT_TYPE
+from rota.loop.telemetry.metrics import CONTENT_TYPE
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, Query, Route
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from rota.engine.explain import explain
+from rota.engine.explaining.explain import explain
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Placement, Promise
 from rota.model.policy import Backfill, Policy, Preemption, QueuePolicy, QueueStrategy, SchedulerPolicy

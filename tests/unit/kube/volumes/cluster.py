@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rota.engine.decide import decide
-from rota.engine.explain import explain
+from rota.engine.explaining.explain import explain
 from rota.engine.plugin import Plugins, RefusalOrder
 from rota.intake.kubernetes.namespaces import name_of
 from rota.intake.kubernetes.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
-from rota.kube.filters import KUBE_FILTERS
-from rota.kube.objects import StorageClass
-from rota.kube.run import default_policy
+from rota.kube.api.objects import StorageClass
+from rota.kube.scheduling.filters import KUBE_FILTERS
+from rota.kube.scheduling.run import default_policy
+from rota.kube.scheduling.words import unschedulable_text
 from rota.kube.volumes.book import VolumeBook
-from rota.kube.words import unschedulable_text
 from rota.model.ids import JobId
 from rota.model.verdict import Kind, Refusal, Verdict
 from rota.snapshot.state import Snapshot

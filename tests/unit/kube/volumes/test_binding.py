@@ -9,8 +9,8 @@ import pytest
 
 from rota.intake.kubernetes.objects import PersistentVolumeClaim
 from rota.intake.kubernetes.volumes import ClaimKey
-from rota.kube.errors import Call, Conflict
-from rota.kube.objects import Status
+from rota.kube.api.errors import Call, Conflict
+from rota.kube.api.objects import Status
 from rota.kube.volumes.binding import WITHIN_S, VolumeBinder, VolumesLost
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.pods import node

@@ -9,8 +9,8 @@ import pytest
 
 from rota.intake.kubernetes.objects import PersistentVolumeClaim
 from rota.intake.kubernetes.volumes import ClaimKey
-from rota.kube.objects import CsiDriver, StorageCapacity, VolumeAttachment
-from rota.kube.reasons import (
+from rota.kube.api.objects import CsiDriver, StorageCapacity, VolumeAttachment
+from rota.kube.mirror.reasons import (
     ClaimAwaited,
     ClaimEnding,
     ClaimLost,

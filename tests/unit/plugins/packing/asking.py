@@ -7,7 +7,7 @@ from typing import Unpack
 
 import numpy as np
 
-from rota.engine.board import Board
+from rota.engine.placing.board import Board
 from rota.engine.plugin import Plugin, StateView, TaskView
 from rota.model.ids import NodeName
 from rota.model.job import JobTemplate, TaskGroup

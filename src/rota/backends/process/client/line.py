@@ -1,0 +1,120 @@
+"""The way to the keeper: kept up, with another keeper where one has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import partial
+
+from rota.backends.backend import BackendUnavailable, TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart
+from rota.backends.process.client.link import Link
+from rota.backends.process.frames import ChangeLimit, Describe, Description, Settle, Start, Stop
+from rota.model.ids import JobId
+
+_TASKS_A_FRAME = 500
+_CONNECTS_WITHIN_S = 10.0
+_LONGEST_PAUSE_S = 5.0
+
+OnReports = Callable[[Sequence[TaskReport]], None]
+Connect = Callable[[OnReports], Awaitable[Link]]
+"""To the keeper that is there, or to another one. Raises BackendUnavailable."""
+
+
+class KeeperLine:
+    """What tasks do goes on when it is closed."""
+
+    def __init__(self, connect: Connect) -> None:
+        self._connect = connect
+        self._link: Link | None = None
+        self._is_linked = asyncio.Event()
+        self._failure = ""
+        self._staying: asyncio.Task[None] | None = None
+        self._reports: asyncio.Queue[Sequence[TaskReport]] = asyncio.Queue()
+        self._unended: dict[TaskRef, None] = {}
+
+    async def open(self) -> None:
+        self._link = await self._connect(self._heard)
+        self._is_linked.set()
+        for ref in await self.running():
+            self._unended.setdefault(ref)
+        self._staying = asyncio.create_task(self._stay_connected())
+
+    async def close(self) -> None:
+        if self._staying is not None:
+            self._staying.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._staying
+        if self._link is not None:
+            await self._link.close()
+
+    async def start(self, tasks: Sequence[TaskStart], lease: int = 0) -> None:
+        """`lease`: the number of that which they were sent under."""
+        for task in tasks:
+            self._unended.setdefault(task.ref)
+        for at in range(0, len(tasks), _TASKS_A_FRAME):
+            batch = tasks[at : at + _TASKS_A_FRAME]
+            await (await self._linked()).call(partial(Start, tasks=batch, lease=lease))
+
+    async def stop(self, tasks: Sequence[TaskRef]) -> None:
+        await (await self._linked()).call(partial(Stop, refs=tasks))
+
+    async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
+        link = await self._linked()
+        await link.call(partial(ChangeLimit, ref=task, time_limit_ms=time_limit_ms))
+
+    async def running(self) -> Sequence[TaskRef]:
+        """All that isn't settled."""
+        return (await self.describe()).unsettled
+
+    def may_write(self, job: JobId) -> bool:
+        """Whether a task of the job may still be running."""
+        return any(ref.job == job for ref in self._unended)
+
+    async def reports(self) -> AsyncIterator[Sequence[TaskReport]]:
+        """All that have come meanwhile at once: whoever keeps them does so in one transaction."""
+        while True:
+            reports = list(await self._reports.get())
+            while not self._reports.empty():
+                reports.extend(self._reports.get_nowait())
+            yield reports
+
+    async def settle(self, tasks: Sequence[TaskRef]) -> None:
+        await (await self._linked()).call(partial(Settle, refs=tasks))
+
+    async def describe(self) -> Description:
+        answer = await (await self._linked()).call(Describe)
+        assert isinstance(answer, Description)
+        return answer
+
+    async def _linked(self) -> Link:
+        try:
+            async with asyncio.timeout(_CONNECTS_WITHIN_S):
+                await self._is_linked.wait()
+        except TimeoutError:
+            raise BackendUnavailable(
+                self._failure or "not connected to the process that keeps tasks"
+            ) from None
+        assert self._link is not None
+        return self._link
+
+    async def _stay_connected(self) -> None:
+        while self._link is not None:
+            await self._link.lost()
+            self._is_linked.clear()
+            await self._link.close()
+            pause_s = 0.05
+            while not self._is_linked.is_set():
+                try:
+                    self._link = await self._connect(self._heard)
+                    self._is_linked.set()
+                except BackendUnavailable as error:
+                    self._failure = str(error)
+                    await asyncio.sleep(pause_s)
+                    pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+
+    def _heard(self, reports: Sequence[TaskReport]) -> None:
+        for report in reports:
+            if isinstance(report, TaskEnded | TaskReturned):
+                self._unended.pop(report.ref, None)
+        self._reports.put_nowait(reports)

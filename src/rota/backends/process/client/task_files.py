@@ -1,0 +1,70 @@
+"""What tasks wrote and left, as it lies in folders: read as it comes or long after, until it is forgotten."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import os
+import shutil
+import stat
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import BinaryIO
+
+from rota.backends.backend import LogChunk, LogQuery
+from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
+from rota.backends.process.client.log_reader import LogReader
+from rota.backends.process.folders import Folders
+from rota.model.ids import JobId
+
+_LOOK_EACH_S = 0.2
+_PIECE_BYTES = 1 << 18
+
+
+class LeftBehind:
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+
+    async def logs(self, query: LogQuery, may_write: Callable[[], bool]) -> AsyncIterator[Sequence[LogChunk]]:
+        """`may_write`: whether a task of the job still runs."""
+        folder = self._folders.logs_of(query.job)
+        reader = await asyncio.to_thread(LogReader, folder, query)
+        while True:
+            # Asked before it is read: all that was written before the end is read after it.
+            is_last = not query.follow or not may_write()
+            while chunks := await asyncio.to_thread(reader.read):
+                yield chunks
+            if is_last:
+                return
+            await asyncio.sleep(_LOOK_EACH_S)
+
+    async def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
+        """Raises FileNotFoundError before the first bytes."""
+        with self._open_output(job, rank, path, epoch) as file:
+            while data := await asyncio.to_thread(file.read, _PIECE_BYTES):
+                yield data
+
+    def _open_output(self, job: JobId, rank: int, path: str, epoch: int) -> BinaryIO:
+        for folder in self._folders.all_outputs_of_task(job, rank, epoch):
+            try:
+                parts = parts_of(path)
+                with opened(folder) as root, parent_of(root, parts, make=False) as parent:
+                    return _open_regular(parts[-1], parent)
+            except (Leaves, FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                continue
+        raise FileNotFoundError(f"no task has left a file {path!r}")
+
+    async def forget(self, jobs: Sequence[JobId]) -> None:
+        await asyncio.to_thread(self._remove, jobs)
+
+    def _remove(self, jobs: Sequence[JobId]) -> None:
+        for job in jobs:
+            for folder in (self._folders.logs_of(job), self._folders.outputs_of(job)):
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _open_regular(name: str, parent: int) -> BinaryIO:
+    file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise IsADirectoryError(errno.EISDIR, "not a file", name)
+    return os.fdopen(file, "rb")

@@ -1,0 +1,1 @@
+"""What runs in the keeper: the process that starts tasks, watches them and outlives the server."""

@@ -1,0 +1,478 @@
+"""Carries tasks through their lives.
+
+WAITING ──► (STAGING) ──► (STARTING) ──► RUNNING ──► CLEARING ──► (COLLECTING) ──► OVER
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterable
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from rota.backends.backend import TaskRef
+from rota.backends.process.folders import Folders
+from rota.backends.process.keeper import journal
+from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
+from rota.backends.process.keeper.cleaning import Cleaning
+from rota.backends.process.keeper.ending import end_of, end_unseen
+from rota.backends.process.keeper.kernel import Aside, Kernel
+from rota.backends.process.keeper.ledger import Ledger
+from rota.backends.process.keeper.log_writer import Drain, LogWriter
+from rota.backends.process.keeper.masking import Mask, Withheld
+from rota.backends.process.keeper.outlets import Outlets
+from rota.backends.process.keeper.outputs import collect
+from rota.backends.process.keeper.recovery import Finished, Remembered
+from rota.backends.process.keeper.rooms import Rooms
+from rota.backends.process.keeper.staging import stage
+from rota.backends.process.keeper.starts import Starts, too_late
+from rota.backends.process.keeper.task import KeptTask, Stage
+from rota.backends.process.keeper.tenants import Tenants
+from rota.backends.process.keeper.trees import Trees
+from rota.backends.process.keeper.watch import Watch
+from rota.backends.process.options import KeeperOptions
+from rota.backends.process.segments import Origin
+from rota.clock import boot_id, since_boot_ms
+from rota.launch.accounts import Isolation
+from rota.launch.sandbox import read_end
+from rota.lifecycle.state import EndReason, TaskEnd, Used
+
+STARTS_AT_ONCE = 16
+"""Then whatever else has happened meanwhile is looked after."""
+_LOOK_AGAIN_MS = 50
+_HOW_IT_ENDED_WITHIN_MS = 2_000
+
+
+class Custody:
+    def __init__(
+        self,
+        folders: Folders,
+        name: str,
+        ledger: Ledger,
+        watch: Watch,
+        kernel: Kernel,
+        cgroups: Cgroups,
+        options: KeeperOptions,
+    ) -> None:
+        """`name`: of this keeper, in the marks of its tasks."""
+        self._folders = folders
+        self._ledger = ledger
+        self._watch = watch
+        self._kernel = kernel
+        self._cgroups = cgroups
+        self._options = options
+        self._tenants = Tenants(options.confinement, folders.uids)
+        self._rooms = Rooms(folders.rooms)
+        self._outlets = Outlets(watch)
+        self._starts = Starts(watch, kernel, options.start_within_ms, self._runs)
+        self._cleaning = Cleaning(self._rooms, self._begin_aside)
+        self._trees = Trees(name, kernel)
+        self._running: dict[TaskRef, KeptTask] = {}
+        """Those whose processes aren't all gone."""
+        self._by_pid: dict[int, KeptTask] = {}
+        """Those of them that are children of this keeper, until they are reaped."""
+        self._asides: dict[int, tuple[Aside, Callable[[Aside], None]]] = {}
+        self._boot_id = boot_id()
+
+    @property
+    def wrong(self) -> str:
+        return self._outlets.wrong
+
+    @property
+    def is_busy(self) -> bool:
+        """Something runs, or is about to."""
+        return bool(self._running or self._asides or self._ledger.to_start or self._outlets.are_stalled)
+
+    # What makes tasks move
+
+    def start_some(self) -> None:
+        """Raises OSError if that can't be written down: then nothing was started."""
+        to_start = self._ledger.to_start
+        batch = [to_start[at] for at in range(min(STARTS_AT_ONCE, len(to_start)))]
+        known = [task for task in batch if self._tenants.are_known(task.start)]
+        self._ledger.tries([task for task in known if task.is_ready])
+        for _ in batch:
+            to_start.popleft()
+        for task in batch:
+            if task.told_to is not None:
+                self._over(task, TaskEnd(task.told_to))
+            elif task not in known:
+                self._look_up(task)
+            elif task.is_ready:
+                self._spawn(task)
+            else:
+                self._stage(task)
+
+    def end(self, task: KeptTask, why: EndReason) -> None:
+        """In whatever stage it is; nothing happens if it is about to end anyway."""
+        if task.told_to is not None or self._ledger.takes_back(task):
+            return
+        match task.stage:
+            case Stage.WAITING:
+                self._ledger.is_to_end(task, why)
+            case Stage.STAGING:
+                self._ledger.is_to_end(task, why)
+                assert task.aside is not None
+                self._kernel.kill(task.aside.pid, signal.SIGKILL)
+            case Stage.STARTING:
+                self._starts.listen(task)
+                self._ledger.is_to_end(task, why)
+                if task.word is None:
+                    self._ask_to_end(task)
+                else:
+                    self._starts.kill(task)
+            case Stage.RUNNING:
+                self._ledger.is_to_end(task, why)
+                self._ask_to_end(task)
+
+    def end_by(self, task: KeptTask, by_ms: int) -> None:
+        """Nobody may know of it any more by then: it is lost, whatever grace it has, and had."""
+        self.end(task, EndReason.LOST)
+        if task.kill_at_ms is not None:
+            task.kill_at_ms = min(task.kill_at_ms, by_ms)
+
+    def reap(self) -> None:
+        """Children that have ended, of whatever kind."""
+        while (pid := self._kernel.ended_child()) is not None:
+            task = self._by_pid.pop(pid, None)
+            if task is not None:
+                # As long as it isn't reaped, nobody else can get its number.
+                self._kernel.kill_group(pid, signal.SIGKILL)
+            status, used = self._kernel.reap(pid)
+            self._trees.reaped(pid)
+            if task is not None:
+                self._starts.listen(task)
+                task.status, task.used = self._how_it_ended(task, status), used
+                task.stage = Stage.CLEARING
+            elif pid in self._asides:
+                aside, then = self._asides.pop(pid)
+                aside.ended(status)
+                then(aside)
+        self._clear()
+
+    def _how_it_ended(self, task: KeptTask, status: int) -> int:
+        """The first process of a sandbox has written down how its task did."""
+        if self._options.confinement.isolation is not Isolation.SANDBOX or task.room is None:
+            return status
+        written = read_end(task.room.end)
+        return status if written is None else written
+
+    def next_due_ms(self) -> int | None:
+        """On the clock since boot."""
+        dues = [task.due_ms for task in self._running.values()]
+        if self._outlets.are_stalled or self._is_clearing:
+            dues.append(since_boot_ms() + _LOOK_AGAIN_MS)
+        return min((due for due in dues if due is not None), default=None)
+
+    def do_what_is_due(self) -> None:
+        now = since_boot_ms()
+        for task in list(self._running.values()):
+            if (due_ms := task.due_ms) is None or due_ms > now:
+                continue
+            if task.stage is Stage.STARTING:
+                self._starts_too_late(task, now)
+            elif task.told_to is not None:
+                task.kill_at_ms = None
+                self._trees.signal(task, signal.SIGKILL)
+            elif (limit_at_ms := task.limit_at_ms) is not None and limit_at_ms <= now:
+                self.end(task, EndReason.TIME_LIMIT)
+            else:
+                task.was_warned = True
+                self._trees.signal(task, task.warn_signal)
+        if self._is_clearing:
+            self._clear()
+        self._outlets.retry()
+
+    # The stages
+
+    def _look_up(self, task: KeptTask) -> None:
+        task.stage = Stage.STAGING
+        task.aside = self._begin_aside(self._tenants.look_up(task.start), partial(self._looked_up, task))
+
+    def _looked_up(self, task: KeptTask, aside: Aside) -> None:
+        task.aside, task.stage = None, Stage.WAITING
+        if task.told_to is not None:
+            self._over(task, TaskEnd(task.told_to))
+            return
+        self._tenants.learn(task.start, aside.text, aside.failure)
+        self._ledger.to_start.appendleft(task)
+
+    def _stage(self, task: KeptTask) -> None:
+        try:
+            task.account = self._tenants.account_of(task.start)
+            task.room = room = self._rooms.take(task.account)
+        except ValueError as error:
+            self._over(task, TaskEnd(EndReason.NOT_STARTED, message=str(error)))
+            return
+        except OSError as error:
+            self._over(task, TaskEnd(EndReason.STAGING, message=_text(error)))
+            return
+        task.stage = Stage.STAGING
+        start = task.start
+        task.aside = self._begin_aside(
+            partial(stage, start.run, self._folders, room, start.limits.storage_bytes),
+            partial(self._staged, task),
+        )
+
+    def _staged(self, task: KeptTask, aside: Aside) -> None:
+        task.aside = None
+        task.stage = Stage.WAITING
+        if task.told_to is not None:
+            self._over(task, TaskEnd(task.told_to))
+        elif aside.failure:
+            self._over(task, TaskEnd(EndReason.STAGING, message=aside.failure))
+        else:
+            task.is_staged = True
+            self._ledger.to_start.appendleft(task)
+
+    def _spawn(self, task: KeptTask) -> None:
+        start, ref = task.start, task.ref
+        if task.lacks_secrets:
+            self._over(task, TaskEnd(EndReason.NOT_STARTED, message="its secrets didn't come with it"))
+            return
+        try:
+            if task.room is None:
+                task.account = self._tenants.account_of(start)
+                task.room = self._rooms.take(task.account)
+            room = task.room
+            group = task.group = self._cgroups.take(Wanted(start.limits, start.cpu_share_milli))
+            writer = self._writer(ref)
+            spawned = self._kernel.spawn(start, room, group, self._trees.mark(task))
+        except (OSError, ValueError) as error:
+            if task.group is not None:
+                self._cgroups.give_back(task.group)
+            self._over(task, TaskEnd(EndReason.NOT_STARTED, message=_text(error)))
+            return
+        self._trees.own.add(spawned.pid)
+        self._by_pid[spawned.pid] = task
+        began = journal.Began(
+            ref,
+            spawned.at_ms,
+            spawned.since_boot_ms,
+            spawned.within_ms,
+            spawned.pid,
+            self._boot_id,
+            room.number,
+            group.paths if group else (),
+            (os.fstat(spawned.out).st_ino, os.fstat(spawned.err).st_ino),
+            task.account,
+        )
+        self._ledger.began(task, began)
+        mask = Mask(value for _, value in start.secrets) if start.secrets else None
+        self._holds(task, Drain(spawned.out, spawned.err, writer, mask))
+        if spawned.word is None:
+            self._runs(task)
+        else:
+            self._starts.begin(task, spawned.word, spawned.since_boot_ms)
+
+    def _starts_too_late(self, task: KeptTask, now: int) -> None:
+        if task.told_to is not None:
+            self._give_up_unstarted(task)
+        elif (limit_at_ms := task.limit_at_ms) is not None and limit_at_ms <= now:
+            self.end(task, EndReason.TIME_LIMIT)
+        else:
+            self.end(task, EndReason.NOT_STARTED)
+            if task.stage is Stage.STARTING:
+                task.unstarted = too_late(task)
+
+    def _give_up_unstarted(self, task: KeptTask) -> None:
+        """It hangs in the kernel, and can't be ended. But it is killed: should the kernel come back, it ends
+        without having executed anything of the job's."""
+        assert task.began is not None
+        self._by_pid.pop(task.began.pid, None)
+        task.unstarted = task.unstarted or too_late(task)
+        self._cleared(task)
+
+    def _runs(self, task: KeptTask) -> None:
+        task.stage = Stage.RUNNING
+        self._ledger.started(task)
+
+    def _holds(self, task: KeptTask, drain: Drain) -> None:
+        task.drain = drain
+        self._running[task.ref] = task
+        self._outlets.open(drain)
+
+    def _ask_to_end(self, task: KeptTask) -> None:
+        self._trees.signal(task, signal.SIGTERM)
+        # One that is stopped (SIGSTOP) would never see it.
+        self._trees.signal(task, signal.SIGCONT)
+        task.kill_at_ms = since_boot_ms() + task.start.run.grace_ms
+
+    @property
+    def _is_clearing(self) -> bool:
+        return any(task.stage is Stage.CLEARING for task in self._running.values())
+
+    def _clear(self) -> None:
+        for task in self._trees.kill_rest(self._running.values()):
+            if not self._may_still_be_told(task):
+                self._cleared(task)
+
+    def _cleared(self, task: KeptTask) -> None:
+        """None of its processes is left."""
+        assert task.drain is not None
+        del self._running[task.ref]
+        self._starts.leave(task)
+        if task.pidfd is not None:
+            os.close(task.pidfd)
+        is_written = self._outlets.finish(task.drain)
+        out_of_memory = False
+        if task.group is not None:
+            out_of_memory = task.group.ran_out_of_memory()
+            if (max_memory_bytes := task.group.max_memory_bytes()) is not None:
+                task.used = Used(task.used.cpu_ms, max_memory_bytes)
+            self._cgroups.give_back(task.group, ran_out_of_memory=out_of_memory)
+        self._ledger.leaves_room(task)
+        if task.unstarted:
+            self._over(task, TaskEnd(task.told_to or EndReason.NOT_STARTED, message=task.unstarted))
+            return
+        if task.status is None:
+            end = end_unseen(task.told_to)
+        else:
+            end = end_of(task.status, task.used, told_to=task.told_to, out_of_memory=out_of_memory)
+        if not is_written:
+            end = replace(end, message=f"the last of its output isn't written yet: {self._outlets.wrong}")
+        self._collect(task, end)
+
+    def _collect(self, task: KeptTask, end: TaskEnd) -> None:
+        run, room = task.start.run, task.room
+        if not run.outputs or room is None:
+            self._over(task, end)
+            return
+        task.stage = Stage.COLLECTING
+        source = Path(run.directory) if run.directory else room.work
+        target = self._folders.outputs_of_task(task.ref)
+        self._begin_aside(
+            partial(
+                collect,
+                run.outputs,
+                source,
+                target,
+                move=task.account is None and not run.directory,
+                account=task.account,
+            ),
+            partial(self._collected, task, end),
+        )
+
+    def _collected(self, task: KeptTask, end: TaskEnd, aside: Aside) -> None:
+        notes = [note for note in (end.message, aside.text, aside.failure) if note]
+        self._over(task, replace(end, message="; ".join(notes)))
+
+    def _over(self, task: KeptTask, end: TaskEnd) -> None:
+        if task.room is not None:
+            self._cleaning.after(task.room)
+        self._ledger.over(task, end)
+
+    def _begin_aside(self, work: Callable[[], str | None], then: Callable[[Aside], None]) -> Aside:
+        aside = self._kernel.aside(work)
+        self._trees.own.add(aside.pid)
+        self._asides[aside.pid] = aside, then
+        return aside
+
+    def _writer(self, ref: TaskRef) -> LogWriter:
+        return LogWriter(self._folders.logs_of(ref.job), Origin(ref.rank, ref.fence), self._options.rotation)
+
+    # After another keeper
+
+    def recover(self, unfinished: Iterable[Remembered], finished: Iterable[Finished]) -> None:
+        for each in finished:
+            self._ledger.keep_report(each.as_task())
+        untried: list[KeptTask] = []
+        for remembered in unfinished:
+            task = remembered.as_task()
+            if remembered.began is not None:
+                self._adopt(task, remembered.began)
+            elif remembered.was_tried or remembered.boot_id != self._boot_id or task.lacks_secrets:
+                self._give_up(task)
+            else:
+                untried.append(task)
+        kept = {task.room.number for task in self._running.values() if task.room is not None}
+        for room in self._rooms.existing():
+            if room.number not in kept:
+                self._cleaning.remove(room)
+        self._cgroups.remove_empty()
+        for task in sorted(untried, key=lambda each: each.start.standby):
+            self._ledger.queue(task)
+
+    def _adopt(self, task: KeptTask, began: journal.Began) -> None:
+        """It may have ended meanwhile: then what it left behind has to go."""
+        self._ledger.hold(task)
+        task.began = began
+        task.has_started()
+        task.is_adopted = True
+        task.account = began.account
+        task.room = self._rooms.of(began.room, began.account)
+        task.group = Group(began.groups) if began.groups else None
+        if began.boot_id == self._boot_id:
+            from_ms = began.since_boot_ms
+            task.pidfd = self._kernel.open_pidfd(began.pid, from_ms, from_ms + began.within_ms)
+        out, err = self._reopened(task, began)
+        if task.pidfd is not None and None in (out, err) and self._kernel.has_ended(task.pidfd):
+            # What it wrote last went with it, unread: an exit code would claim that all is there.
+            os.close(task.pidfd)
+            task.pidfd = None
+            out, err = self._reopened(task, began, out, err)
+        writer = self._writer(task.ref)
+        writer.resume()
+        self._holds(task, Drain(out, err, writer, self._mask_again(task, began)))
+        task.stage = Stage.RUNNING
+        if task.pidfd is None:
+            task.stage = Stage.CLEARING
+            return
+        self._watch.add(task.pidfd, partial(self._adopted_ended, task, task.pidfd))
+        if task.told_to is not None:
+            self._ask_to_end(task)
+
+    def _reopened(
+        self, task: KeptTask, began: journal.Began, *reopened: int | None
+    ) -> tuple[int | None, ...]:
+        """Its pipes, as far as they aren't yet, from whoever has them."""
+        if task.pidfd is None:
+            holders = sorted(self._trees.marked(task))
+        else:
+            holders = [began.pid, *self._kernel.children_of(began.pid)]
+        return tuple(
+            self._kernel.reopen_pipe(holders, inode) if fd is None else fd
+            for fd, inode in zip(reopened or (None, None), began.pipes, strict=True)
+        )
+
+    def _mask_again(self, task: KeptTask, began: journal.Began) -> Mask | None:
+        """The secrets weren't written down: its process still has them."""
+        variables = [variable for variable, _ in task.start.run.secrets]
+        if not variables:
+            return None
+        # The first process of a sandbox isn't the task's own, but its parent.
+        pids = [] if task.pidfd is None else [began.pid, *self._kernel.children_of(began.pid)]
+        found = (self._kernel.variables_of(pid, variables) for pid in pids)
+        values = next((each for each in found if each is not None), None)
+        return Withheld() if values is None else Mask(values)
+
+    def _adopted_ended(self, task: KeptTask, pidfd: int) -> None:
+        self._watch.remove(pidfd)
+        task.stage = Stage.CLEARING
+        task.unseen_until_ms = since_boot_ms() + _HOW_IT_ENDED_WITHIN_MS
+
+    def _may_still_be_told(self, task: KeptTask) -> bool:
+        """How it ended: the kernel says so only once its new parent has asked."""
+        if task.status is None and task.pidfd is not None:
+            status = self._kernel.exit_status(task.pidfd)
+            task.status = None if status is None else self._how_it_ended(task, status)
+            return task.status is None and since_boot_ms() < task.unseen_until_ms
+        return False
+
+    def _give_up(self, task: KeptTask) -> None:
+        """The other keeper ended while it started this one, or just before; or the machine did, and may have
+        lost what was written last. It is not to run twice."""
+        self._ledger.hold(task)
+        for pid in self._trees.marked(task):
+            self._kernel.kill(pid, signal.SIGKILL)
+        self._over(task, end_unseen(task.told_to))
+
+
+def _text(error: OSError | ValueError) -> str:
+    """Without its number."""
+    if not isinstance(error, OSError):
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)

@@ -1,0 +1,212 @@
+"""Starts a task's process: what it executes, with which environment, and where its output goes."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from rota.backends.backend import TaskStart
+from rota.backends.process.keeper.cgroups import Group
+from rota.backends.process.keeper.processes import MARK, kill_group
+from rota.backends.process.keeper.rooms import Room, hand_over
+from rota.clock import now_ms, since_boot_ms
+from rota.launch.account import Account
+from rota.launch.sandbox import Sandbox
+from rota.launch.starting import Program
+from rota.launch.starting import start as launch
+
+_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+_SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+"""To be as they are by default in a task, whatever the keeper does about them or was started with. All of
+them, though only those that are ignored would outlive the execution: of one that isn't named, glibc asks
+first what is done about it and mostly sets that, too, which is two calls instead of one."""
+
+
+class Spawned(NamedTuple):
+    pid: int
+    at_ms: int
+    since_boot_ms: int
+    """Right before."""
+    within_ms: int
+    out: int
+    err: int
+    """The ends to read from."""
+    word: int | None = None
+    """Where the child says why it can't execute its program, or closes once it does. None: it has."""
+
+
+def base_environment(keepers: Mapping[str, str]) -> dict[str, str]:
+    """What every task gets: nothing else of the keeper's own reaches it."""
+    try:
+        user = pwd.getpwuid(os.getuid())
+        name, home = user.pw_name, user.pw_dir
+    except KeyError:
+        name, home = str(os.getuid()), "/"
+    defaults = {"PATH": _DEFAULT_PATH, "HOME": home, "LANG": "C.UTF-8", "USER": name}
+    return {name: keepers.get(name, default) for name, default in defaults.items()}
+
+
+def environment_of(base: Mapping[str, str], account: Account | None, room: Room) -> dict[str, str]:
+    """For a task that isn't to run as we do, or to see our home."""
+    name = base["USER"] if account is None else account.name
+    home = str(room.work) if account is None or not account.home else account.home
+    return {"PATH": _DEFAULT_PATH, "HOME": home, "LANG": base["LANG"], "USER": name, "LOGNAME": name}
+
+
+def prepare(start: TaskStart, room: Room) -> None:
+    """Writes what is small; raises OSError, or ValueError if it could never run as asked."""
+    if start.run.warn_signal not in signal.Signals.__members__:
+        raise ValueError(f"run.warn_signal: there is no signal {start.run.warn_signal!r}")
+    if start.run.script:
+        _write(room.script, start.run.script, 0o700)
+        hand_over(room.script, room.account)
+    if len(start.hosts) > 1:
+        _write(room.hosts, "".join(f"{host}\n" for host in start.hosts), 0o600)
+        hand_over(room.hosts, room.account)
+
+
+def spawn(
+    start: TaskStart,
+    room: Room,
+    group: Group | None,
+    base: dict[str, str],
+    mark: str,
+    sandbox: Sandbox | None = None,
+) -> Spawned:
+    """As the account that the room is of, in a session of its own. Raises OSError or ValueError. Touches
+    nothing but Rota's own folders and those of the system, so that it can't hang."""
+    at_ms, before_ms = now_ms(), since_boot_ms()
+    program = Program(
+        _arguments(start, room),
+        _environment(start, room, base, mark),
+        start.run.directory or str(room.work),
+        group.paths if group is not None else (),
+        room.account,
+        sandbox,
+        str(room.end) if sandbox is not None else "",
+    )
+    is_plain = not (start.run.directory or room.account or sandbox)
+    out = err = (-1, -1)
+    try:
+        out, err = task_pipe(room.account), task_pipe(room.account)
+        executable = _known(program, start.run.script, base["PATH"]) if is_plain else None
+        if executable is None:
+            pid, word = launch(program, out[1], err[1])
+        else:
+            pid, word = _spawn(executable, program, out[1], err[1]), None
+            if group is not None:
+                _take_in(group, pid)
+    except (OSError, ValueError):
+        for fd in (out[0], err[0]):
+            if fd >= 0:
+                os.close(fd)
+        raise
+    finally:
+        for fd in (out[1], err[1]):
+            if fd >= 0:
+                os.close(fd)
+    return Spawned(pid, at_ms, before_ms, since_boot_ms() - before_ms, out[0], err[0], word)
+
+
+def _spawn(executable: str, program: Program, out: int, err: int) -> int:
+    """Half as costly as a fork, and until the program is executed nothing else goes on. Changes the working
+    directory of this process for the moment: posix_spawn knows no other way to choose that of the new one."""
+    os.chdir(program.directory)
+    try:
+        return os.posix_spawn(
+            executable,
+            program.arguments,
+            program.environment,
+            file_actions=[
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+                (os.POSIX_SPAWN_DUP2, out, 1),
+                (os.POSIX_SPAWN_DUP2, err, 2),
+            ],
+            setsid=True,
+            setsigmask=(),
+            setsigdef=_SIGNALS,
+        )
+    finally:
+        os.chdir("/")
+
+
+def _take_in(group: Group, pid: int) -> None:
+    """Afterwards: whoever runs under our own account could leave it anyway."""
+    try:
+        group.take_in(pid)
+    except OSError:
+        kill_group(pid, signal.SIGKILL)
+        raise
+
+
+def _arguments(start: TaskStart, room: Room) -> list[str]:
+    run = start.run
+    if not run.script:
+        if not run.command:
+            raise ValueError("run: neither a command nor a script is given")
+        return list(run.command)
+    if run.script.startswith("#!"):
+        return [str(room.script), *run.command]
+    return ["/bin/sh", str(room.script), *run.command]
+
+
+def _folders_of_programs(path: str) -> frozenset[str]:
+    """Those of the machine, and those that whoever started Rota looks for programs in. Were they on a disk
+    that doesn't answer, Rota itself would wait for it."""
+    return frozenset(folder for folder in f"{path}:{_DEFAULT_PATH}".split(":") if folder.startswith("/"))
+
+
+def _known(program: Program, script: str, own_path: str) -> str | None:
+    """The program's file, if no other folder than ours has to be looked at to execute it."""
+    folders = _folders_of_programs(own_path)
+    name = program.arguments[0]
+    if script.startswith("#!"):
+        interpreter = script[2:].partition("\n")[0].split()
+        return name if interpreter and os.path.dirname(interpreter[0]) in folders else None
+    if "/" in name:
+        return name if os.path.dirname(name) in folders else None
+    for folder in program.environment["PATH"].split(":"):
+        if folder not in folders:
+            return None
+        candidate = f"{folder}/{name}"
+        if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
+            return candidate
+    return None
+
+
+def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) -> dict[str, str]:
+    environment = base | {"TMPDIR": str(room.tmp)}
+    if len(start.hosts) > 1:
+        environment["ROTA_HOSTFILE"] = str(room.hosts)
+    environment.update(start.run.environment)
+    environment.update(start.secrets)
+    environment.update(start.environment)
+    environment[MARK] = mark
+    return environment
+
+
+def task_pipe(account: Account | None = None) -> tuple[int, int]:
+    """The end to read from, and the task's, which it holds for reading as well: should the keeper end, its
+    writes wait for the next keeper instead of failing."""
+    reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        if account is not None:
+            # By its group: it may open /dev/stderr, and we its pipe.
+            os.fchown(writing, -1, account.gid)
+            os.fchmod(writing, 0o660)
+        both = os.open(f"/proc/self/fd/{writing}", os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        os.close(reading)
+        raise
+    finally:
+        os.close(writing)
+    return reading, both
+
+
+def _write(path: os.PathLike[str], text: str, mode: int) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+    with os.fdopen(fd, "w") as file:
+        file.write(text)

@@ -1,0 +1,1 @@
+"""Whom to evict for a class, a quota, a taint or maintenance."""

@@ -1,0 +1,1 @@
+"""Why a job waits, and the smallest change that would help."""

@@ -1,0 +1,1 @@
+"""What tenants hold and may hold: shares, quotas, limits."""

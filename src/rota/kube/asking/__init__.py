@@ -1,0 +1,1 @@
+"""Questions about a live cluster: why a pod waits, and when it starts."""

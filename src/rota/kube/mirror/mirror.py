@@ -1,0 +1,333 @@
+"""A cluster as it changes, as records to decide with: pods become jobs, gangs of pods one job each.
+
+    informers ─► what has changed ─► settle: read again, once for each pod ─► ClusterState ─► snapshot
+
+What the scheduler has decided counts before the cluster shows it: a pod is assumed on its node until it is
+seen there, or until binding it has failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+
+import structlog
+from msgspec.structs import replace
+
+from rota.intake.kubernetes.faults import FieldError
+from rota.intake.kubernetes.namespaces import name_of
+from rota.intake.kubernetes.objects import Namespace, Node, Pod
+from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
+from rota.intake.kubernetes.volumes import ClaimKey
+from rota.kube.mirror.budgets import Budgets
+from rota.kube.mirror.dependents import RelatedPods, nominated_node, waits_as_before
+from rota.kube.mirror.gang_members import Gathering
+from rota.kube.mirror.gangs import GangReading, gang_id_of
+from rota.kube.mirror.pod_context import Surroundings
+from rota.kube.mirror.pod_groups import GroupKey, PodGroups
+from rota.kube.mirror.reading import problem_of, read_node, read_pod
+from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFirst, Hold, Misread, Unusable
+from rota.kube.mirror.waiters import Waiters
+from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.job import Job
+from rota.model.node import Node as ModelNode
+from rota.model.policy import NO_DEFAULTS, Defaults
+from rota.snapshot.state import ClusterState
+
+log = structlog.get_logger()
+
+_CHANGES_KEPT = 10_000
+"""The state remembers every kind of job that it has seen; after so many changes it is a new one."""
+
+
+class Mirror:
+    def __init__(
+        self,
+        scheduler_name: str,
+        gang_keys: GangKeys,
+        changed: Callable[[], None],
+        defaults: Defaults = NO_DEFAULTS,
+    ) -> None:
+        """`changed` is told of what may let somebody start."""
+        self.scheduler_name = scheduler_name
+        self.state = ClusterState(defaults)
+        """Current once it is settled."""
+        self.holds: dict[TaskName, Hold] = {}
+        """Pods that aren't decided about, and why."""
+        self.misreads: dict[TaskName, Misread] = {}
+        self.surroundings = Surroundings(gang_keys, self._claim_changed)
+        self.budgets = Budgets(self._budgets_changed)
+        self.pod_groups = PodGroups(self._group_changed)
+        self._is_sparing = True
+        self._spared: set[TaskName] = set()
+        """Running pods that a budget holds."""
+        self._gang_keys = gang_keys
+        self._told = changed
+        self._defaults = defaults
+        self._changes = 0
+        self._nodes: dict[NodeName, ModelNode] = {}
+        self._pods: dict[TaskName, Pod] = {}
+        """Those that run, and ours."""
+        self._tasks: dict[TaskName, PodTask] = {}
+        self._gathering = Gathering(gang_keys)
+        self._assumed: dict[TaskName, NodeName] = {}
+        self._changed: dict[TaskName, None] = {}
+        self._related = RelatedPods()
+        self._waiters = Waiters()
+
+    # -- told by informers
+
+    def node_changed(self, old: Node | None, new: Node | None) -> None:
+        if new is None:
+            assert old is not None
+            name = NodeName(old.metadata.name or "")
+            if self._nodes.pop(name, None) is not None:
+                self.surroundings.volumes.node(name, None)
+                self.state.remove_node(name)
+                self._told()
+            return
+        node = read_node(new)
+        if node is None:
+            if old is not None:
+                self.node_changed(old, None)
+            return
+        if self._nodes.get(node.name) != node:
+            self._nodes[node.name] = node
+            self.surroundings.volumes.node(node.name, dict(node.spec.labels))
+            self.state.set_node(self.surroundings.volumes.equipped(node))
+            self._told()
+
+    def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
+        pod = new or old
+        assert pod is not None
+        name = name_of(pod.metadata)
+        if new is not None and (new.spec.node_name or self._is_ours(new)):
+            is_confirmed = self._assumed.get(name, "") == (new.spec.node_name or None)
+            self._pods[name] = new
+        else:
+            if self._pods.pop(name, None) is None:
+                return
+            is_confirmed = False
+        if new is None or new.spec.node_name:
+            self._assumed.pop(name, None)
+        self._changed.update(dict.fromkeys(self._related.change(name, old, new)))
+        self.surroundings.volumes.pod(name, old, new)
+        self._waiters.look()
+        if old is not None and new is not None and waits_as_before(old, new):
+            return
+        self._changed[name] = None
+        if not is_confirmed:
+            self._told()
+
+    def namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:
+        if self.surroundings.namespace(old, new) and self._related.selecting:
+            self._changed.update(dict.fromkeys(self._related.selecting))
+            self._told()
+
+    def _group_changed(self, group: GroupKey) -> None:
+        if members := self._related.members_of(group):
+            self._changed.update(dict.fromkeys(members))
+            self._told()
+
+    def _claim_changed(self, claim: ClaimKey) -> None:
+        self._waiters.look()
+        if users := self._related.users_of(claim):
+            self._changed.update(dict.fromkeys(users))
+            self._told()
+
+    def _budgets_changed(self, namespace: str) -> None:
+        prefix = f"{namespace}/"
+        self._changed.update(dict.fromkeys(name for name in self._pods if name.startswith(prefix)))
+        self._told()
+
+    def _is_ours(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name == self.scheduler_name
+
+    # -- told by the scheduler
+
+    def assume(self, placed: Mapping[TaskName, NodeName]) -> bool:
+        """False: others, who were placed with them, have the volumes that they were to get."""
+        for name, node in placed.items():
+            pod = self._pods.get(name)
+            if pod is not None and not self.surroundings.volumes.reserve(name, pod, node):
+                self._release(placed)
+                return False
+        self._assumed.update(placed)
+        self._changed.update(dict.fromkeys(placed))
+        return True
+
+    def forget(self, names: Iterable[TaskName]) -> None:
+        """They aren't bound after all."""
+        forgotten = [name for name in names if self._assumed.pop(name, None) is not None]
+        self._changed.update(dict.fromkeys(forgotten))
+        self._release(forgotten)
+
+    def _release(self, names: Iterable[TaskName]) -> None:
+        for name in names:
+            if (pod := self._pods.get(name)) is not None:
+                self.surroundings.volumes.release(name, pod)
+
+    def spare(self, is_sparing: bool) -> None:
+        """Whether pods that a budget holds are left alone when room is made for others."""
+        if is_sparing != self._is_sparing:
+            self._is_sparing = is_sparing
+            self._changed.update(dict.fromkeys(self._spared))
+
+    # -- asked
+
+    def may_need_the_spared(self, jobs: Iterable[Job]) -> bool:
+        """Whether one of them could have room made by the end of pods that a budget holds."""
+        tasks = (self._tasks.get(name) for name in self._spared)
+        least = min((task.template.priority for task in tasks if task is not None), default=None)
+        return least is not None and any(
+            job.template.priority > least and job.template.may_preempt is not False for job in jobs
+        )
+
+    async def until(self, is_so: Callable[[], bool]) -> None:
+        """Returns once pods or claims are so."""
+        await self._waiters.until(is_so)
+
+    def pod(self, name: TaskName) -> Pod | None:
+        return self._pods.get(name)
+
+    def task(self, name: TaskName) -> PodTask | None:
+        return self._tasks.get(name)
+
+    def gang_of(self, name: TaskName) -> GangReading | None:
+        """The gang that a pod is of, as it was read last; None: of none."""
+        task = self._tasks.get(name)
+        return None if task is None or not task.gang else self._gathering.reading(gang_id_of(task))
+
+    def gang_members(self, name: TaskName) -> list[PodTask]:
+        """All pods of the gang that a pod is of, with itself; none, if it is of none."""
+        task = self._tasks.get(name)
+        members = self._gathering.members(gang_id_of(task)) if task is not None and task.gang else ()
+        return [self._tasks[member] for member in members if member in self._tasks]
+
+    @property
+    def torn(self) -> Mapping[JobId, tuple[TaskName, ...]]:
+        """Gangs of which some are bound, too few, and who those are."""
+        return self._gathering.torn
+
+    def has_node(self, name: NodeName) -> bool:
+        return name in self._nodes
+
+    @property
+    def node_count(self) -> int:
+        return len(self._nodes)
+
+    def settle(self, now_s: float) -> float | None:
+        """Takes in what has changed. After so many seconds something changes by itself; None: never."""
+        self._renew()
+        changed, self._changed = self._changed, {}
+        for name in changed:
+            self._read_again(name, now_s)
+        for gang_id in self._gathering.due(now_s):
+            self._gather(gang_id, now_s)
+        for node in self.surroundings.volumes.newly_equipped(self._nodes.values()):
+            self.state.set_node(node)
+        return self._gathering.settles_within_s(now_s)
+
+    def _renew(self) -> None:
+        self._changes += len(self._changed)
+        if self._changes > _CHANGES_KEPT + 4 * len(self._pods):
+            self._changes = 0
+            fresh = ClusterState(self._defaults)
+            fresh.load(self.state.records())
+            self.state = fresh
+
+    # -- reading
+
+    def _read_again(self, name: TaskName, now_s: float) -> None:
+        before = self._tasks.pop(name, None)
+        self._spared.discard(name)
+        self.holds.pop(name, None)
+        self.misreads.pop(name, None)
+        pod = self._pods.get(name)
+        task = None if pod is None else self._read(name, pod)
+        gang_before = gang_id_of(before) if before is not None and before.gang else None
+        gang = gang_id_of(task) if task is not None and task.gang else None
+        if gang_before is not None and gang_before != gang:
+            self._gathering.leave(gang_before, name)
+        if task is not None:
+            self._tasks[name] = task
+        if gang is not None:
+            self._gathering.join(gang, name, now_s)
+        if gang is None and task is not None and task.state in (PodState.WAITING, PodState.RUNNING):
+            self.state.set_job(task.as_job())
+        else:
+            self._drop(JobId(name))
+
+    def _read(self, name: TaskName, pod: Pod) -> PodTask | None:
+        try:
+            task, misread = read_pod(pod, self.surroundings.reader, self._gang_keys.annotation)
+        except FieldError as error:
+            if pod.spec.node_name:
+                log.warning("a running pod can't be counted", pod=name, why=problem_of(error))
+            else:
+                self.holds[name] = Unusable(problem_of(error))
+            return None
+        if misread is not None and self._is_ours(pod) and not pod.spec.node_name:
+            self.misreads[name] = misread
+        hold: Hold | None = None
+        if not self._is_ours(pod):
+            # A gang of another scheduler is none of ours.
+            task = replace(task, gang="", min_available=None) if task.gang else task
+        elif not task.gang:
+            task, hold = self.pod_groups.joined(pod, task)
+        if task.state is PodState.RUNNING and self._is_left_alone(name, pod):
+            task = replace(task, template=replace(task.template, preemptible=False))
+        if task.state is not PodState.WAITING:
+            return task
+        if (node := self._assumed.get(name)) is not None:
+            return replace(task, state=PodState.RUNNING, node=node)
+        hold = hold or self.surroundings.volumes.hold(pod) or self._awaited(pod, task)
+        if hold is not None:
+            self.holds[name] = hold
+            # To its gang it is there, but it can't start.
+            return replace(task, state=PodState.GATED)
+        return task
+
+    def _is_left_alone(self, name: TaskName, pod: Pod) -> bool:
+        if pod.metadata.deletion_timestamp is not None:
+            return True  # It is ending already: nothing is won by evicting it.
+        if not self.budgets.hold(pod):
+            return False
+        self._spared.add(name)
+        return self._is_sparing
+
+    def _awaited(self, pod: Pod, task: PodTask) -> Hold | None:
+        node = nominated_node(pod)
+        for name in self._related.ending_on(node):
+            victim = self._tasks.get(name)
+            if victim is not None and victim.template.priority < task.template.priority:
+                return AwaitsVictims(node)
+        return None
+
+    def _gather(self, gang_id: JobId, now_s: float) -> None:
+        tasks = [self._tasks[name] for name in self._gathering.members(gang_id) if name in self._tasks]
+        if not tasks:
+            self._gathering.forget(gang_id)
+            self._drop(gang_id)
+            return
+        roles = self.pod_groups.roles(tasks, self._pods)
+        reading = self._gathering.read(gang_id, tasks, roles, now_s)
+        self._note(tasks, reading)
+        if reading.record is None or self._gathering.is_settling(gang_id):
+            self._drop(gang_id)
+        else:
+            self.state.set_job(reading.record)
+
+    def _note(self, tasks: list[PodTask], reading: GangReading) -> None:
+        gang = tasks[0].gang
+        holds, misread = reading.holds(gang), reading.misread(gang, self._gang_keys)
+        for task in tasks:
+            if task.name in holds:
+                self.holds[task.name] = holds[task.name]
+            elif isinstance(self.holds.get(task.name), GangIncomplete | GangOthersFirst):
+                del self.holds[task.name]
+            if misread is not None and task.state is PodState.WAITING:
+                self.misreads[task.name] = misread
+
+    def _drop(self, job_id: JobId) -> None:
+        if self.state.has_job(job_id):
+            self.state.remove_job(job_id)

@@ -1,0 +1,1 @@
+"""The scheduler itself: decide, bind, and report on pods, in kube-scheduler's words."""

@@ -1,0 +1,253 @@
+"""A decision carried out: room made where others are in the way, volumes asked for, and all pods bound.
+
+    victims deleted, and gone ─► claims have volumes ─► bound, all at the same time
+                                                          └─► not bound: forgotten after a pause
+
+A pod is bound once: whoever can't tell whether it was looks before trying again. What is forgotten is decided
+about anew, and a gang that was bound in part is completed so, or undone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from enum import Enum
+from typing import Any, Protocol, TypeVar
+
+import structlog
+from msgspec import Struct
+
+from rota.intake.kubernetes.namespaces import namespace_of
+from rota.intake.kubernetes.objects import KubeObject, Pod
+from rota.kube.api.errors import Conflict, KubeError, NotFound, Withheld
+from rota.kube.api.resources import PODS, Resource
+from rota.kube.mirror.dependents import is_over
+from rota.kube.mirror.mirror import Mirror
+from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.volumes.binding import VolumeBinder, VolumesLost
+from rota.model.ids import JobId, NodeName, TaskName
+from rota.patience.backoff import Backoff
+
+T = TypeVar("T", bound=KubeObject)
+
+ATTEMPTS = 6
+PAUSES = Backoff(0.1, 5.0)
+FORGOTTEN_AFTER_S = 1.0
+"""A pod that couldn't be bound keeps its room for so long: it isn't tried again at once."""
+
+log = structlog.get_logger()
+
+
+class Api(Protocol):
+    """Of a client, what carrying out takes."""
+
+    async def get(self, resource: Resource[T], name: str, namespace: str = "") -> T: ...
+
+    async def patch(self, resource: Resource[T], name: str, change: Any, namespace: str = "") -> T: ...
+
+    async def patch_status(
+        self, resource: Resource[T], name: str, change: Any, namespace: str = ""
+    ) -> None: ...
+
+    async def delete(
+        self, resource: Resource[T], name: str, namespace: str = "", *, uid: str | None = None
+    ) -> None: ...
+
+    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None: ...
+
+    async def evict(self, namespace: str, pod: str, *, uid: str | None = None) -> None: ...
+
+
+class Placing(Struct, frozen=True):
+    """What was decided for one job."""
+
+    job: JobId
+    nodes: Mapping[TaskName, NodeName]
+    victims: tuple[TaskName, ...] = ()
+    """Pods that must be gone before."""
+
+
+class Outcome(Enum):
+    BOUND = "bound"
+    GONE = "gone"
+    """The pod, or another scheduler has bound it, or its node isn't there any more; or we no longer lead."""
+    FAILED = "failed"
+
+
+class Binder:
+    def __init__(
+        self, client: Api, mirror: Mirror, teller: Teller, leads: Callable[[], bool], wake: Callable[[], None]
+    ) -> None:
+        """`leads` is asked before each step; `wake` is called when there is something to decide again."""
+        self._client = client
+        self._mirror = mirror
+        self._teller = teller
+        self._leads = leads
+        self._wake = wake
+        self._volumes = VolumeBinder(client, mirror.surroundings.volumes, mirror.until)
+        self._clearing: dict[JobId, asyncio.Task[None]] = {}
+        """Who waits for others to be gone, and hasn't begun to bind."""
+        self.bound = 0
+        self.failed = 0
+
+    def withdraw(self, job: JobId) -> bool:
+        """Somebody else gets its room, if it hasn't begun to bind; False: it has."""
+        task = self._clearing.pop(job, None)
+        return task is not None and task.cancel()
+
+    async def carry_out(self, placing: Placing) -> None:
+        """Its pods are assumed already."""
+        unbound = set(placing.nodes)
+        failed: set[TaskName] = set()
+        try:
+            if placing.victims:
+                await self._make_room(placing)
+            outcomes = await asyncio.gather(
+                *(self._place(name, node) for name, node in placing.nodes.items())
+            )
+            for name, outcome in zip(placing.nodes, outcomes, strict=True):
+                if outcome is Outcome.BOUND:
+                    unbound.discard(name)
+                elif outcome is Outcome.FAILED:
+                    failed.add(name)
+        except (KubeError, TimeoutError) as error:
+            log.warning("a decision can't be carried out", job=placing.job, why=str(error))
+            failed = set(unbound)
+        finally:
+            self._clearing.pop(placing.job, None)
+            self._forget(unbound - failed)
+            self.failed += len(failed)
+        if failed:
+            await asyncio.sleep(FORGOTTEN_AFTER_S)
+            self._forget(failed)
+
+    async def undo(self, job: JobId, names: tuple[TaskName, ...]) -> None:
+        """Evicts what was bound of a gang that can't be completed: it is to wait as a whole."""
+        log.warning("a gang can't be completed: its bound pods are evicted", job=job, pods=len(names))
+        for name in names:
+            pod = self._mirror.pod(name)
+            if pod is None or not self._leads():
+                continue
+            note = f"Evicted: {job} couldn't start as a whole, and waits without holding nodes"
+            try:
+                await self._client.evict(namespace_of(pod.metadata), pod.metadata.name or "", uid=_uid(pod))
+            except (NotFound, Conflict):
+                continue
+            except KubeError as error:
+                log.warning("a pod can't be evicted now", pod=name, why=str(error))
+                continue
+            self._teller.event(pod, "Warning", "GangUndone", "Preempting", note)
+
+    def _forget(self, names: set[TaskName]) -> None:
+        if names:
+            self._mirror.forget(names)
+            self._wake()
+
+    # -- room and volumes
+
+    async def _make_room(self, placing: Placing) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._clearing[placing.job] = task
+        victims = {name: pod.metadata.uid for name in placing.victims if (pod := self._mirror.pod(name))}
+        await asyncio.gather(
+            *(self._nominate(name, node) for name, node in placing.nodes.items()),
+            *(self._delete(name, placing.job) for name in victims),
+        )
+
+        def is_settled() -> bool:
+            remaining = (self._mirror.pod(name) for name in victims)
+            others = (pod for pod in remaining if pod is not None and pod.metadata.uid in victims.values())
+            is_wanted = any(self._mirror.pod(name) is not None for name in placing.nodes)
+            return not is_wanted or all(is_over(pod) for pod in others)
+
+        await self._mirror.until(is_settled)
+        self._clearing.pop(placing.job, None)
+
+    async def _nominate(self, name: TaskName, node: NodeName) -> None:
+        """Users see where it will go; and another leader knows for whom room is being made."""
+        pod = self._mirror.pod(name)
+        if pod is not None:
+            change = {"metadata": {"uid": pod.metadata.uid}, "status": {"nominatedNodeName": node}}
+            with suppress(NotFound, Conflict):
+                await self._client.patch_status(
+                    PODS, pod.metadata.name or "", change, namespace_of(pod.metadata)
+                )
+
+    async def _delete(self, name: TaskName, preemptor: JobId) -> None:
+        pod = self._mirror.pod(name)
+        if pod is None or pod.metadata.deletion_timestamp is not None or not self._leads():
+            return
+        note = f"Preempted by {preemptor} on node {pod.spec.node_name}"
+        condition = {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": note,
+        }
+        metadata, namespace = pod.metadata, namespace_of(pod.metadata)
+        change = {"metadata": {"uid": metadata.uid}, "status": {"conditions": [condition]}}
+        with suppress(NotFound, Conflict):
+            await self._client.patch_status(PODS, metadata.name or "", change, namespace)
+            await self._client.delete(PODS, metadata.name or "", namespace, uid=_uid(pod))
+            self._teller.event(pod, "Normal", "Preempted", "Preempting", note)
+            log.info("a pod is preempted", pod=name, preemptor=preemptor, node=pod.spec.node_name)
+
+    # -- binding
+
+    async def _place(self, name: TaskName, node: NodeName) -> Outcome:
+        pod = self._mirror.pod(name)
+        if pod is None:
+            return Outcome.GONE
+        if pod.spec.volumes:
+            try:
+                await self._volumes.provide(name, pod)
+            except (KubeError, VolumesLost, TimeoutError) as error:
+                log.warning("a pod's volumes can't be had", pod=name, why=str(error) or "not in time")
+                return Outcome.FAILED
+        outcome = await self._bind(name, pod, node)
+        if outcome is Outcome.BOUND:
+            self.bound += 1
+            self._teller.scheduled(pod, node)
+        return outcome
+
+    async def _bind(self, name: TaskName, pod: Pod, node: NodeName) -> Outcome:
+        namespace, short_name = namespace_of(pod.metadata), pod.metadata.name or ""
+        is_unsure = False
+        for attempt in range(1, ATTEMPTS + 1):
+            if not self._mirror.has_node(node) or not self._leads():
+                return Outcome.GONE
+            try:
+                if is_unsure:
+                    seen = await self._look(pod, node)
+                    if seen is not None:
+                        return seen
+                    is_unsure = False
+                await self._client.bind(namespace, short_name, node, uid=_uid(pod))
+                return Outcome.BOUND
+            except (NotFound, Withheld):
+                return Outcome.GONE
+            except KubeError as error:
+                is_unsure = is_unsure or error.may_have_happened or isinstance(error, Conflict)
+                log.info("a pod isn't bound yet", pod=name, node=node, attempt=attempt, why=str(error))
+                if not (error.may_pass or is_unsure):
+                    note = f"can't be bound to {node}: {error}"
+                    self._teller.event(pod, "Warning", "FailedScheduling", "Binding", note)
+                    return Outcome.FAILED
+            await asyncio.sleep(PAUSES.pause_s(attempt, random.random()))
+        return Outcome.FAILED
+
+    async def _look(self, pod: Pod, node: NodeName) -> Outcome | None:
+        """What became of it; None: it can still be bound."""
+        found = await self._client.get(PODS, pod.metadata.name or "", namespace_of(pod.metadata))
+        if found.metadata.uid != pod.metadata.uid or found.metadata.deletion_timestamp is not None:
+            return Outcome.GONE
+        if not found.spec.node_name:
+            return None
+        return Outcome.BOUND if found.spec.node_name == node else Outcome.GONE
+
+
+def _uid(pod: Pod) -> str:
+    return pod.metadata.uid or ""

@@ -1,0 +1,241 @@
+"""The scheduler's cycle on a live cluster: changes are taken in, `decide` is asked, its plan is carried out.
+
+It is asked in a thread: however long it takes, the lease is renewed and changes come in. What these leave of
+its plan is carried out. Deciding doesn't wait for what was decided before: pods are assumed on their nodes
+while they are bound.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import structlog
+from msgspec.structs import replace
+
+from rota.clock import now_ms
+from rota.engine.decide import decide
+from rota.kube.mirror.mirror import Mirror
+from rota.kube.mirror.reasons import Misread
+from rota.kube.scheduling.binding import Binder, Placing
+from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.scheduling.recheck import StillRoom
+from rota.kube.scheduling.rules import rules_of
+from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
+from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.live.side_threads import Aside
+from rota.loop.telemetry.metrics import CycleResult, Metrics
+from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.plan import EvictionCause, Plan
+from rota.model.policy import Policy
+from rota.snapshot.state import Snapshot
+
+GATHERED_S = 0.01
+"""After something has changed: what comes right behind it is decided about in the same cycle."""
+LONGEST_SLEEP_S = 30.0
+AFTER_FAILURE_S = 1.0
+UNDONE_AFTER_S = 30.0
+"""A gang that is bound in part is completed within this time, or what is bound of it is evicted."""
+_BY_US = frozenset({EvictionCause.PREEMPTED, EvictionCause.RECLAIMED})
+
+log = structlog.get_logger()
+
+
+class Scheduling:
+    """While it leads."""
+
+    def __init__(
+        self,
+        mirror: Mirror,
+        binder: Binder,
+        teller: Teller,
+        policy: Policy,
+        metrics: Metrics,
+        *,
+        undone_after_s: float = UNDONE_AFTER_S,
+        clock_ms: Callable[[], int] = now_ms,
+    ) -> None:
+        self.policy = policy
+        self.cycles = 0
+        self._mirror = mirror
+        self._binder = binder
+        self._teller = teller
+        self._metrics = metrics
+        self._undone_after_s = undone_after_s
+        self._clock_ms = clock_ms
+        self._host = PluginHost()
+        self._aside = Aside("rota-decide")
+        self._wake = asyncio.Event()
+        self._carrying_out: set[asyncio.Task[None]] = set()
+        self._torn_since_s: dict[JobId, float] = {}
+        self._misreads: dict[TaskName, Misread] = {}
+        """What was told of them."""
+
+    def look_again(self) -> None:
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Until it is cancelled; what is being carried out is cancelled as well."""
+        self._wake.set()
+        sleep_s = 0.0
+        try:
+            while True:
+                try:
+                    async with asyncio.timeout(sleep_s):
+                        await self._wake.wait()
+                        await asyncio.sleep(GATHERED_S)
+                except TimeoutError:
+                    pass
+                self._wake.clear()
+                began_s = perf_counter()
+                sleep_s = await self._cycle_safely()
+                # Whoever else needs the event loop gets its turn.
+                await asyncio.sleep(min(1.0, perf_counter() - began_s))
+        finally:
+            self._aside.shutdown()
+            self._aside = Aside("rota-decide")
+            for task in self._carrying_out:
+                task.cancel()
+            await asyncio.gather(*self._carrying_out, return_exceptions=True)
+
+    async def _cycle_safely(self) -> float:
+        """One that fails holds up nobody who comes later."""
+        began_s = perf_counter()
+        try:
+            return await self._cycle()
+        except Exception:
+            log.exception("a cycle failed")
+            self._metrics.observe_cycle(perf_counter() - began_s, CycleResult.ERROR)
+            return AFTER_FAILURE_S
+
+    async def _cycle(self) -> float:
+        """Answers after how many seconds to look again, whatever happens."""
+        now_s, began_s = asyncio.get_running_loop().time(), perf_counter()
+        settles_s = self._mirror.settle(now_s)
+        self._tell_misreads()
+        undo_s = self._undo_torn(now_s)
+        self._tell_held()
+        if self._mirror.state.waiting_count:
+            plan = await self._decide_and_carry_out()
+            if self._may_need_the_spared(plan):
+                plan = await self._decide_without_sparing(now_s)
+            self._tell_waiting(plan)
+            self._measure(plan, perf_counter() - began_s)
+        self.cycles += 1
+        return min(one for one in (settles_s, undo_s, LONGEST_SLEEP_S) if one is not None)
+
+    async def decide(self) -> tuple[Plan, Snapshot]:
+        """With what it was decided on."""
+        snapshot = self._mirror.state.snapshot()
+        decided = partial(self._decided, snapshot, self._clock_ms())
+        return await asyncio.get_running_loop().run_in_executor(self._aside, decided), snapshot
+
+    def _decided(self, snapshot: Snapshot, now_ms: int) -> Plan:
+        with rules_of(self.policy, self._host) as plugins:
+            return decide(snapshot, self.policy, now_ms, plugins)
+
+    async def _decide_and_carry_out(self) -> Plan:
+        """Answers what came of it."""
+        plan, snapshot = await self.decide()
+        # What has come meanwhile: pods that others have bound take room, too.
+        self._mirror.settle(asyncio.get_running_loop().time())
+        self._carry_out(plan, snapshot)
+        state = self._mirror.state
+        waiting = (replace(one, jobs=tuple(filter(state.has_job, one.jobs))) for one in plan.waiting)
+        return replace(plan, waiting=tuple(waiting))
+
+    def _may_need_the_spared(self, plan: Plan) -> bool:
+        jobs = (self._mirror.state.record(job_id).job for entry in plan.waiting for job_id in entry.jobs)
+        return self._mirror.may_need_the_spared(jobs)
+
+    async def _decide_without_sparing(self, now_s: float) -> Plan:
+        """As kube-scheduler: who finds no other way breaks a budget."""
+        self._mirror.spare(False)
+        try:
+            self._mirror.settle(now_s)
+            return await self._decide_and_carry_out()
+        finally:
+            self._mirror.spare(True)
+
+    # -- carrying out
+
+    def _carry_out(self, plan: Plan, snapshot: Snapshot) -> None:
+        still = StillRoom(self._mirror, snapshot, plan)
+        for placing in self._placings(plan, snapshot):
+            if still.is_there_for(placing) and self._mirror.assume(placing.nodes):
+                self._start(self._binder.carry_out(placing))
+            else:
+                self.look_again()
+
+    def _placings(self, plan: Plan, snapshot: Snapshot) -> Iterator[Placing]:
+        def name_of(job_id: JobId, rank: int) -> TaskName:
+            return snapshot.jobs[job_id].job.task_name(rank)
+
+        victims: dict[JobId, list[TaskName]] = {}
+        for eviction in plan.evictions:
+            if eviction.cause not in _BY_US:
+                continue
+            name = name_of(eviction.job, eviction.rank)
+            pod = self._mirror.pod(name)
+            if pod is not None and not pod.spec.node_name and self._binder.withdraw(eviction.job):
+                continue
+            victims.setdefault(eviction.preemptor, []).append(name)
+        nodes: dict[JobId, dict[TaskName, NodeName]] = {}
+        for binding in plan.bindings:
+            nodes.setdefault(binding.job, {})[name_of(binding.job, binding.rank)] = binding.node
+        for job_id, placed in nodes.items():
+            yield Placing(job_id, placed, tuple(victims.get(job_id, ())))
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._carrying_out.add(task)
+        task.add_done_callback(self._carried_out)
+
+    def _carried_out(self, task: asyncio.Task[None]) -> None:
+        self._carrying_out.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a decision wasn't carried out", exc_info=error)
+
+    def _undo_torn(self, now_s: float) -> float | None:
+        """Answers after how many seconds the next gang is to be undone, if it isn't complete by then."""
+        torn = self._mirror.torn
+        self._torn_since_s = {gang: self._torn_since_s.get(gang, now_s) for gang in torn}
+        for gang, since_s in list(self._torn_since_s.items()):
+            if now_s >= since_s + self._undone_after_s:
+                self._start(self._binder.undo(gang, torn[gang]))
+                # If it isn't evicted by then, a budget held it: it is tried again.
+                self._torn_since_s[gang] = now_s
+        ends = [since_s + self._undone_after_s - now_s for since_s in self._torn_since_s.values()]
+        return max(0.0, min(ends)) if ends else None
+
+    # -- telling
+
+    def _tell_held(self) -> None:
+        nodes = self._mirror.node_count
+        for name, hold in self._mirror.holds.items():
+            self._teller.waits(name, held_text(hold, nodes))
+
+    def _tell_misreads(self) -> None:
+        found = self._mirror.misreads
+        for name, misread in found.items():
+            pod = self._mirror.pod(name)
+            if self._misreads.get(name) != misread and pod is not None:
+                self._teller.event(pod, "Warning", "BadGangAnnotation", "Scheduling", misread_text(misread))
+        self._misreads = dict(found)
+
+    def _tell_waiting(self, plan: Plan) -> None:
+        for name, text in waiting_texts(plan, self._mirror):
+            self._teller.waits(name, text)
+
+    def _measure(self, plan: Plan, seconds: float) -> None:
+        waiting = sum(len(entry.jobs) for entry in plan.waiting)
+        is_scheduled = bool(plan.bindings)
+        self._metrics.observe_cycle(
+            seconds, CycleResult.SCHEDULED if is_scheduled else CycleResult.UNSCHEDULABLE
+        )
+        self._metrics.count_attempts(CycleResult.SCHEDULED, len(plan.bindings))
+        self._metrics.count_attempts(CycleResult.UNSCHEDULABLE, waiting)
+        self._metrics.set_pending({"default": self._mirror.state.waiting_count})

@@ -1,0 +1,1 @@
+"""Plugins from outside, under a time limit."""

@@ -1,0 +1,1 @@
+"""The loop of a live cluster: something changed, decide, carry out; and what stands beside it."""

@@ -1,0 +1,79 @@
+"""When waiting jobs start, worked out in a process of its own: it takes seconds that the loop hasn't got."""
+
+from __future__ import annotations
+
+import os
+from multiprocessing import parent_process
+from multiprocessing.connection import wait
+from threading import Thread
+
+from msgspec import Struct, msgpack
+
+from rota.engine.decide import decide
+from rota.engine.plugin import Plugins
+from rota.forecast.planned import Planner
+from rota.forecast.run_times import RunTimeBook, RunTimeState
+from rota.forecast.tell import PlannedStarts
+from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
+from rota.loop.hosting.time_limit import TimeLimit
+from rota.model.cluster import ClusterRecords
+from rota.model.ids import JobId
+from rota.model.policy import Policy
+from rota.model.verdict import Kind
+from rota.plugins import FILTERS, SCORES
+from rota.snapshot.state import ClusterState
+
+
+class Question(Struct, frozen=True):
+    """All that runs, and the first of those that wait."""
+
+    records: ClusterRecords
+    policy: Policy
+    run_times: RunTimeState
+    now_ms: int
+
+
+class Forecast(Struct, frozen=True):
+    starts: dict[JobId, PlannedStarts]
+    never: list[JobId]
+    """Those that can't start on this cluster as it is."""
+
+
+def end_with_parent() -> None:
+    """Called first in the other process: one whose server was killed would wait for questions for ever."""
+    parent = parent_process()
+    if parent is not None:
+        Thread(target=_wait_for_end, args=(parent.sentinel,), daemon=True).start()
+
+
+def _wait_for_end(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(0)
+
+
+def answer(question: bytes) -> bytes:
+    """Called in the other process."""
+    return msgpack.encode(_forecast(msgpack.decode(question, type=Question)))
+
+
+def _forecast(question: Question) -> Forecast:
+    state = ClusterState(question.policy.defaults)
+    state.load(question.records)
+    state.set_run_times(RunTimeBook(question.run_times).quantiles)
+    snapshot = state.snapshot()
+    with TimeLimit(CALL_LIMIT_S) as guard:
+        plugins = Plugins(FILTERS, SCORES, PluginHost().makers(question.policy), guard)
+        plan = decide(snapshot, question.policy, question.now_ms, plugins)
+        planner = Planner(plugins)
+        starts: dict[JobId, PlannedStarts] = {}
+        for entry in plan.waiting:
+            if entry.verdict.kind is not Kind.NEVER:
+                for job_id in entry.jobs:
+                    job = snapshot.jobs[job_id].job
+                    starts[job_id] = planner(snapshot, question.policy, question.now_ms, job, plan)
+        never = [
+            job_id for entry in plan.waiting if entry.verdict.kind is Kind.NEVER for job_id in entry.jobs
+        ]
+    now = PlannedStarts(question.now_ms, question.now_ms)
+    starts |= {binding.job: now for binding in plan.bindings}
+    return Forecast(starts, never)

@@ -1,0 +1,146 @@
+"""Decisions on records that are at hand: the place where built-in rules and plugins meet."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Container, Iterator
+from contextlib import contextmanager
+
+from msgspec.structs import replace
+
+from rota.engine.calendar.extension import extend
+from rota.engine.decide import decide
+from rota.engine.explaining.explain import explain
+from rota.engine.plugin import Plugins
+from rota.forecast.planned import Planner
+from rota.forecast.run_times import RunTimeBook
+from rota.forecast.tell import Teller, TellerState
+from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
+from rota.loop.hosting.time_limit import TimeLimit
+from rota.loop.records.record import Recorder
+from rota.model.cluster import ClusterRecords
+from rota.model.estimate import Estimate
+from rota.model.explanation import Explanation
+from rota.model.extension import Extension
+from rota.model.ids import JobId
+from rota.model.plan import Plan
+from rota.model.policy import Policy
+from rota.model.verdict import Kind
+from rota.plugins import FILTERS, SCORES
+from rota.snapshot import snapshot_of
+
+ESTIMATED = 300
+"""Waiting jobs of each queue, in its order, whose starts are worked out: as many as take a few seconds."""
+
+
+class Moment:
+    """A cluster at one moment, under a policy: to be asked what is to be done, and why."""
+
+    def __init__(
+        self,
+        records: ClusterRecords,
+        policy: Policy,
+        now_ms: int,
+        host: PluginHost,
+        call_limit_s: float = CALL_LIMIT_S,
+        learnt: TellerState | None = None,
+    ) -> None:
+        """`call_limit_s`: how long a plugin from outside may take for one call. `learnt`: from past jobs;
+        None: nobody knows any."""
+        self._records = _dated(records, now_ms)
+        self._learnt = learnt
+        self.snapshot = snapshot_of(self._records, policy.defaults)
+        if learnt is not None:
+            book = RunTimeBook(learnt.run_times)
+            self.snapshot = dataclasses.replace(self.snapshot, run_times=book.quantiles)
+        self._policy = policy
+        self._now_ms = now_ms
+        self._host = host
+        self._call_limit_s = call_limit_s
+
+    def plan(self, recorder: Recorder | None = None) -> Plan:
+        with self._plugins() as plugins:
+            plan = decide(self.snapshot, self._policy, self._now_ms, plugins)
+        if recorder is not None:
+            recorder.decided(self._records, self.snapshot.run_times, self._policy, self._now_ms, plan)
+        return plan
+
+    def estimates(self, plan: Plan, job_ids: Container[JobId] | None = None) -> dict[JobId, Estimate]:
+        """Of the jobs, or of these among them, that the plan lets wait without a promise: when they
+        start. Some are missing: those that never can, those that nothing is known of, and those far
+        behind in their queue; without anything learnt, all."""
+        if self._learnt is None:
+            return {}
+        asked = [job_id for job_id in _unpromised(plan) if job_ids is None or job_id in job_ids]
+        found: dict[JobId, Estimate] = {}
+        with self._plugins() as plugins:
+            teller = Teller(Planner(plugins, ESTIMATED), self._learnt)
+            for record in (self.snapshot.jobs[job_id] for job_id in asked):
+                if record.placements:
+                    continue
+                told = teller.look(self.snapshot, self._policy, self._now_ms, record.job, plan)
+                if told is not None:
+                    found[record.job.id] = told
+        return found
+
+    def explain(self, job_id: JobId) -> Explanation:
+        with self._plugins() as plugins:
+            return explain(self.snapshot, self._policy, self._now_ms, plugins, job_id)
+
+    def extend(self, job_id: JobId, limit_ms: int) -> Extension:
+        """Whether the job may have this time limit, counted from its start. Nothing is changed."""
+        with self._plugins() as plugins:
+            return extend(self.snapshot, self._policy, self._now_ms, plugins, job_id, limit_ms)
+
+    @contextmanager
+    def _plugins(self) -> Iterator[Plugins]:
+        with TimeLimit(self._call_limit_s) as guard:
+            yield Plugins(FILTERS, SCORES, self._host.makers(self._policy), guard)
+
+
+def _unpromised(plan: Plan) -> Iterator[JobId]:
+    """Jobs of which nothing starts now, and which may start later, at no moment that is fixed."""
+    fixed = {start.job for start in plan.starts if start.promised}
+    fixed.update(binding.job for binding in plan.bindings)
+    for entry in plan.waiting:
+        if entry.verdict.kind is not Kind.NEVER:
+            yield from (job_id for job_id in entry.jobs if job_id not in fixed)
+
+
+def latest_time_ms(records: ClusterRecords) -> int | None:
+    """The latest moment that the records speak of; None: they speak of none.
+
+    Deciding as of then makes what is read from files a matter of the files alone.
+    """
+    latest = max(_times_ms(records), default=0)
+    return latest if latest > _most_undated(records) else None
+
+
+def _dated(records: ClusterRecords, now_ms: int) -> ClusterRecords:
+    """Jobs of which nobody said when they came are numbered in their order, from 0, which is no
+    moment: they came just now, in that order."""
+    count = _most_undated(records)
+    jobs = tuple(
+        replace(record, job=replace(record.job, submitted_ms=now_ms - count + record.job.submitted_ms))
+        if record.job.submitted_ms < count
+        else record
+        for record in records.jobs
+    )
+    return replace(records, jobs=jobs)
+
+
+def _most_undated(records: ClusterRecords) -> int:
+    """Jobs without a time bear numbers below this: readers count jobs, or pods that form them."""
+    return sum(record.job.template.task_count for record in records.jobs)
+
+
+def _times_ms(records: ClusterRecords) -> Iterator[int]:
+    for record in records.jobs:
+        yield record.job.submitted_ms
+        for placement in record.placements:
+            yield placement.started_ms
+    for node in records.nodes:
+        for taint in node.spec.taints:
+            yield taint.added_ms
+    for usage in records.usage:
+        yield usage.as_of_ms

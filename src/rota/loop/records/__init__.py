@@ -1,0 +1,1 @@
+"""Records of cycles, and their replay."""

@@ -1,0 +1,1 @@
+"""Metrics, traces, and how long the event loop was busy."""

@@ -1,0 +1,78 @@
+"""What the REST routes ask of a scheduler: is it well, whose is a token, may an agent join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from litestar.types import ASGIApp
+
+from rota.api.documents import Role
+from rota.backends.backend import Health
+from rota.server.agents import AgentCalls
+from rota.server.app import make_app
+from rota.server.desk import Desk
+from rota.server.limits import Limits
+from rota.server.routes import agents, service
+from rota.stateless_scheduler.core import Scheduler
+from rota.stateless_scheduler.enrolment import SchedulerEnrolment
+from rota.stateless_scheduler.tokens import Tokens
+from rota.store.batch import Answer, Project, Token
+
+_PATHS = frozenset(("/healthz", "/readyz", "/metrics"))
+_AUTHORITY_CALLS = (agents.invite_agent, agents.join_agent, agents.renew_agent, agents.revoke_agent)
+LIMITS = Limits(connections=20_000, requests_per_second=20_000, burst=40_000)
+"""For many agents, all behind one address at times."""
+
+
+class SchedulerDesk:
+    """As much of `Desk` as these routes need."""
+
+    def __init__(self, scheduler: Scheduler, tokens: Tokens, enrolment: SchedulerEnrolment | None) -> None:
+        self._scheduler = scheduler
+        self._tokens = tokens
+        self.enrolment = enrolment
+
+    @property
+    def is_ready(self) -> bool:
+        return not self._scheduler.failed.is_set()
+
+    async def health(self) -> Sequence[tuple[str, Health]]:
+        return [("agents", await self._scheduler.backend.health())]
+
+    async def projects(self) -> Sequence[Project]:
+        return ()
+
+    async def answer(self, scope: str, key: str) -> Answer | None:
+        """None is kept: an invitation that is asked for again is another one."""
+        return None
+
+    async def token_named(self, secret_sha256: str) -> Token | None:
+        """Controllers may look at the metrics, operators may also invite agents."""
+        name = self._tokens.named(secret_sha256)
+        if name is None:
+            return None
+        role = Role.OPERATOR if self._tokens.is_operator(name) else Role.VIEWER
+        return Token(name, secret_sha256, name, role, None, 0)
+
+    @property
+    def rights_version(self) -> int:
+        """Its file of tokens is read once."""
+        return 0
+
+
+def scheduler_app(
+    scheduler: Scheduler, tokens: Tokens, enrolment: SchedulerEnrolment | None = None
+) -> ASGIApp:
+    """With the routes by which agents fetch files and leave results; with an authority, also those by which
+    they join."""
+    routes = [route for route in service.ROUTES if route.path in _PATHS]
+    if enrolment is not None:
+        routes += [route for route in agents.ROUTES if route.call in _AUTHORITY_CALLS]
+    return make_app(
+        cast(Desk, SchedulerDesk(scheduler, tokens, enrolment)),
+        LIMITS,
+        scheduler.metrics,
+        agents=AgentCalls(scheduler.backend, scheduler.files),
+        routes=routes,
+    )

@@ -1,0 +1,130 @@
+"""The scheduler's cycle: things change while it decides, and the lease is renewed meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from rota.engine.decide import decide
+from rota.kube.scheduling import cycle as module
+from rota.kube.scheduling.cycle import Scheduling
+from rota.kube.scheduling.run import default_policy
+from rota.loop.telemetry.metrics import Metrics
+from rota.model.plan import Plan
+from tests.unit.kube.pods import SCHEDULER, Told, node, pod
+from tests.unit.kube.scheduling.test_binding import Bench
+
+pytestmark = pytest.mark.covers("trust-1")
+
+
+class Deciding:
+    """Decisions that take as long as the test says."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.may_end = threading.Event()
+
+    def __call__(self, *args: Any) -> Plan:
+        plan = decide(*args)
+        self.count += 1
+        assert self.may_end.wait(30)
+        return plan
+
+
+@pytest.fixture
+def deciding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deciding]:
+    slow = Deciding()
+    monkeypatch.setattr(module, "decide", slow)
+    yield slow
+    slow.may_end.set()
+
+
+async def sure(condition: Callable[[], bool]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():
+            await asyncio.sleep(0.005)
+
+
+def nothing(told: Told) -> None:
+    pass
+
+
+def cordoned(told: Told) -> None:
+    taint = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+    told.mirror.node_changed(node("n"), node("n", taints=[taint]))
+
+
+def gone(told: Told) -> None:
+    told.mirror.node_changed(node("n"), None)
+
+
+def smaller(told: Told) -> None:
+    told.mirror.node_changed(node("n"), node("n", cpu="500m"))
+
+
+def taken(told: Told) -> None:
+    told.add(pod("q", node="n", cpu="1500m", scheduler="another"))
+
+
+def deleted(told: Told) -> None:
+    told.mirror.pod_changed(pod("p"), None)
+
+
+def bound_by_another(told: Told) -> None:
+    told.mirror.pod_changed(pod("p"), pod("p", node="n"))
+
+
+@pytest.mark.parametrize(
+    ("happens", "is_bound"),
+    [
+        (nothing, True),
+        (cordoned, False),
+        (gone, False),
+        (smaller, False),
+        (taken, False),
+        (deleted, False),
+        (bound_by_another, False),
+    ],
+)
+def test_what_changes_while_it_decides_counts(
+    happens: Callable[[Told], None], is_bound: bool, deciding: Deciding
+) -> None:
+    async def test() -> None:
+        bench = Bench()
+        scheduling = Scheduling(
+            bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics()
+        )
+        running = asyncio.create_task(scheduling.run())
+        await sure(lambda: deciding.count == 1)
+        # The loop goes on: here others renew the lease.
+        for _ in range(5):
+            await asyncio.sleep(0)
+        happens(bench.told)
+        deciding.may_end.set()
+        await sure(lambda: scheduling.cycles >= 1)
+        scheduling.look_again()
+        await sure(lambda: scheduling.cycles >= 2)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        assert bench.server.binds == ([("p", "n")] if is_bound else [])
+
+    asyncio.run(test())
+
+
+def test_a_decision_that_takes_for_ever_keeps_nobody_from_stopping(deciding: Deciding) -> None:
+    async def test() -> None:
+        bench = Bench()
+        scheduling = Scheduling(
+            bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics()
+        )
+        running = asyncio.create_task(scheduling.run())
+        await sure(lambda: deciding.count == 1)
+        running.cancel()
+        async with asyncio.timeout(20):
+            await asyncio.gather(running, return_exceptions=True)
+
+    asyncio.run(test())

@@ -1,0 +1,84 @@
+"""Nodes are counted as kube-scheduler counts them: by the first rule that refuses, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from rota.engine.decide import decide
+from rota.engine.plugin import Plugins, RefusalOrder
+from rota.intake.kubernetes.objects import Node, Pod
+from rota.kube.scheduling.filters import KUBE_FILTERS
+from rota.kube.scheduling.run import default_policy
+from rota.kube.scheduling.words import waiting_texts
+from tests.unit.kube.pods import SCHEDULER, Told, node, pod
+
+pytestmark = pytest.mark.covers("kube-3", "kube-7")
+
+TAINTED = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+
+
+def reasons(nodes: Sequence[Node], one: Pod, *others: Pod) -> list[str]:
+    """Of the nodes, without what is said of preemption; none: it isn't refused."""
+    told = Told()
+    for here in nodes:
+        told.mirror.node_changed(None, here)
+    told.add(one, *others)
+    told.mirror.settle(0.0)
+    plugins = Plugins(KUBE_FILTERS, refusal_order=RefusalOrder.AS_ASKED)
+    plan = decide(told.mirror.state.snapshot(), default_policy(SCHEDULER), 0, plugins)
+    texts = dict(waiting_texts(plan, told.mirror))
+    text = texts.get(f"default/{one.metadata.name}")  # type: ignore[call-overload]
+    return [] if text is None else text.split(". preemption")[0].split(": ", 1)[1].split(", ")
+
+
+def test_who_fits_is_not_refused() -> None:
+    assert reasons([node("a")], pod("p")) == []
+
+
+def test_all_amounts_that_a_node_lacks() -> None:
+    large = pod("p", cpu="3", overhead={"memory": "2Gi"})
+    assert reasons([node("a"), node("b", cpu="4")], large) == ["1 Insufficient cpu", "2 Insufficient memory"]
+
+
+def test_taints_come_before_selectors_and_these_before_amounts() -> None:
+    nodes = [node("a", taints=TAINTED), node("b"), node("c", disk="ssd")]
+    assert reasons(nodes, pod("p", cpu="9", nodeSelector={"disk": "ssd"})) == [
+        "1 Insufficient cpu",
+        "1 node(s) didn't match Pod's node affinity/selector",
+        "1 node(s) had untolerated taint {k: v}",
+    ]
+
+
+def test_cordons_come_before_taints_unless_tolerated() -> None:
+    nodes = [node("a", taints=[*TAINTED, CORDONED])]
+    assert reasons(nodes, pod("p")) == ["1 node(s) were unschedulable"]
+    tolerations = [{"key": CORDONED["key"], "operator": "Exists"}]
+    assert reasons(nodes, pod("p", tolerations=tolerations)) == ["1 node(s) had untolerated taint {k: v}"]
+
+
+def test_taints_that_only_advise_refuse_nobody() -> None:
+    advice = {"key": "k", "effect": "PreferNoSchedule"}
+    assert reasons([node("a", taints=[advice])], pod("p")) == []
+
+
+def test_nodes_that_arent_named_are_asked_nothing_else() -> None:
+    field = {"key": "metadata.name", "operator": "In", "values": ["b"]}
+    required = {"nodeSelectorTerms": [{"matchFields": [field]}]}
+    affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}}
+    nodes = [node("a", taints=TAINTED), node("b", taints=TAINTED)]
+    assert reasons(nodes, pod("p", affinity=affinity)) == [
+        "1 node(s) didn't satisfy plugin(s) [NodeAffinity]",
+        "1 node(s) had untolerated taint {k: v}",
+    ]
+
+
+def test_ports_come_before_amounts() -> None:
+    container = {"name": "c", "ports": [{"containerPort": 80, "hostPort": 8080}]}
+    taken = pod("q", node="a", containers=[container])
+    busy = {**container, "resources": {"requests": {"cpu": "9"}}}
+    assert reasons([node("a")], pod("p", containers=[busy]), taken) == [
+        "1 node(s) didn't have free ports for the requested pod ports"
+    ]

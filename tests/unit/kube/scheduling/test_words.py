@@ -1,0 +1,62 @@
+"""Reasons in the words of kube-scheduler."""
+
+from __future__ import annotations
+
+import pytest
+
+from rota.kube.mirror.reasons import ClaimMissing, ClaimsUnbound, GangIncomplete
+from rota.kube.scheduling.words import held_text, unschedulable_text
+from rota.model.ids import TaskName
+from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from tests.unit.kube.pods import Told, pod
+
+pytestmark = pytest.mark.covers("kube-7")
+
+
+def said(*refusals: tuple[int, Reason], nodes: int = 5, policy: str | None = None) -> str:
+    told = Told()
+    told.add(pod("p", preemptionPolicy=policy))
+    told.mirror.settle(0.0)
+    task = told.mirror.task(TaskName("default/p"))
+    assert task is not None
+    verdict = Verdict(Kind.NOT_NOW, tuple(Refusal(reason, count) for count, reason in refusals))
+    return unschedulable_text(verdict, task, nodes)
+
+
+def test_nodes_are_counted_by_reason_in_the_order_of_text() -> None:
+    assert said((3, Reason(Code.TAINT, "k: v")), (2, Reason(Code.INSUFFICIENT, "cpu"))) == (
+        "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint {k: v}. "
+        "preemption: 0/5 nodes are available: 2 No preemption victims found for incoming pod, "
+        "3 Preemption is not helpful for scheduling."
+    )
+
+
+def test_a_node_that_lacks_several_things_counts_for_each_and_once_for_preemption() -> None:
+    text = said((5, Reason(Code.INSUFFICIENT, "cpu", detail="memory,slots,storage")))
+    assert text == (
+        "0/5 nodes are available: 5 Insufficient cpu, 5 Insufficient ephemeral-storage, "
+        "5 Insufficient memory, 5 Too many pods. "
+        "preemption: 0/5 nodes are available: 5 No preemption victims found for incoming pod."
+    )
+
+
+def test_who_may_not_preempt_is_told_so() -> None:
+    text = said((5, Reason(Code.INSUFFICIENT, "cpu")), policy="Never")
+    assert text.endswith("preemption: not eligible due to preemptionPolicy=Never.")
+
+
+def test_no_nodes() -> None:
+    assert said((0, Reason(Code.NO_NODES)), nodes=0) == "no nodes available to schedule pods"
+
+
+@pytest.mark.parametrize("code", [code for code in Code if code is not Code.NO_NODES])
+def test_every_reason_has_words(code: Code) -> None:
+    assert said((5, Reason(code, "k: v", 2, 1, "x"))).startswith("0/5 nodes are available: 5 ")
+
+
+def test_what_keeps_a_pod_from_being_decided_about() -> None:
+    assert held_text(GangIncomplete("g", 2, 3), 5) == "gang g: 2 of 3 pods present; they start together"
+    assert held_text(ClaimMissing("c"), 5) == (
+        '0/5 nodes are available: persistentvolumeclaim "c" not found.'
+    )
+    assert "unbound immediate PersistentVolumeClaims" in held_text(ClaimsUnbound(), 5)
