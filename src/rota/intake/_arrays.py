@@ -17,6 +17,9 @@ _LONGEST_TEXT = 1_000_000
 def read_array(form: str | int, at: Field) -> tuple[int, ...]:
     """In ascending order."""
     if isinstance(form, int):
+        # `len` can't tell how many more than 2**63 - 1 are.
+        if form > MAX_INDEX:
+            raise at.error("has too many elements", f"give at most {MAX_ELEMENTS:,} in one array")
         return tuple(_counted(range(form), 0, at))
     if "%" in form:
         raise at.error("how many run at once can't be limited", f"write {quoted(form.partition('%')[0])}")

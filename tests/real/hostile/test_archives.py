@@ -218,3 +218,23 @@ def aside(work: Callable[[], str | None]) -> tuple[int, str]:
 def disk_bytes(folder: Path) -> int:
     seen = {path.lstat().st_ino: path.lstat().st_blocks * 512 for path in folder.rglob("*")}
     return sum(seen.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "link", "why"),
+    [
+        ("a/" + "n" * 256 + "/b", "", "a name in its path is longer than 255 bytes"),
+        ("é" * 128, "", "a name in its path is longer than 255 bytes"),
+        ("up", "d/" * 2048, "links to a path of more than 4095 bytes"),
+    ],
+)
+def test_a_name_that_no_file_system_takes_is_refused(tmp_path: Path, name: str, link: str, why: str) -> None:
+    info = tarfile.TarInfo(name)
+    if link:
+        info.type, info.linkname = tarfile.SYMTYPE, link
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as tar:
+        tar.addfile(info)
+    packed.seek(0)
+    with opened(tmp_path) as folder, pytest.raises(BadArchive, match=why):
+        unpack(packed, folder, ())

@@ -188,6 +188,7 @@ class TestWhatRuns:
             ({"grace": "2h"}, "jobs[0].grace: others wait for its room for so long; give at most 1h"),
             ({"retry": {"backoff": 1}}, "jobs[0].retry.limit: is missing"),
             ({"retry": {"limit": 1, "backoff": "2h"}}, "jobs[0].retry.backoff: the first pause, 2h,"),
+            ({"array": 2**70}, "jobs[0].array: has too many elements; give at most 100,000"),
             ({"retry": 1001}, "jobs[0].retry: 1,001 retries are too many"),
             ({"retry": {"limit": 10**6}}, "jobs[0].retry.limit: 1,000,000 retries are too many"),
             ({"retry": {"limit": 1, "exit_codes": [0]}}, "jobs[0].retry.exit_codes[0]: the number 0 is out"),

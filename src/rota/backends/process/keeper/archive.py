@@ -27,6 +27,8 @@ MOST_DEPTH = 256
 _BLOCK_BYTES = 4096
 """The least that a file, a folder or a link takes on disk."""
 _COPY_BYTES = 1 << 20
+_LONGEST_NAME_BYTES = 255
+_LONGEST_TARGET_BYTES = 4095
 _EXECUTABLE = 0o100
 
 
@@ -132,6 +134,7 @@ class _Unpacking:
         counts as one more of it: it becomes one where the folder is copied."""
         if len(parts) > MOST_DEPTH:
             raise BadArchive(f"member {_shown(member)}: lies more than {MOST_DEPTH} folders deep")
+        _check_names(member, parts)
         if member.size < 0:
             raise BadArchive(f"member {_shown(member)}: its size is {member.size}")
         shared = sum(1 for _ in takewhile(bool, map(eq, parts, self._before)))
@@ -175,6 +178,22 @@ class _Unpacking:
                 rest = memoryview(data)
                 while rest:
                     rest = rest[out.write(rest) :]
+
+
+def _check_names(member: tarfile.TarInfo, parts: tuple[str, ...]) -> None:
+    """No file system of Linux takes longer ones."""
+    if any(_bytes_in(part) > _LONGEST_NAME_BYTES for part in parts):
+        raise BadArchive(
+            f"member {_shown(member)}: a name in its path is longer than {_LONGEST_NAME_BYTES} bytes"
+        )
+    if _bytes_in(member.linkname) > _LONGEST_TARGET_BYTES:
+        raise BadArchive(
+            f"member {_shown(member)}: links to a path of more than {_LONGEST_TARGET_BYTES} bytes"
+        )
+
+
+def _bytes_in(text: str) -> int:
+    return len(text.encode(errors="surrogatepass"))
 
 
 def _unreadable(error: Exception) -> BadArchive:
