@@ -17,12 +17,11 @@ from rota.control.submission import submit
 from rota.engine import decide
 from rota.engine.explaining.explain import explain
 from rota.engine.plugin import Plugins
-from rota.intake._fields import Field
 from rota.intake.document import document_of
 from rota.intake.kubernetes import records_from_manifests
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, PodState, PodTask
 from rota.intake.submissions import expand, read_submission
 from rota.kube.mirror.gangs import read_gang
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS, PodState, PodTask
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.cluster import Calendar, ClusterRecords
 from rota.model.ids import JobId, NodeName, QueueName, TaskName
@@ -431,7 +430,6 @@ def _of_a_request() -> dict[str, Callable[[int], Action]]:
 def _pod(at: int, is_running: bool = False) -> PodTask:
     spec = TaskSpec(ONE, labels=(("batch.kubernetes.io/job-completion-index", str(at)),))
     return PodTask(
-        Field(document_of({})),
         TaskName(f"ns/pod-{at:05}"),
         PodState.RUNNING if is_running else PodState.WAITING,
         template(TaskGroup(spec), namespace="ns"),

@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 from bench.harness import Result, report
 from bench.kube_contestants import Contestant, KubeScheduler, NullBinder, Rota, kubernetes_version
 from bench.kube_stage import ZONE, Stage
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS
 from rota.kube.api.client import Client
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.population import plain_pod
 

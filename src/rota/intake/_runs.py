@@ -9,11 +9,11 @@ from signal import Signals
 from msgspec import UNSET
 
 from rota.intake._fields import Field
-from rota.intake._interning import Interned, fingerprint
 from rota.intake._job_forms import RUN_FIELDS, InputFileForm, RetryForm, RunForm
 from rota.intake._templates import read_duration_ms
 from rota.intake._wording import nearest, quoted
 from rota.model.ids import Labels
+from rota.model.interning import Interned, fingerprint
 from rota.model.quantities import format_duration, parse_duration_ms
 from rota.model.run import MOST_RETRIES, InputFile, Retry, Run
 

@@ -6,12 +6,12 @@ from msgspec import UNSET, UnsetType
 
 from rota.intake._fields import Amount, Field, read_each
 from rota.intake._forms import read_priority
-from rota.intake._interning import Interned, fingerprint
 from rota.intake._job_forms import KIND_FIELDS, TASK_FIELDS, GroupForm, KindForm, TaskForm, TopologyForm
 from rota.intake._names import read_labels, read_name, read_step, unknown_name
 from rota.intake._tasks import read_task
 from rota.intake._wording import quoted
 from rota.model.ids import QueueName
+from rota.model.interning import Interned, fingerprint
 from rota.model.job import JobTemplate, Percent, TaskGroup, TopologyMode, TopologyRule
 from rota.model.quantities import parse_count_or_percent, parse_duration_ms, parse_price_micro
 from rota.model.task import TaskSpec

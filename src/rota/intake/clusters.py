@@ -17,7 +17,6 @@ from rota.intake._cluster_forms import (
     UsageForm,
 )
 from rota.intake._fields import Field, read_each
-from rota.intake._interning import Interned, fingerprint
 from rota.intake._names import UniqueNames, read_labels, read_name, read_tenant
 from rota.intake._taints import read_taints
 from rota.intake._tasks import MAX_DEVICES
@@ -26,6 +25,7 @@ from rota.intake.convert import convert
 from rota.intake.document import Document
 from rota.model.cluster import TenantUsage
 from rota.model.ids import NodeName
+from rota.model.interning import Interned, fingerprint
 from rota.model.node import Gpus, Node, NodeSpec, Offer
 from rota.model.quantities import parse_duration_ms, parse_price_micro, parse_timestamp_ms
 

@@ -1,11 +1,6 @@
-"""A live Kubernetes cluster, over its API, and the scheduler of its pods.
+"""A live Kubernetes cluster over its API, and `rota kube-scheduler` for it.
 
-`config` finds the cluster and `credentials` keep what it takes to be let in; `client` makes calls of
-`resources`; `informer` keeps a copy of what a resource holds, current by watching it; `work_queue` and
-`leader` are what else a controller needs: up to here nothing knows of scheduling.
-
-`mirror` makes records of what informers tell, with `gangs`, `surroundings` and `budgets`; `cycle` asks
-`decide` about them, by the `filters` of kube-scheduler; `binding` carries plans out; `telling` and `words`
-say what users see; `run` puts it together. Called by `rota kube-scheduler`. `asking` and `starts` answer
-`rota why pod/NAME` and `rota eta pod/NAME`, from a mirror that is filled once.
+`api` talks to the cluster. `mirror` keeps it as a state that `decide` is asked with; `volumes` is its book of
+claims and volumes. `scheduling` decides, binds and reports on pods. `asking` answers why a pod waits and when
+it starts. What an object means in the model is read by `rota.kube_objects`. Called by the CLI.
 """

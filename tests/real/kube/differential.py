@@ -19,7 +19,6 @@ from typing import Any
 
 import msgspec
 
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct
 from rota.kube.api.client import Client
 from rota.kube.api.errors import NotFound
 from rota.kube.api.resources import (
@@ -33,6 +32,7 @@ from rota.kube.api.resources import (
     Resource,
 )
 from rota.kube.volumes.matching import SELECTED_NODE
+from rota.kube_objects.objects import KubeObject, KubeStruct
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.pods import Place

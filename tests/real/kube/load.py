@@ -13,8 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from rota.intake.kubernetes.objects import Pod
 from rota.kube.api.resources import PODS
+from rota.kube_objects.objects import Pod
 from tests.real.kube.pods import Place
 from tests.real.kube.witness import gang_of
 

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 
 import yaml
 
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct
 from rota.kube.api.client import Client
 from rota.kube.api.errors import AlreadyExists
 from rota.kube.api.resources import Resource
+from rota.kube_objects.objects import KubeObject, KubeStruct
 
 Manifest: TypeAlias = dict[str, Any]
 

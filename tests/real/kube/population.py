@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from rota.intake.kubernetes.objects import Node, Pod
 from rota.kube.api.client import Client
 from rota.kube.api.resources import NODES, PODS
+from rota.kube_objects.objects import Node, Pod
 
 Labels = Mapping[str, str]
 

@@ -8,11 +8,11 @@ from typing import TypeVar
 
 from msgspec import Struct, json
 
-from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.api.client import Client
 from rota.kube.api.errors import NotFound
 from rota.kube.api.resources import CLAIMS, VOLUMES, Resource
 from rota.kube.volumes.matching import is_bound
+from rota.kube_objects.objects import KubeObject
 from tests.real.kube.random_volumes import Storage
 
 T = TypeVar("T", bound=KubeObject)

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 import pytest
 from msgspec import json
 
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct
 from rota.kube.api.access import ClusterAccess
 from rota.kube.api.client import Client
 from rota.kube.api.config import find_cluster
@@ -22,6 +21,7 @@ from rota.kube.api.credentials import Certificate, Credentials
 from rota.kube.api.errors import NoCredentials, Unauthorised, Untrusted
 from rota.kube.api.kubeconfig import read_kubeconfig
 from rota.kube.api.resources import NAMESPACES, Resource
+from rota.kube_objects.objects import KubeObject, KubeStruct
 from tests.real.kube.certificates import SERVER_NAME, Authority
 from tests.real.kube.cluster import TOKENS, Cluster
 from tests.real.kube.control_plane import ControlPlane

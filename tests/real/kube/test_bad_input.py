@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS
 from rota.kube.api.resources import PODS
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane

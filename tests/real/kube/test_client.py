@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.api.client import Client, PatchKind, Selection
 from rota.kube.api.decoding import ChangeKind, Unreadable
 from rota.kube.api.errors import (
@@ -22,6 +21,7 @@ from rota.kube.api.errors import (
 )
 from rota.kube.api.objects import Event, LeaseSpec, ObjectReference
 from rota.kube.api.resources import EVENTS, LEASES, NODES, PODS, Resource
+from rota.kube_objects.objects import KubeObject
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.population import create_nodes, create_pods, plain_pod, ready_node
 

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS
 from rota.kube.api.errors import Call, Unreachable
 from rota.kube.api.resources import NODES, PODS
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane

@@ -22,11 +22,11 @@ from time import monotonic
 
 from msgspec import Struct
 
-from rota.intake.kubernetes.objects import Pod
 from rota.kube.api.client import Selection
 from rota.kube.api.informer import Informer
 from rota.kube.api.resources import PODS
 from rota.kube.scheduling.cycle import UNDONE_AFTER_S
+from rota.kube_objects.objects import Pod
 from tests.real.kube.audit import Account, Audit, account_of
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane

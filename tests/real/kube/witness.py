@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable
 
-from rota.intake.kubernetes.objects import Pod
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS
+from rota.kube_objects.objects import Pod
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 
 Clock = Callable[[], float]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from rota.intake.kubernetes.objects import Node, Pod
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS
 from rota.kube.mirror.mirror import Mirror
+from rota.kube_objects.objects import Node, Pod
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 
 SCHEDULER = "batch-scheduler"
 _BEGINNING = datetime(2030, 1, 1, tzinfo=UTC)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import Any
 
-from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.api.client import EVERYTHING, Selection
 from rota.kube.api.decoding import Page, Unreadable
 from rota.kube.api.errors import Call, KubeError, api_error
 from rota.kube.api.objects import Status
 from rota.kube.api.resources import PLUGIN_GROUPS, VOLCANO_GROUPS, Resource
+from rota.kube_objects.objects import KubeObject
 
 
 def refusal(code: int, resource: Resource[Any]) -> KubeError:

@@ -6,8 +6,8 @@ from typing import Any
 
 import msgspec
 
-from rota.intake.kubernetes.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from rota.kube.api.objects import CsiNode, StorageClass
+from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
 from tests.unit.kube.pods import pod
 
 BY_HAND = "kubernetes.io/no-provisioner"

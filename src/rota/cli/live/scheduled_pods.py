@@ -7,8 +7,8 @@ from pathlib import Path
 
 import typer
 
-from rota.intake.kubernetes.pods import GangKeys
 from rota.kube.scheduling.run import KubeSchedulerOptions
+from rota.kube_objects.pods import GangKeys
 
 _KEY = re.compile(
     r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?", re.ASCII

@@ -10,7 +10,7 @@ from rota.intake.document import Document
 from rota.intake.kubernetes.cluster import Reading, read_cluster
 from rota.intake.kubernetes.manifests import is_manifest
 from rota.intake.kubernetes.notes import Note
-from rota.intake.kubernetes.pods import GangKeys
+from rota.kube_objects.pods import GangKeys
 from rota.model.cluster import ClusterRecords
 
 __all__ = ["GangKeys", "Note", "Reading", "is_manifest", "read_cluster", "records_from_manifests"]

@@ -2,25 +2,28 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
 from rota.intake._amounts import Totals
+from rota.intake._fields import Field
 from rota.intake.document import Document
-from rota.intake.kubernetes import objects
 from rota.intake.kubernetes.faults import Faults
-from rota.intake.kubernetes.gangs import as_gang
-from rota.intake.kubernetes.jobs import BatchJobReader, as_job
+from rota.intake.kubernetes.jobs import TEMPLATE, BatchJobReader, as_job
 from rota.intake.kubernetes.manifests import Manifests
-from rota.intake.kubernetes.namespaces import Namespaces, namespace_of
-from rota.intake.kubernetes.nodes import as_node
 from rota.intake.kubernetes.notes import Note, Notes
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, GangKeys, PodReader, PodState, PodTask
-from rota.intake.kubernetes.priority import PriorityClasses
-from rota.intake.kubernetes.volumes import Volumes
+from rota.kube_objects import objects
+from rota.kube_objects.errors import PodError
+from rota.kube_objects.gangs import as_gang
+from rota.kube_objects.namespaces import Namespaces, namespace_of
+from rota.kube_objects.nodes import as_node
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS, GangKeys, PodReader, PodState, PodTask
+from rota.kube_objects.priority import PriorityClasses
+from rota.kube_objects.volumes import Volumes
 from rota.model.cluster import ClusterRecords
-from rota.model.ids import JobId, NodeName
+from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.job import JobRecord
 from rota.model.node import Node
 
@@ -54,7 +57,9 @@ class _ClusterReader:
         namespaces = Namespaces(self._all(objects.Namespace), self._mentioned_namespaces())
         volumes = Volumes(self._all(objects.PersistentVolume), self._all(objects.PersistentVolumeClaim))
         priorities = PriorityClasses(self._all(objects.PriorityClass))
-        self._pod_reader = PodReader(priorities, namespaces, volumes, gang_keys, notes)
+        self._pod_reader = PodReader(priorities, namespaces, volumes, gang_keys)
+        self._places: dict[TaskName, Field] = {}
+        """Where each pod stands, or the template of the Job that is yet to create it."""
 
     def nodes(self) -> list[Node]:
         nodes = []
@@ -70,7 +75,8 @@ class _ClusterReader:
         pods = []
         for pod, place in self._manifests.of(objects.Pod):
             with self._faults.of(place):
-                task = self._pod_reader.read(pod, place)
+                task = self._pod_reader.read(pod, partial(self._notes.add, place))
+                self._places[task.name] = place
                 self._count(task, 1)
                 if task.state is PodState.RUNNING and task.node not in nodes:
                     self._notes.add(place, "on a node that is not in these files, so left out", task.name)
@@ -84,7 +90,9 @@ class _ClusterReader:
         for job, place in self._manifests.of(objects.Job):
             missing: list[PodTask] = []
             with self._faults.of(place):
-                missing = reader.missing_pods(job, place)
+                template = place.at(*TEMPLATE)
+                missing = reader.missing_pods(job, partial(self._notes.add, template))
+                self._places.update((pod.name, template) for pod in missing)
                 if missing:
                     self._count(missing[0], len(missing))
             if missing:
@@ -110,24 +118,28 @@ class _ClusterReader:
     def _gangs(self, gangs: dict[JobId, list[PodTask]]) -> list[JobRecord]:
         records = []
         for gang_id, pods in gangs.items():
-            with self._faults.of(pods[0].place):
+            try:
                 gang = as_gang(gang_id, pods, self._gang_keys)
-                for pod in gang.held:
-                    self._notes.add(
-                        pod.place, "too few pods of its gang can start, so it is left out", pod.name
-                    )
-                if gang.record is not None:
-                    records.append(gang.record)
+            except PodError as error:
+                self._faults.add(self._places[TaskName(error.pod)], error)
+                continue
+            for pod in gang.held:
+                self._note(pod, "too few pods of its gang can start, so it is left out")
+            if gang.record is not None:
+                records.append(gang.record)
         return records
 
     def _count(self, pod: PodTask, times: int) -> None:
-        at = pod.place.at("spec")
+        at = self._places[pod.name].at("spec")
         self._totals.add(pod.spec.requests, times, at)
         self._totals.add(pod.spec.overhead, times, at)
 
     def _note_gates(self, pod: PodTask) -> None:
         if pod.state is PodState.GATED:
-            self._notes.add(pod.place, "has scheduling gates, so it is left out", pod.name)
+            self._note(pod, "has scheduling gates, so it is left out")
+
+    def _note(self, pod: PodTask, reason: str) -> None:
+        self._notes.add(self._places[pod.name], reason, pod.name)
 
     def _all(self, wanted: type[T]) -> Iterator[T]:
         return (found.object for found in self._manifests.of(wanted))

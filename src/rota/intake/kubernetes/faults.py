@@ -5,17 +5,8 @@ from contextlib import contextmanager
 
 from rota.intake._fields import Field, raise_all
 from rota.intake.convert import MAX_ERRORS
-from rota.intake.errors import FieldPath, InputError
-
-
-class FieldError(ValueError):
-    """An invalid value in an object, wherever the object came from; `path` begins at the object."""
-
-    def __init__(self, path: FieldPath, problem: str, remedy: str = "") -> None:
-        super().__init__(path, problem, remedy)
-        self.path = path
-        self.problem = problem
-        self.remedy = remedy
+from rota.intake.errors import InputError
+from rota.kube_objects.errors import FieldError
 
 
 class Faults:
@@ -30,9 +21,12 @@ class Faults:
         try:
             yield
         except FieldError as error:
-            self._add([place.at(*error.path).error(error.problem, error.remedy)])
+            self.add(place, error)
         except InputError as error:
             self._add(error.all)
+
+    def add(self, place: Field, error: FieldError) -> None:
+        self._add([place.at(*error.path).error(error.problem, error.remedy)])
 
     def raise_any(self) -> None:
         raise_all(self._errors)

@@ -6,17 +6,15 @@ from itertools import count, islice
 
 from msgspec import structs
 
-from rota.intake._fields import Field
-from rota.intake.errors import FieldPath
-from rota.intake.kubernetes.faults import FieldError
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import Job, JobStatus, Metadata, Pod
-from rota.intake.kubernetes.pods import PodReader, PodTask
+from rota.kube_objects.errors import FieldError, FieldPath
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects import Job, JobStatus, Metadata, Pod
+from rota.kube_objects.pods import Note, PodReader, PodTask
 from rota.model import job as model
 from rota.model.ids import JobId, TaskName
 
 MAX_TASKS = 1_000_000
-_TEMPLATE: FieldPath = ("spec", "template")
+TEMPLATE: FieldPath = ("spec", "template")
 _ENDINGS = frozenset({"Complete", "Failed", "SuccessCriteriaMet", "FailureTarget"})
 
 
@@ -31,9 +29,9 @@ class BatchJobReader:
                 if owner.kind == "Job":
                     self._uids_of_active[namespace_of(pod.metadata), owner.name].append(owner.uid)
 
-    def missing_pods(self, job: Job, place: Field) -> list[PodTask]:
+    def missing_pods(self, job: Job, note: Note) -> list[PodTask]:
         """Those that it would create now, all alike. FieldError where its template isn't valid."""
-        pod = self._read_template(job, place)
+        pod = self._read_template(job, note)
         number = max(0, _wanted_pods(job) - self._active_pods(job))
         self._missing += number
         if self._missing > MAX_TASKS:
@@ -43,7 +41,7 @@ class BatchJobReader:
         free = (name for name in names if name not in self._pod_names)
         return [structs.replace(pod, name=name) for name in islice(free, number)]
 
-    def _read_template(self, job: Job, place: Field) -> PodTask:
+    def _read_template(self, job: Job, note: Note) -> PodTask:
         namespace, name = namespace_of(job.metadata), job.metadata.name or ""
         template = job.spec.template
         given = template.metadata or Metadata()
@@ -56,9 +54,9 @@ class BatchJobReader:
         )
         pod = Pod(metadata, structs.replace(template.spec, node_name=None))
         try:
-            task = self._pod_reader.read(pod, place.at(*_TEMPLATE))
+            task = self._pod_reader.read(pod, note)
         except FieldError as error:
-            raise FieldError((*_TEMPLATE, *error.path), error.problem, error.remedy) from None
+            raise FieldError((*TEMPLATE, *error.path), error.problem, error.remedy) from None
         if template.spec.node_name:
             group = model.TaskGroup(structs.replace(task.spec, node_name=template.spec.node_name))
             task = structs.replace(task, template=structs.replace(task.template, groups=(group,)))

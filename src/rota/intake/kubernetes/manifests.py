@@ -8,10 +8,11 @@ from rota.intake._fields import Field
 from rota.intake._wording import describe_value, quoted
 from rota.intake.convert import convert
 from rota.intake.document import Document
-from rota.intake.kubernetes import objects
-from rota.intake.kubernetes.faults import Faults, FieldError
-from rota.intake.kubernetes.namespaces import namespace_of
+from rota.intake.kubernetes.faults import Faults
 from rota.intake.kubernetes.notes import Notes
+from rota.kube_objects import objects
+from rota.kube_objects.errors import FieldError
+from rota.kube_objects.namespaces import namespace_of
 
 T = TypeVar("T")
 

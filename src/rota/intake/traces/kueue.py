@@ -37,11 +37,11 @@ from msgspec import UNSET, Meta, UnsetType, field
 from rota.intake._amounts import read_resources
 from rota.intake._fields import Amount, Field
 from rota.intake._forms import AmountsForm, Count, Form, Positive
-from rota.intake._interning import Interned
 from rota.intake._names import UniqueNames, read_name, read_step
 from rota.intake.convert import convert
 from rota.intake.document import Document
 from rota.model.ids import JobId, Labels, NodeName
+from rota.model.interning import Interned
 from rota.model.job import Job, JobTemplate, TaskGroup, TopologyMode, TopologyRule
 from rota.model.node import Node, NodeSpec
 from rota.model.policy import FairShare, Quota, Reclaim, TenantPolicy

@@ -18,13 +18,13 @@ from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
 from rota.intake._fields import Field
 from rota.intake._forms import Count, Positive
-from rota.intake._interning import Interned
 from rota.intake._names import UniqueNames, read_name
 from rota.intake.convert import convert
 from rota.intake.document import Document
 from rota.intake.traces._choice import choose
 from rota.intake.traces._notes import Notes
 from rota.model.ids import JobId, Labels, NodeName
+from rota.model.interning import Interned
 from rota.model.job import Job, JobTemplate, Placement, Priority, TaskGroup, TopologyMode, TopologyRule
 from rota.model.node import Node, NodeSpec
 from rota.model.resources import HostPort, Resources

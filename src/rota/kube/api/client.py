@@ -16,7 +16,6 @@ import msgspec
 from msgspec import Struct
 
 from rota import __version__
-from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.api.access import ClusterAccess
 from rota.kube.api.connection import Answer, Connections, Request
 from rota.kube.api.credentials import Credentials
@@ -25,6 +24,7 @@ from rota.kube.api.errors import ApiError, BadAnswer, Call, KubeError, Silent, U
 from rota.kube.api.lines import LineSplitter
 from rota.kube.api.objects import Binding, DeleteOptions, Eviction, ObjectName, ObjectReference, Preconditions
 from rota.kube.api.resources import PODS, Resource
+from rota.kube_objects.objects import KubeObject
 from rota.patience.backoff import Backoff
 
 T = TypeVar("T", bound=KubeObject)

@@ -11,8 +11,8 @@ from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
 
-from rota.intake.kubernetes.objects import KubeObject, Metadata
 from rota.kube.api.objects import ListAnswer, Status, WatchFrame
+from rota.kube_objects.objects import KubeObject, Metadata
 
 T = TypeVar("T", bound=KubeObject)
 

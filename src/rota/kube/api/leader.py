@@ -22,10 +22,10 @@ from typing import Any, Protocol, Self, TypeVar
 import structlog
 from msgspec import Struct
 
-from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.api.errors import Conflict, KubeError, NotFound
 from rota.kube.api.objects import Lease, LeaseSpec
 from rota.kube.api.resources import LEASES, Resource
+from rota.kube_objects.objects import KubeObject
 
 T = TypeVar("T", bound=KubeObject)
 

@@ -1,6 +1,6 @@
 """What the API speaks of beside the objects of manifests: envelopes, statuses, leases, events, requests.
 
-Pods, nodes and the like are those of `rota.intake.kubernetes.objects`: the same fields matter, wherever they
+Pods, nodes and the like are those of `rota.kube_objects.objects`: the same fields matter, wherever they
 come from.
 """
 
@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 
 from msgspec import Raw, Struct, field
 
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct, LabelSelector, Quantity
+from rota.kube_objects.objects import KubeObject, KubeStruct, LabelSelector, Quantity
 
 T = TypeVar("T")
 

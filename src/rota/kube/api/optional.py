@@ -11,10 +11,10 @@ from typing import Generic, TypeVar
 
 import structlog
 
-from rota.intake.kubernetes.objects import KubeObject
 from rota.kube.api.errors import Forbidden, KubeError, NotFound
 from rota.kube.api.informer import Informer, Reader
 from rota.kube.api.resources import Resource
+from rota.kube_objects.objects import KubeObject
 
 T = TypeVar("T", bound=KubeObject)
 

@@ -7,14 +7,6 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from rota.intake.kubernetes.objects import (
-    KubeObject,
-    Namespace,
-    Node,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-)
 from rota.kube.api.objects import (
     CsiDriver,
     CsiNode,
@@ -25,6 +17,14 @@ from rota.kube.api.objects import (
     StorageCapacity,
     StorageClass,
     VolumeAttachment,
+)
+from rota.kube_objects.objects import (
+    KubeObject,
+    Namespace,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
 )
 
 T = TypeVar("T", bound=KubeObject)

@@ -15,9 +15,6 @@ from msgspec.structs import replace
 
 from rota.engine.decide import decide
 from rota.engine.explaining.explain import explain
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct, Pod, Timestamp
-from rota.intake.kubernetes.pods import DEFAULT_SCHEDULER, PodState, PodTask
-from rota.intake.kubernetes.times import as_ms
 from rota.kube.api.client import Client, Selection
 from rota.kube.api.config import find_cluster
 from rota.kube.api.resources import Resource
@@ -42,6 +39,9 @@ from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, Unusable
 from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.run import KubeSchedulerOptions, policy_of
 from rota.kube.scheduling.words import held_text, misread_text, unschedulable_text
+from rota.kube_objects.objects import KubeObject, KubeStruct, Pod, Timestamp
+from rota.kube_objects.pods import DEFAULT_SCHEDULER, PodState, PodTask
+from rota.kube_objects.times import as_ms
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.ids import JobId, TaskName

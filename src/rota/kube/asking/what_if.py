@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from rota.intake.kubernetes.gangs import as_gang
-from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
 from rota.kube.mirror.gangs import gang_id_of
+from rota.kube_objects.gangs import as_gang
+from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.model.ids import TaskName
 from rota.model.job import JobRecord
 from rota.model.policy import Defaults

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import Pod
-from rota.intake.kubernetes.selectors import as_labels, label_selector
 from rota.kube.api.objects import DisruptionBudget
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects import Pod
+from rota.kube_objects.selectors import as_labels, label_selector
 from rota.model.selectors import Selector
 
 

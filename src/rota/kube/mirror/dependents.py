@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable
 from typing import TypeVar
 
-from rota.intake.kubernetes.objects import Pod
-from rota.intake.kubernetes.volumes import ClaimKey, claims_of
 from rota.kube.mirror.pod_groups import GroupKey, group_of
+from rota.kube_objects.objects import Pod
+from rota.kube_objects.volumes import ClaimKey, claims_of
 from rota.model.ids import NodeName, TaskName
 
 K = TypeVar("K", bound=Hashable)

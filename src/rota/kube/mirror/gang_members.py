@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
 from rota.kube.mirror.gangs import GangReading, Roles, read_gang
+from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.model.ids import JobId, TaskName
 
 GANG_SETTLES_S = 1.0

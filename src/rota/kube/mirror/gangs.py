@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.intake.kubernetes.gangs import as_gang
-from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
 from rota.kube.mirror.reasons import GangIncomplete, GangOthersFirst, Hold, Misread
+from rota.kube_objects.gangs import as_gang
+from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobRecord
 from rota.model.quantities import CountOrPercent

@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterable, Mapping
 import structlog
 from msgspec.structs import replace
 
-from rota.intake.kubernetes.faults import FieldError
-from rota.intake.kubernetes.namespaces import name_of
-from rota.intake.kubernetes.objects import Namespace, Node, Pod
-from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.mirror.budgets import Budgets
 from rota.kube.mirror.dependents import RelatedPods, nominated_node, waits_as_before
 from rota.kube.mirror.gang_members import Gathering
 from rota.kube.mirror.gangs import GangReading, gang_id_of
-from rota.kube.mirror.pod_context import Surroundings
+from rota.kube.mirror.pod_context import PodContext
 from rota.kube.mirror.pod_groups import GroupKey, PodGroups
 from rota.kube.mirror.reading import problem_of, read_node, read_pod
 from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFirst, Hold, Misread, Unusable
 from rota.kube.mirror.waiters import Waiters
+from rota.kube_objects.errors import FieldError
+from rota.kube_objects.namespaces import name_of
+from rota.kube_objects.objects import Namespace, Node, Pod
+from rota.kube_objects.pods import GangKeys, PodState, PodTask
+from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.job import Job
 from rota.model.node import Node as ModelNode
@@ -54,7 +54,7 @@ class Mirror:
         self.holds: dict[TaskName, Hold] = {}
         """Pods that aren't decided about, and why."""
         self.misreads: dict[TaskName, Misread] = {}
-        self.surroundings = Surroundings(gang_keys, self._claim_changed)
+        self.context = PodContext(gang_keys, self._claim_changed)
         self.budgets = Budgets(self._budgets_changed)
         self.pod_groups = PodGroups(self._group_changed)
         self._is_sparing = True
@@ -81,7 +81,7 @@ class Mirror:
             assert old is not None
             name = NodeName(old.metadata.name or "")
             if self._nodes.pop(name, None) is not None:
-                self.surroundings.volumes.node(name, None)
+                self.context.volumes.node(name, None)
                 self.state.remove_node(name)
                 self._told()
             return
@@ -92,8 +92,8 @@ class Mirror:
             return
         if self._nodes.get(node.name) != node:
             self._nodes[node.name] = node
-            self.surroundings.volumes.node(node.name, dict(node.spec.labels))
-            self.state.set_node(self.surroundings.volumes.equipped(node))
+            self.context.volumes.node(node.name, dict(node.spec.labels))
+            self.state.set_node(self.context.volumes.equipped(node))
             self._told()
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
@@ -110,7 +110,7 @@ class Mirror:
         if new is None or new.spec.node_name:
             self._assumed.pop(name, None)
         self._changed.update(dict.fromkeys(self._related.change(name, old, new)))
-        self.surroundings.volumes.pod(name, old, new)
+        self.context.volumes.pod(name, old, new)
         self._waiters.look()
         if old is not None and new is not None and waits_as_before(old, new):
             return
@@ -119,7 +119,7 @@ class Mirror:
             self._told()
 
     def namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:
-        if self.surroundings.namespace(old, new) and self._related.selecting:
+        if self.context.namespace(old, new) and self._related.selecting:
             self._changed.update(dict.fromkeys(self._related.selecting))
             self._told()
 
@@ -148,7 +148,7 @@ class Mirror:
         """False: others, who were placed with them, have the volumes that they were to get."""
         for name, node in placed.items():
             pod = self._pods.get(name)
-            if pod is not None and not self.surroundings.volumes.reserve(name, pod, node):
+            if pod is not None and not self.context.volumes.reserve(name, pod, node):
                 self._release(placed)
                 return False
         self._assumed.update(placed)
@@ -164,7 +164,7 @@ class Mirror:
     def _release(self, names: Iterable[TaskName]) -> None:
         for name in names:
             if (pod := self._pods.get(name)) is not None:
-                self.surroundings.volumes.release(name, pod)
+                self.context.volumes.release(name, pod)
 
     def spare(self, is_sparing: bool) -> None:
         """Whether pods that a budget holds are left alone when room is made for others."""
@@ -223,7 +223,7 @@ class Mirror:
             self._read_again(name, now_s)
         for gang_id in self._gathering.due(now_s):
             self._gather(gang_id, now_s)
-        for node in self.surroundings.volumes.newly_equipped(self._nodes.values()):
+        for node in self.context.volumes.newly_equipped(self._nodes.values()):
             self.state.set_node(node)
         return self._gathering.settles_within_s(now_s)
 
@@ -259,7 +259,7 @@ class Mirror:
 
     def _read(self, name: TaskName, pod: Pod) -> PodTask | None:
         try:
-            task, misread = read_pod(pod, self.surroundings.reader, self._gang_keys.annotation)
+            task, misread = read_pod(pod, self.context.reader, self._gang_keys.annotation)
         except FieldError as error:
             if pod.spec.node_name:
                 log.warning("a running pod can't be counted", pod=name, why=problem_of(error))
@@ -280,7 +280,7 @@ class Mirror:
             return task
         if (node := self._assumed.get(name)) is not None:
             return replace(task, state=PodState.RUNNING, node=node)
-        hold = hold or self.surroundings.volumes.hold(pod) or self._awaited(pod, task)
+        hold = hold or self.context.volumes.hold(pod) or self._awaited(pod, task)
         if hold is not None:
             self.holds[name] = hold
             # To its gang it is there, but it can't start.

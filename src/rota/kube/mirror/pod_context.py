@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rota.intake._fields import Field
-from rota.intake.kubernetes.namespaces import Namespaces
-from rota.intake.kubernetes.notes import Notes
-from rota.intake.kubernetes.objects import Namespace
-from rota.intake.kubernetes.pods import GangKeys, PodReader
-from rota.intake.kubernetes.priority import PriorityClasses
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.volumes.book import VolumeBook
+from rota.kube_objects.namespaces import Namespaces
+from rota.kube_objects.objects import Namespace
+from rota.kube_objects.pods import GangKeys, PodReader
+from rota.kube_objects.priority import PriorityClasses
+from rota.kube_objects.volumes import ClaimKey
 
 _READINGS_KEPT = 5_000
 """A reader remembers each kind of pod that it has read; after so many pods it is a new one."""
 
 
-class _NoNotes(Notes):
-    """Nothing is left out of a live cluster."""
-
-    def add(self, place: Field, reason: str, subject: str) -> None:
-        pass
-
-
-class Surroundings:
+class PodContext:
     """Admission has put priorities into pods already: priority classes needn't be known."""
 
     def __init__(self, gang_keys: GangKeys, claim_changed: Callable[[ClaimKey], None]) -> None:
@@ -51,8 +42,6 @@ class Surroundings:
         self._read += 1
         if self._reader is None or self._read > _READINGS_KEPT:
             namespaces = Namespaces(self._namespaces.values(), ())
-            self._reader = PodReader(
-                PriorityClasses(()), namespaces, self.volumes, self._gang_keys, _NoNotes()
-            )
+            self._reader = PodReader(PriorityClasses(()), namespaces, self.volumes, self._gang_keys)
             self._read = 0
         return self._reader

@@ -11,14 +11,14 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import Metadata, Pod
-from rota.intake.kubernetes.pods import PodTask
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.objects import PodGroup
 from rota.kube.api.resources import PLUGIN_GROUPS, VOLCANO_GROUPS, Resource
 from rota.kube.mirror.gangs import ANY_PODS, Roles
 from rota.kube.mirror.reasons import Hold, PodGroupMissing, PodGroupUnusable
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects import Metadata, Pod
+from rota.kube_objects.pods import PodTask
 from rota.model.ids import TaskName
 from rota.model.quantities import CountOrPercent
 

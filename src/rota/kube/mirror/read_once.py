@@ -7,14 +7,14 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
-from rota.intake.kubernetes.namespaces import name_of
-from rota.intake.kubernetes.objects import KubeObject, Pod
 from rota.kube.api.client import EVERYTHING, PAGE_SIZE, Selection
 from rota.kube.api.decoding import Page
 from rota.kube.api.errors import Expired, Forbidden, NotFound
 from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.sources import Source, sources_of
+from rota.kube_objects.namespaces import name_of
+from rota.kube_objects.objects import KubeObject, Pod
 from rota.model.ids import TaskName
 
 T = TypeVar("T", bound=KubeObject)

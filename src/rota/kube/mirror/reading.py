@@ -5,22 +5,18 @@ from __future__ import annotations
 import structlog
 from msgspec.structs import replace
 
-from rota.intake._fields import Field
-from rota.intake.document import document_of
 from rota.intake.errors import InputError
-from rota.intake.kubernetes.faults import FieldError
-from rota.intake.kubernetes.nodes import as_node
-from rota.intake.kubernetes.objects import Node, Pod
-from rota.intake.kubernetes.pods import PodReader, PodTask
 from rota.kube.mirror.reasons import Misread
+from rota.kube_objects.errors import FieldError
+from rota.kube_objects.nodes import as_node
+from rota.kube_objects.objects import Node, Pod
+from rota.kube_objects.pods import PodReader, PodTask
 from rota.model.node import Node as ModelNode
 from rota.model.taints import Effect
 
 log = structlog.get_logger()
 
 _NEVER_MS = 2**62
-_NOWHERE = Field(document_of(None))
-"""A pod is no part of a file: its name says where to look."""
 
 
 def read_node(node: Node) -> ModelNode | None:
@@ -38,7 +34,7 @@ def read_pod(pod: Pod, reader: PodReader, min_available_key: str) -> tuple[PodTa
     FieldError: it can't be used at all.
     """
     try:
-        return reader.read(pod, _NOWHERE), None
+        return reader.read(pod), None
     except FieldError as error:
         if error.path != ("metadata", "annotations", min_available_key):
             raise
@@ -47,7 +43,7 @@ def read_pod(pod: Pod, reader: PodReader, min_available_key: str) -> tuple[PodTa
         key: value for key, value in (pod.metadata.annotations or {}).items() if key != min_available_key
     }
     pod = replace(pod, metadata=replace(pod.metadata, annotations=others))
-    return reader.read(pod, _NOWHERE), misread
+    return reader.read(pod), misread
 
 
 def problem_of(error: FieldError) -> str:

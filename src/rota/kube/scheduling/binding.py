@@ -19,14 +19,14 @@ from typing import Any, Protocol, TypeVar
 import structlog
 from msgspec import Struct
 
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import KubeObject, Pod
 from rota.kube.api.errors import Conflict, KubeError, NotFound, Withheld
 from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.scheduling.event_recorder import Teller
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects import KubeObject, Pod
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.patience.backoff import Backoff
 
@@ -86,7 +86,7 @@ class Binder:
         self._teller = teller
         self._leads = leads
         self._wake = wake
-        self._volumes = VolumeBinder(client, mirror.surroundings.volumes, mirror.until)
+        self._volumes = VolumeBinder(client, mirror.context.volumes, mirror.until)
         self._clearing: dict[JobId, asyncio.Task[None]] = {}
         """Who waits for others to be gone, and hasn't begun to bind."""
         self.bound = 0

@@ -16,12 +16,12 @@ from typing import Any, Protocol, TypeVar
 import structlog
 from msgspec import Struct
 
-from rota.intake.kubernetes.namespaces import name_of, namespace_of
-from rota.intake.kubernetes.objects import KubeObject, Pod
 from rota.kube.api.errors import KubeError, NotFound
 from rota.kube.api.objects import ObjectReference
 from rota.kube.api.resources import EVENTS, PODS, Resource
 from rota.kube.api.work_queue import WorkQueue
+from rota.kube_objects.namespaces import name_of, namespace_of
+from rota.kube_objects.objects import KubeObject, Pod
 from rota.model.ids import NodeName, TaskName
 from rota.patience.backoff import Backoff
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
-from rota.intake.kubernetes.taints import UNSCHEDULABLE
+from rota.kube_objects.taints import UNSCHEDULABLE
 from rota.model.ids import NodeName
 from rota.model.selectors import NodeTerm, Operator
 from rota.model.taints import Effect, Taint, Tolerations, tolerated

@@ -6,9 +6,9 @@ we decided is ours to look at.
 
 from __future__ import annotations
 
-from rota.intake.kubernetes.pods import PodState
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.scheduling.binding import Placing
+from rota.kube_objects.pods import PodState
 from rota.loop.live.room_check import Outdated, Room
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.plan import Binding, Eviction, Plan

@@ -13,9 +13,6 @@ import structlog
 from msgspec import Struct
 
 from rota.intake.files import read_policy
-from rota.intake.kubernetes.namespaces import name_of
-from rota.intake.kubernetes.objects import Pod
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, GangKeys
 from rota.kube.api.access import ClusterAccess
 from rota.kube.api.client import Client
 from rota.kube.api.config import find_cluster
@@ -32,6 +29,9 @@ from rota.kube.scheduling.event_recorder import Teller
 from rota.kube.scheduling.probes import probes
 from rota.kube.scheduling.unreadable import UnreadablePods
 from rota.kube.scheduling.words import plan_lines
+from rota.kube_objects.namespaces import name_of
+from rota.kube_objects.objects import Pod
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS, GangKeys
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import take_turns_often
 from rota.loop.telemetry.loop_lag import SilenceWatch

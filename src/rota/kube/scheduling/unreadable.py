@@ -10,12 +10,12 @@ from typing import Protocol, TypeVar
 
 import structlog
 
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import KubeObject, KubeStruct, Metadata, Pod, PodSpec
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.errors import KubeError, NotFound
 from rota.kube.api.resources import Resource
 from rota.kube.scheduling.event_recorder import Teller
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects import KubeObject, KubeStruct, Metadata, Pod, PodSpec
 
 T = TypeVar("T", bound=KubeObject)
 

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TypeAlias
 
-from rota.intake.kubernetes.pods import PodTask
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.reasons import (
     AwaitsVictims,
@@ -28,6 +27,7 @@ from rota.kube.mirror.reasons import (
     Unusable,
     VolumeMissing,
 )
+from rota.kube_objects.pods import PodTask
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobTemplate
 from rota.model.plan import Plan

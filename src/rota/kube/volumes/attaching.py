@@ -10,8 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeAlias
 
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.api.objects import CsiNode
+from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName, TaskName
 from rota.model.resources import VOLUMES
 

@@ -14,12 +14,12 @@ from typing import Any, Protocol, TypeVar
 
 import structlog
 
-from rota.intake.kubernetes.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
-from rota.intake.kubernetes.volumes import ClaimKey, claims_of
 from rota.kube.api.errors import KubeError
 from rota.kube.api.resources import CLAIMS, VOLUMES, Resource
 from rota.kube.volumes.book import Reservation, VolumeBook
 from rota.kube.volumes.matching import SELECTED_NODE, is_bound
+from rota.kube_objects.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.volumes import ClaimKey, claims_of
 from rota.model.ids import NodeName, TaskName
 
 T = TypeVar("T", bound=KubeObject)

@@ -15,9 +15,18 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.intake.kubernetes.namespaces import name_of
-from rota.intake.kubernetes.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
-from rota.intake.kubernetes.volumes import (
+from rota.kube.api.objects import CsiDriver, CsiNode, StorageCapacity, StorageClass, VolumeAttachment
+from rota.kube.mirror.dependents import is_over
+from rota.kube.mirror.reasons import Hold
+from rota.kube.volumes.attaching import Attached, Attaching
+from rota.kube.volumes.choosing import Choosing, named
+from rota.kube.volumes.holding import hold_of
+from rota.kube.volumes.matching import Wanted, as_spare, as_wanted, is_bound
+from rota.kube.volumes.provisioning import Provisioning, waits_for_consumer
+from rota.kube.volumes.reach import Labels, Reach
+from rota.kube_objects.namespaces import name_of
+from rota.kube_objects.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.volumes import (
     NO_VOLUMES,
     ClaimKey,
     VolumeNeeds,
@@ -29,15 +38,6 @@ from rota.intake.kubernetes.volumes import (
     usable_on,
     volume_of,
 )
-from rota.kube.api.objects import CsiDriver, CsiNode, StorageCapacity, StorageClass, VolumeAttachment
-from rota.kube.mirror.dependents import is_over
-from rota.kube.mirror.reasons import Hold
-from rota.kube.volumes.attaching import Attached, Attaching
-from rota.kube.volumes.choosing import Choosing, named
-from rota.kube.volumes.holding import hold_of
-from rota.kube.volumes.matching import Wanted, as_spare, as_wanted, is_bound
-from rota.kube.volumes.provisioning import Provisioning, waits_for_consumer
-from rota.kube.volumes.reach import Labels, Reach
 from rota.model.ids import NodeName, TaskName
 from rota.model.node import Node
 from rota.model.resources import VOLUMES

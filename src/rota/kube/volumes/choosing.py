@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.api.objects import StorageClass
 from rota.kube.volumes.matching import Spare, Wanted, chosen
 from rota.kube.volumes.provisioning import Provision, Provisioning
 from rota.kube.volumes.reach import Reach
+from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName
 from rota.model.resources import UNBOUND
 from rota.model.selectors import NodeTerm, Operator, Requirement

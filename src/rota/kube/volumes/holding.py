@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import PersistentVolume, PersistentVolumeClaim, Pod
-from rota.intake.kubernetes.volumes import ClaimKey, claim_name, class_of, volume_of
 from rota.kube.api.objects import StorageClass
 from rota.kube.mirror.reasons import (
     ClaimAwaited,
@@ -20,6 +17,9 @@ from rota.kube.mirror.reasons import (
 )
 from rota.kube.volumes.matching import is_bound
 from rota.kube.volumes.provisioning import waits_for_consumer
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.volumes import ClaimKey, claim_name, class_of, volume_of
 
 
 def hold_of(

@@ -6,9 +6,9 @@ from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
-from rota.intake.kubernetes.objects import PersistentVolume, PersistentVolumeClaim, Quantity
-from rota.intake.kubernetes.selectors import as_labels, label_selector
-from rota.intake.kubernetes.volumes import ClaimKey, class_of, key_of_claim, terms_of
+from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Quantity
+from rota.kube_objects.selectors import as_labels, label_selector
+from rota.kube_objects.volumes import ClaimKey, class_of, key_of_claim, terms_of
 from rota.model.ids import Labels
 from rota.model.quantities import QuantityError, parse_quantity
 from rota.model.selectors import NodeTerm, Selector

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.selectors import label_selector
 from rota.kube.api.objects import CsiDriver, StorageCapacity, StorageClass
 from rota.kube.volumes.matching import Wanted, size_of
 from rota.kube.volumes.reach import Reach
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.selectors import label_selector
 from rota.model.ids import NodeName
 from rota.model.selectors import NodeTerm, Operator, Requirement, Selector
 

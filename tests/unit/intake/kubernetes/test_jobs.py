@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.unit.intake.kubernetes.reading import jobs, pod, refusal
+from tests.unit.kube_objects.reading import jobs, pod, refusal
 
 
 def batch_job(

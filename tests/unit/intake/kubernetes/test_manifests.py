@@ -6,7 +6,7 @@ import pytest
 
 from rota.intake.document import parse_documents
 from rota.intake.kubernetes import is_manifest, records_from_manifests
-from tests.unit.intake.kubernetes.reading import node, pod, read, refusal
+from tests.unit.kube_objects.reading import node, pod, read, refusal
 
 
 @pytest.mark.parametrize(

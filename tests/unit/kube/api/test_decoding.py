@@ -6,8 +6,8 @@ import msgspec
 import pytest
 from msgspec import json
 
-from rota.intake.kubernetes.objects import Pod
 from rota.kube.api.decoding import ChangeKind, ObjectDecoder, Unreadable, WatchFailed, status_in
+from rota.kube_objects.objects import Pod
 
 PODS = ObjectDecoder(Pod)
 

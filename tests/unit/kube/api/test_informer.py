@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from rota.intake.kubernetes.objects import Metadata, Pod, PodSpec
 from rota.kube.api.client import EVERYTHING, Selection
 from rota.kube.api.decoding import Change, ChangeKind, Page, Unreadable
 from rota.kube.api.errors import Call, Expired, KubeError, NotConnected, Silent, TooManyRequests, api_error
 from rota.kube.api.informer import Informer
 from rota.kube.api.objects import Status
 from rota.kube.api.resources import PODS
+from rota.kube_objects.objects import Metadata, Pod, PodSpec
 from rota.patience.backoff import Backoff
 from tests.virtual_time import run
 

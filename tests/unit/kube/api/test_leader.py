@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from msgspec import convert, to_builtins
 
-from rota.intake.kubernetes.objects import Metadata
 from rota.kube.api.errors import Call, NotConnected, Unreachable, api_error
 from rota.kube.api.leader import Leader, LeaseTimes
 from rota.kube.api.objects import Lease, LeaseSpec, Status
+from rota.kube_objects.objects import Metadata
 from tests.virtual_time import run
 
 pytestmark = pytest.mark.covers("kube-6")

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from rota.api.documents import EstimateDocument
-from rota.intake.kubernetes.objects import Metadata, Pod
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.objects import DisruptionBudget
 from rota.kube.api.resources import BUDGETS, NODES, PODS
@@ -19,6 +18,7 @@ from rota.kube.asking.starts import start_of
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.read_once import read_once
 from rota.kube.scheduling.run import KubeSchedulerOptions, default_policy
+from rota.kube_objects.objects import Metadata, Pod
 from rota.model.explanation import Change, Outcome
 from rota.model.ids import JobId
 from tests.unit.kube.pods import SCHEDULER, node, pod

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from rota.intake._fields import Field
-from rota.intake.document import document_of
-from rota.intake.kubernetes.namespaces import Namespaces
-from rota.intake.kubernetes.notes import Notes
-from rota.intake.kubernetes.objects import Pod
-from rota.intake.kubernetes.pods import DEFAULT_GANG_KEYS, PodReader
-from rota.intake.kubernetes.priority import PriorityClasses
-from rota.intake.kubernetes.volumes import Volumes
 from rota.kube.mirror.gangs import GangReading, read_gang
+from rota.kube_objects.namespaces import Namespaces
+from rota.kube_objects.objects import Pod
+from rota.kube_objects.pods import DEFAULT_GANG_KEYS, PodReader
+from rota.kube_objects.priority import PriorityClasses
+from rota.kube_objects.volumes import Volumes
 from rota.model.ids import JobId
 from tests.unit.kube.pods import pod
 
@@ -20,8 +17,8 @@ pytestmark = pytest.mark.covers("kube-2", "kube-4")
 
 
 def gang(*pods: Pod) -> GangReading:
-    reader = PodReader(PriorityClasses(()), Namespaces((), ()), Volumes((), ()), DEFAULT_GANG_KEYS, Notes())
-    tasks = [reader.read(one, Field(document_of(None))) for one in pods]
+    reader = PodReader(PriorityClasses(()), Namespaces((), ()), Volumes((), ()), DEFAULT_GANG_KEYS)
+    tasks = [reader.read(one) for one in pods]
     return read_gang(JobId("default/gang:g"), tasks, DEFAULT_GANG_KEYS)
 
 

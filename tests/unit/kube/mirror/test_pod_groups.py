@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from rota.intake.kubernetes.objects import Metadata, Pod
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.objects import PodGroup
 from rota.kube.mirror.reasons import GangIncomplete, GangOthersFirst, PodGroupMissing, PodGroupUnusable
 from rota.kube.scheduling.words import held_text
+from rota.kube_objects.objects import Metadata, Pod
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.pods import Told, node, pod
 

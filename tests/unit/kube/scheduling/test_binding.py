@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from rota.intake.kubernetes.objects import Pod
 from rota.kube.api.errors import (
     Call,
     Conflict,
@@ -21,6 +20,7 @@ from rota.kube.api.errors import (
 from rota.kube.api.objects import Status
 from rota.kube.scheduling.binding import ATTEMPTS, FORGOTTEN_AFTER_S, Binder, Placing
 from rota.kube.scheduling.event_recorder import Teller
+from rota.kube_objects.objects import Pod
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.pods import Told, node, pod
 from tests.virtual_time import run

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.intake.kubernetes.objects import Pod
 from rota.kube.api.errors import Call, KubeError, NotConnected
 from rota.kube.scheduling.event_recorder import PAUSES, Teller
+from rota.kube_objects.objects import Pod
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.pods import pod
 from tests.virtual_time import run

@@ -8,10 +8,10 @@ import pytest
 
 from rota.engine.decide import decide
 from rota.engine.plugin import Plugins, RefusalOrder
-from rota.intake.kubernetes.objects import Node, Pod
 from rota.kube.scheduling.filters import KUBE_FILTERS
 from rota.kube.scheduling.run import default_policy
 from rota.kube.scheduling.words import waiting_texts
+from rota.kube_objects.objects import Node, Pod
 from tests.unit.kube.pods import SCHEDULER, Told, node, pod
 
 pytestmark = pytest.mark.covers("kube-3", "kube-7")

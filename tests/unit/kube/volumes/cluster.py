@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from rota.engine.decide import decide
 from rota.engine.explaining.explain import explain
 from rota.engine.plugin import Plugins, RefusalOrder
-from rota.intake.kubernetes.namespaces import name_of
-from rota.intake.kubernetes.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from rota.kube.api.objects import StorageClass
 from rota.kube.scheduling.filters import KUBE_FILTERS
 from rota.kube.scheduling.run import default_policy
 from rota.kube.scheduling.words import unschedulable_text
 from rota.kube.volumes.book import VolumeBook
+from rota.kube_objects.namespaces import name_of
+from rota.kube_objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
 from rota.model.ids import JobId
 from rota.model.verdict import Kind, Refusal, Verdict
 from rota.snapshot.state import Snapshot
@@ -36,7 +36,7 @@ class Volumes:
 
     @property
     def book(self) -> VolumeBook:
-        return self._told.mirror.surroundings.volumes
+        return self._told.mirror.context.volumes
 
     def add(self, *found: PersistentVolume | PersistentVolumeClaim | StorageClass) -> None:
         for one in found:

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.volumes.attaching import Attached, Attaching
+from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.storage import csi_node
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from rota.intake.kubernetes.objects import PersistentVolumeClaim
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.api.errors import Call, Conflict
 from rota.kube.api.objects import Status
 from rota.kube.volumes.binding import WITHIN_S, VolumeBinder, VolumesLost
+from rota.kube_objects.objects import PersistentVolumeClaim
+from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.pods import node
 from tests.unit.kube.storage import claim, pod_with, storage_class, volume

@@ -7,8 +7,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from rota.intake.kubernetes.objects import PersistentVolumeClaim
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.api.objects import CsiDriver, StorageCapacity, VolumeAttachment
 from rota.kube.mirror.reasons import (
     ClaimAwaited,
@@ -19,6 +17,8 @@ from rota.kube.mirror.reasons import (
     ClaimsUnbound,
     VolumeMissing,
 )
+from rota.kube_objects.objects import PersistentVolumeClaim
+from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.pods import node, pod
 from tests.unit.kube.storage import claim, csi_node, pod_with, storage_class, volume

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.volumes.matching import Spare, as_spare, as_wanted, chosen, is_bound
+from rota.kube_objects.volumes import ClaimKey
 from tests.unit.kube.storage import claim, volume
 
 pytestmark = pytest.mark.covers("kube-3")

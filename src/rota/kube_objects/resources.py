@@ -8,9 +8,8 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import TypeAlias
 
-from rota.intake.errors import FieldPath
-from rota.intake.kubernetes.faults import FieldError
-from rota.intake.kubernetes.objects import (
+from rota.kube_objects.errors import FieldError, FieldPath
+from rota.kube_objects.objects import (
     Container,
     ContainerStatus,
     Pod,

@@ -3,7 +3,7 @@
 import pytest
 
 from rota.model.resources import Resources
-from tests.unit.intake.kubernetes.reading import node, pod, refusal, task_spec
+from tests.unit.kube_objects.reading import node, pod, refusal, task_spec
 
 GI = 2**30
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rota.intake.kubernetes.objects import PodSpec, PriorityClass
+from rota.kube_objects.objects import PodSpec, PriorityClass
 
 
 class PodPriority(NamedTuple):

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 
-from rota.intake.kubernetes.objects import LabelSelector, Metadata, Namespace
-from rota.intake.kubernetes.selectors import as_labels, label_selector
+from rota.kube_objects.objects import LabelSelector, Metadata, Namespace
+from rota.kube_objects.selectors import as_labels, label_selector
 from rota.model.ids import Labels, TaskName
 
 _NAME_LABEL = "kubernetes.io/metadata.name"

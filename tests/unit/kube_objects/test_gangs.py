@@ -4,7 +4,7 @@ import pytest
 
 from rota.intake.kubernetes import GangKeys
 from rota.model.job import JobRecord
-from tests.unit.intake.kubernetes.reading import jobs, node, pod, read, refusal
+from tests.unit.kube_objects.reading import jobs, node, pod, read, refusal
 
 LABEL = "batch.scheduling.k8s.io/gang"
 ANNOTATION = "batch.scheduling.k8s.io/min-available"

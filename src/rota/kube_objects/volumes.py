@@ -5,9 +5,9 @@ from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
-from rota.intake.kubernetes.namespaces import namespace_of
-from rota.intake.kubernetes.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
-from rota.intake.kubernetes.selectors import node_terms
+from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
+from rota.kube_objects.selectors import node_terms
 from rota.model.resources import DISK, WHOLE_DISK
 from rota.model.selectors import NodeTerm, Operator, Requirement, Selector
 from rota.model.task import VolumeNodes

@@ -1,33 +1,31 @@
 """A Pod as a task of the model."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from enum import Enum
 from operator import attrgetter
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 from msgspec import Struct, structs
 
-from rota.intake._fields import Field
-from rota.intake._interning import Interned
-from rota.intake.kubernetes.affinity import AffinityReader, as_spread
-from rota.intake.kubernetes.faults import FieldError
-from rota.intake.kubernetes.namespaces import Namespaces, namespace_of
-from rota.intake.kubernetes.notes import Notes
-from rota.intake.kubernetes.objects import NodeAffinity, Pod, PodNeeds, PodSpec, PodStatus
-from rota.intake.kubernetes.priority import PriorityClasses
-from rota.intake.kubernetes.resources import (
+from rota.kube_objects.affinity import AffinityReader, as_spread
+from rota.kube_objects.errors import FieldError
+from rota.kube_objects.namespaces import Namespaces, namespace_of
+from rota.kube_objects.objects import NodeAffinity, Pod, PodNeeds, PodSpec, PodStatus
+from rota.kube_objects.priority import PriorityClasses
+from rota.kube_objects.resources import (
     as_resources,
     is_resize_infeasible,
     pod_limits,
     pod_requests,
     read_amounts,
 )
-from rota.intake.kubernetes.selectors import as_labels, node_term, node_terms
-from rota.intake.kubernetes.taints import as_toleration
-from rota.intake.kubernetes.times import as_ms
-from rota.intake.kubernetes.volumes import VolumeReader
+from rota.kube_objects.selectors import as_labels, node_term, node_terms
+from rota.kube_objects.taints import as_toleration
+from rota.kube_objects.times import as_ms
+from rota.kube_objects.volumes import VolumeReader
 from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.interning import Interned
 from rota.model.job import Job, JobRecord, JobTemplate, Placement, TaskGroup
 from rota.model.quantities import CountOrPercent, QuantityError, parse_count_or_percent
 from rota.model.resources import HostPort
@@ -58,10 +56,17 @@ class PodState(Enum):
     """It failed, or was deleted before it ran."""
 
 
+Note: TypeAlias = Callable[[str, str], None]
+"""Takes a reason, and the name of what it is about."""
+
+
+def no_note(_reason: str, _subject: str) -> None:
+    """In a live cluster nothing is left out."""
+
+
 class PodTask(Struct, frozen=True):
     """A pod as a task, while it is open whether it is a job of its own or one of a gang."""
 
-    place: Field
     name: TaskName
     state: PodState
     template: JobTemplate
@@ -95,29 +100,26 @@ class PodReader:
         namespaces: Namespaces,
         volumes: VolumeReader,
         gang_keys: GangKeys,
-        notes: Notes,
     ) -> None:
         self._priorities = priorities
         self._namespaces = namespaces
         self._volumes = volumes
         self._gang_keys = gang_keys
-        self._notes = notes
         self._undated = 0
         self._spec_by_needs: dict[bytes, TaskSpec] = {}
         self._specs: Interned[TaskSpec] = Interned()
         self._templates: Interned[JobTemplate] = Interned()
 
-    def read(self, pod: Pod, place: Field) -> PodTask:
-        """FieldError where the pod isn't valid."""
+    def read(self, pod: Pod, note: Note = no_note) -> PodTask:
+        """FieldError where the pod isn't valid. `note` is called with what isn't known and is left out."""
         namespace, name = namespace_of(pod.metadata), pod.metadata.name or ""
         status = pod.status or _NO_STATUS
         created_ms = as_ms(pod.metadata.creation_timestamp)
         gang = (pod.metadata.labels or {}).get(self._gang_keys.label, "")
         return PodTask(
-            place=place,
             name=TaskName(f"{namespace}/{name}"),
             state=_state(pod, status),
-            template=self._template(pod, namespace, name, place),
+            template=self._template(pod, namespace, name, note),
             submitted_ms=created_ms or self._next_undated(),
             node=NodeName(pod.spec.node_name or ""),
             started_ms=as_ms(status.start_time) or created_ms,
@@ -130,15 +132,17 @@ class PodReader:
         self._undated += 1
         return self._undated - 1
 
-    def _template(self, pod: Pod, namespace: str, name: str, place: Field) -> JobTemplate:
+    def _template(self, pod: Pod, namespace: str, name: str, note: Note) -> JobTemplate:
         spec, priority = pod.spec, self._priorities.of(pod.spec)
         if not self._priorities.knows(spec):
-            reason = f"its priority class {spec.priority_class_name} is not in these files, so it has none"
-            self._notes.add(place, reason, f"{namespace}/{name}")
+            note(
+                f"its priority class {spec.priority_class_name} is not in these files, so it has none",
+                f"{namespace}/{name}",
+            )
         deadline_s = spec.active_deadline_seconds
         return self._templates(
             JobTemplate(
-                groups=(TaskGroup(self._task_spec(pod, namespace, place)),),
+                groups=(TaskGroup(self._task_spec(pod, namespace, note)),),
                 namespace=namespace,
                 project=namespace,
                 scheduler="" if spec.scheduler_name == DEFAULT_SCHEDULER else spec.scheduler_name or "",
@@ -148,11 +152,11 @@ class PodReader:
             )
         )
 
-    def _task_spec(self, pod: Pod, namespace: str, place: Field) -> TaskSpec:
+    def _task_spec(self, pod: Pod, namespace: str, note: Note) -> TaskSpec:
         needs = _encode_needs(pod, namespace)
         spec = self._spec_by_needs.get(needs)
         if spec is None:
-            spec = self._specs(self._read_spec(pod, namespace, place))
+            spec = self._specs(self._read_spec(pod, namespace, note))
             self._spec_by_needs[needs] = spec
         return self._specs(self._with_volumes(spec, pod)) if pod.spec.volumes else spec
 
@@ -167,7 +171,7 @@ class PodReader:
             job_affinity=(*spec.job_affinity, *(rule for _, rule in alone)),
         )
 
-    def _read_spec(self, pod: Pod, namespace: str, place: Field) -> TaskSpec:
+    def _read_spec(self, pod: Pod, namespace: str, note: Note) -> TaskSpec:
         spec, labels = pod.spec, pod.metadata.labels
         affinity = AffinityReader(namespace, labels, self._namespaces)
         requests = pod_requests(pod)
@@ -194,9 +198,7 @@ class PodReader:
             images=_images(spec),
         )
         for unknown in sorted(affinity.unknown_namespaces):
-            self._notes.add(
-                place, "its labels are not in these files, so namespaceSelectors miss it", unknown
-            )
+            note("its labels are not in these files, so namespaceSelectors miss it", unknown)
         return task
 
     def _min_available(self, annotations: Mapping[str, object] | None) -> CountOrPercent | None:

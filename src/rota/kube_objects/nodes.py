@@ -1,9 +1,9 @@
 """A Node as a record of the model."""
 
-from rota.intake.kubernetes import objects
-from rota.intake.kubernetes.resources import as_resources, read_amounts
-from rota.intake.kubernetes.selectors import as_labels
-from rota.intake.kubernetes.taints import NOT_READY_KEYS, UNSCHEDULABLE, as_taint
+from rota.kube_objects import objects
+from rota.kube_objects.resources import as_resources, read_amounts
+from rota.kube_objects.selectors import as_labels
+from rota.kube_objects.taints import NOT_READY_KEYS, UNSCHEDULABLE, as_taint
 from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec
 from rota.model.resources import DEFAULT_SLOTS, Resources

@@ -1,7 +1,7 @@
 """Taints of nodes and tolerations of pods."""
 
-from rota.intake.kubernetes import objects
-from rota.intake.kubernetes.times import as_ms
+from rota.kube_objects import objects
+from rota.kube_objects.times import as_ms
 from rota.model.taints import Effect, Taint, Toleration
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)

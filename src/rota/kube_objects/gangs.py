@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from rota.intake.kubernetes.pods import GangKeys, PodState, PodTask
+from rota.kube_objects.errors import PodError
+from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, TaskGroup
 from rota.model.task import TaskSpec
@@ -20,9 +21,9 @@ class Gang(NamedTuple):
 
 
 def as_gang(gang_id: JobId, pods: Sequence[PodTask], gang_keys: GangKeys) -> Gang:
-    """InputError where the pods don't make a gang.
+    """PodError where the pods don't make a gang.
 
-    `pods` are all of the gang that the files hold. Pods that are done count as started; those that are gone
+    `pods` are all of the gang that are known. Pods that are done count as started; those that are gone
     are no longer part of it.
     """
     present = sorted((pod for pod in pods if pod.state is not PodState.GONE), key=lambda pod: pod.name)
@@ -75,14 +76,18 @@ def _min_available(pods: Sequence[PodTask], present: int, gang_keys: GangKeys) -
     assert first.min_available is not None
     for other in stating:
         if other.min_available != first.min_available:
-            raise other.place.at("metadata", "annotations", gang_keys.annotation).error(
+            raise PodError(
+                other.name,
+                ("metadata", "annotations", gang_keys.annotation),
                 f"{other.name} says {other.min_available}, but {first.name} of the same gang says"
                 f" {first.min_available}",
                 "give all pods of a gang the same",
             )
     needed = first.min_available.of(present)
     if needed > len(pods):
-        raise first.place.at("metadata", "annotations", gang_keys.annotation).error(
+        raise PodError(
+            first.name,
+            ("metadata", "annotations", gang_keys.annotation),
             f"{needed} pods are to start together, but the gang has {len(pods)}",
             f"give at most {len(pods)}, or add the gang's other pods",
         )

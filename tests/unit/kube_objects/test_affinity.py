@@ -4,7 +4,7 @@ import pytest
 
 from rota.model.selectors import Operator, Requirement, Selector
 from rota.model.task import JobAffinity, Spread
-from tests.unit.intake.kubernetes.reading import pod, read, refusal, task_spec
+from tests.unit.kube_objects.reading import pod, read, refusal, task_spec
 
 pytestmark = pytest.mark.covers("kube-3")
 

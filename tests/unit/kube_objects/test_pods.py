@@ -7,7 +7,7 @@ from rota.model.resources import HostPort
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
 from rota.model.taints import Effect, Toleration
 from rota.model.task import VolumeNodes
-from tests.unit.intake.kubernetes.reading import jobs, node, pod, read, refusal, task_spec
+from tests.unit.kube_objects.reading import jobs, node, pod, read, refusal, task_spec
 
 
 class TestIdentity:

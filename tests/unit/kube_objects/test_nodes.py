@@ -4,7 +4,7 @@ import pytest
 
 from rota.model.resources import DEFAULT_SLOTS, Resources
 from rota.model.taints import Effect, Taint, Toleration, tolerated
-from tests.unit.intake.kubernetes.reading import node, only_node, read, refusal
+from tests.unit.kube_objects.reading import node, only_node, read, refusal
 
 UNSCHEDULABLE = Taint("node.kubernetes.io/unschedulable", Effect.NO_SCHEDULE)
 

@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from msgspec import structs
 
-from rota.intake.kubernetes.namespaces import Namespaces
-from rota.intake.kubernetes.objects import PodAffinity, PodAffinityTerm, PodSpec, TopologySpreadConstraint
-from rota.intake.kubernetes.selectors import NOTHING, all_of, label_selector
+from rota.kube_objects.namespaces import Namespaces
+from rota.kube_objects.objects import PodAffinity, PodAffinityTerm, PodSpec, TopologySpreadConstraint
+from rota.kube_objects.selectors import NOTHING, all_of, label_selector
 from rota.model.task import JobAffinity, Spread
 
 _OwnLabels: TypeAlias = Mapping[str, str] | None
