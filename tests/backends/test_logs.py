@@ -213,3 +213,18 @@ def test_what_is_forgotten_is_gone(place: Place) -> None:
             assert await here.left("2", "a") == b"x\n"
 
     asyncio.run(check())
+
+
+def test_beyond_its_limit_output_is_dropped_and_the_task_goes_on(place: Place) -> None:
+    """It writes far more than its pipe holds."""
+
+    async def check() -> None:
+        async with opened(place) as here:
+            script = "head -c 3000000 /dev/zero | tr '\\0' a; echo b >&2; exit 3"
+            task = shell(place, "1", script, log_bytes=100_000)
+            await here.backend.start([task])
+            assert (await here.end_of(task.ref)).end.exit_code == 3
+            said = "rota: output limit of 100 kB reached; the rest was dropped\n"
+            assert await here.output_text("1") == "a" * 100_000 + "\n" + said
+
+    asyncio.run(check())

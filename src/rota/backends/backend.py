@@ -42,6 +42,8 @@ class TaskStart(Struct, frozen=True, omit_defaults=True):
     """What it may use at most, where the host can hold it to that; 0: no limit."""
     cpu_share_milli: int = 0
     """What it asked for, and gets where the cpus are too few for all; 0: as if it were one cpu."""
+    log_bytes: int | None = None
+    """So much of its output is kept, and what comes after that dropped; None: as much as the host keeps."""
     time_limit_ms: int | None = None
     """From its start."""
     end_before_ms: int | None = None

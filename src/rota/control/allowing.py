@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from math import ceil
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -32,6 +33,13 @@ _MOST_NAMED = 10
 """Of queues or projects that there are, in a message."""
 
 
+class Allowed(NamedTuple):
+    """What the limits made of a job."""
+
+    template: JobTemplate
+    log_bytes: int | None
+
+
 class Allowing:
     def __init__(self, policy: Policy, memory: Memory) -> None:
         self._limits = policy.limits
@@ -43,15 +51,16 @@ class Allowing:
     # -- jobs come in
 
     def admit(self, submission: Submission, who: Who, now_ms: int) -> Submission:
-        """With time limits where there were none. Raises a ControlError for what isn't allowed."""
+        """With time limits where there were none, and what is kept of their output. Raises a ControlError for
+        what isn't allowed."""
         self._check_rate(submission, who, now_ms)
-        allowed: dict[JobTemplate, JobTemplate] = {}
+        allowed: dict[JobTemplate, Allowed] = {}
         entries = []
         for index, entry in enumerate(submission.entries):
             template = entry.spec.template
             if template not in allowed:
                 allowed[template] = self._allowed(template, who, index)
-            entries.append(_with_template(entry, allowed[template]))
+            entries.append(_as_allowed(entry, allowed[template]))
         return Submission(tuple(entries), submission.warnings)
 
     def check_waiting(self, submission: Submission, who: Who, draft: Draft) -> None:
@@ -91,7 +100,7 @@ class Allowing:
         for origin, account in concerned.items():
             self._rate.take(origin, account.limit, now_ms)
 
-    def _allowed(self, template: JobTemplate, who: Who, index: int) -> JobTemplate:
+    def _allowed(self, template: JobTemplate, who: Who, index: int) -> Allowed:
         field = f"jobs[{index}]"
         if template.queue not in self._queues:
             raise _unknown(
@@ -106,7 +115,7 @@ class Allowing:
         template = with_default_time_limit(template, limits)
         for excess in excesses(template, limits):
             raise _not_allowed(excess, f"{field}.{excess.what.value}")
-        return template
+        return Allowed(template, limits.value("log_bytes"))
 
     # -- afterwards
 
@@ -134,10 +143,10 @@ _PARTS: dict[Scope, Callable[[Owner], str]] = {
 }
 
 
-def _with_template(entry: Entry, template: JobTemplate) -> Entry:
-    if template is entry.spec.template:
+def _as_allowed(entry: Entry, allowed: Allowed) -> Entry:
+    if allowed.template is entry.spec.template and allowed.log_bytes is None:
         return entry
-    return replace(entry, spec=replace(entry.spec, template=template))
+    return replace(entry, spec=replace(entry.spec, template=allowed.template, log_bytes=allowed.log_bytes))
 
 
 def _not_allowed(excess: Excess, field: str) -> NotAllowed:

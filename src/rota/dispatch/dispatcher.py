@@ -275,6 +275,7 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
         hosts=hosts_of(state),
         limits=limits_of(spec),
         cpu_share_milli=spec.requests.cpu_milli,
+        log_bytes=state.spec.log_bytes,
         time_limit_ms=state.time_limit_ms,
         end_before_ms=state.spec.deadline_ms,
         lane=lane_of(state, task),

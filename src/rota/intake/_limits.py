@@ -28,6 +28,7 @@ class QueueLimitsForm(Form):
     reservations: tuple[str, ...] | UnsetType = UNSET
     time_limit: Amount | UnsetType = UNSET
     default_time_limit: Amount | UnsetType = UNSET
+    log_bytes: Amount | UnsetType = UNSET
     waiting_jobs: Count | UnsetType = UNSET
     running_jobs: Count | UnsetType = UNSET
     at_once: AmountsForm = field(default_factory=dict)
@@ -89,6 +90,7 @@ def _limits(form: QueueLimitsForm, at: Field) -> Limits:
         reservations=_names(form.reservations, at.at("reservations")),
         time_limit_ms=longest_ms,
         default_time_limit_ms=default_ms,
+        log_bytes=_bytes(form.log_bytes, at.at("log_bytes")),
         waiting_jobs=_or_none(form.waiting_jobs),
         running_jobs=_or_none(form.running_jobs),
         at_once=tuple(sorted(read_amounts(form.at_once, at.at("at_once")).items())),

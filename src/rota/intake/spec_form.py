@@ -24,8 +24,8 @@ Plain = dict[str, Any]
 
 
 def form_of(spec: JobSpec) -> Plain:
-    """Reading it gives the spec again; an element of an array comes back as the array of its index.
-    What is as it would be anyway is left out, except whose it is."""
+    """Reading it gives the spec again, but for what limits made of it; an element of an array comes back as
+    the array of its index. What is as it would be anyway is left out, except whose it is."""
     template = spec.template
     own = {
         **_run(spec.run),

@@ -29,6 +29,7 @@ ASKED_FIELDS = (
     "reservations",
     "time_limit_ms",
     "default_time_limit_ms",
+    "log_bytes",
 )
 COUNTED_FIELDS = ("waiting_jobs", "running_jobs", "submissions_per_minute", "upload_bytes")
 """Besides the amounts of `at_once`."""

@@ -31,6 +31,8 @@ class Limits(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """At most."""
     default_time_limit_ms: int | None = None
     """Of a job that gives none; where this isn't set, such a job gets the longest."""
+    log_bytes: int | None = None
+    """Of each task's output, so much is kept."""
 
     # What is counted over all jobs of the user, the project or the queue.
     waiting_jobs: int | None = None

@@ -85,7 +85,7 @@ class Dependency(Struct, frozen=True, cache_hash=True, omit_defaults=True):
 
 
 class JobSpec(Struct, frozen=True, omit_defaults=True):
-    """All that a user said of a job."""
+    """All that a user said of a job, and what its limits made of it when it came in."""
 
     template: JobTemplate
     run: Run
@@ -101,3 +101,5 @@ class JobSpec(Struct, frozen=True, omit_defaults=True):
     """It must have ended by then: it has to start a time limit earlier, and is ended then at the latest."""
     array_index: int | None = None
     """One of an array of equal jobs; its index is in the environment."""
+    log_bytes: int | None = None
+    """Not the user's to say: by the limits of the policy so much is kept of each task's output."""

@@ -35,7 +35,7 @@ class ControllerArrivals:
     def open(self) -> None:
         pass
 
-    async def arriving(self, ref: TaskRef) -> Arriving:
+    async def arriving(self, ref: TaskRef, log_bytes: int | None = None) -> Arriving:
         action = self._book.jobs.get(ref.job)
         if action is None or action.outbox is None:
             return Unheard(0 if action is None else action.output_bytes(ref.fence))

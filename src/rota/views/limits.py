@@ -65,7 +65,7 @@ def limit_text(field: str, value: Any) -> str:
             return priority_text(value)
         case "time_limit_ms" | "default_time_limit_ms":
             return format_duration(value)
-        case "upload_bytes":
+        case "upload_bytes" | "log_bytes":
             return format_bytes(value)
     if isinstance(value, tuple):
         return names_text(value)

@@ -867,6 +867,7 @@ class TaskStart(_message.Message):
     USER_FIELD_NUMBER: _builtins.int
     PROJECT_FIELD_NUMBER: _builtins.int
     CPU_SHARE_MILLI_FIELD_NUMBER: _builtins.int
+    LOG_BYTES_FIELD_NUMBER: _builtins.int
     time_limit_ms: _builtins.int
     end_before_ms: _builtins.int
     """By the agent's clock, as far as the server knows it."""
@@ -877,6 +878,8 @@ class TaskStart(_message.Message):
     project: _builtins.str
     cpu_share_milli: _builtins.int
     """What it asked for, and gets where the cpus are too few for all; 0: as if it were one cpu."""
+    log_bytes: _builtins.int
+    """So much of its output is kept, and what comes after that dropped. Not set: as much as the agent keeps."""
     @_builtins.property
     def ref(self) -> Global___TaskRef: ...
     @_builtins.property
@@ -907,17 +910,22 @@ class TaskStart(_message.Message):
         user: _builtins.str = ...,
         project: _builtins.str = ...,
         cpu_share_milli: _builtins.int = ...,
+        log_bytes: _builtins.int | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "end_before_ms", b"end_before_ms", "limits", b"limits", "ref", b"ref", "run", b"run", "time_limit_ms", b"time_limit_ms"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_log_bytes", b"_log_bytes", "_time_limit_ms", b"_time_limit_ms", "end_before_ms", b"end_before_ms", "limits", b"limits", "log_bytes", b"log_bytes", "ref", b"ref", "run", b"run", "time_limit_ms", b"time_limit_ms"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_time_limit_ms", b"_time_limit_ms", "cpu_share_milli", b"cpu_share_milli", "end_before_ms", b"end_before_ms", "environment", b"environment", "hosts", b"hosts", "lane", b"lane", "limits", b"limits", "project", b"project", "ref", b"ref", "run", b"run", "secrets", b"secrets", "standby", b"standby", "time_limit_ms", b"time_limit_ms", "user", b"user"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms", "_log_bytes", b"_log_bytes", "_time_limit_ms", b"_time_limit_ms", "cpu_share_milli", b"cpu_share_milli", "end_before_ms", b"end_before_ms", "environment", b"environment", "hosts", b"hosts", "lane", b"lane", "limits", b"limits", "log_bytes", b"log_bytes", "project", b"project", "ref", b"ref", "run", b"run", "secrets", b"secrets", "standby", b"standby", "time_limit_ms", b"time_limit_ms", "user", b"user"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     _WhichOneofReturnType__end_before_ms: _TypeAlias = _typing.Literal["end_before_ms"]  # noqa: Y015
     _WhichOneofArgType__end_before_ms: _TypeAlias = _typing.Literal["_end_before_ms", b"_end_before_ms"]  # noqa: Y015
+    _WhichOneofReturnType__log_bytes: _TypeAlias = _typing.Literal["log_bytes"]  # noqa: Y015
+    _WhichOneofArgType__log_bytes: _TypeAlias = _typing.Literal["_log_bytes", b"_log_bytes"]  # noqa: Y015
     _WhichOneofReturnType__time_limit_ms: _TypeAlias = _typing.Literal["time_limit_ms"]  # noqa: Y015
     _WhichOneofArgType__time_limit_ms: _TypeAlias = _typing.Literal["_time_limit_ms", b"_time_limit_ms"]  # noqa: Y015
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__end_before_ms) -> _WhichOneofReturnType__end_before_ms | None: ...
+    @_typing.overload
+    def WhichOneof(self, oneof_group: _WhichOneofArgType__log_bytes) -> _WhichOneofReturnType__log_bytes | None: ...
     @_typing.overload
     def WhichOneof(self, oneof_group: _WhichOneofArgType__time_limit_ms) -> _WhichOneofReturnType__time_limit_ms | None: ...
 

@@ -27,6 +27,7 @@ limits:
     blue: {at_once: {cpu: 1}, queues: [default]}
   users:
     hasty: {submissions_per_minute: 2, upload_bytes: 8Ki}
+    chatty: {log_bytes: 1Ki}
   queues:
     long: {time_limit: 4h}
 """
@@ -237,6 +238,20 @@ def test_so_many_bytes_of_files(strict: RotaServer) -> None:
         with pytest.raises(TooLarge, match="of 8Ki"):
             hasty.upload(bytes(9000))
         blue.upload(bytes(9000))
+
+
+def test_so_many_bytes_of_output(strict: RotaServer) -> None:
+    """It has written more than its pipe holds when it ends."""
+    writes = shell("head -c 200000 /dev/zero | tr '\\0' a; exit 3", **TINY)
+    with of(strict, "blue", "chatty") as chatty, of(strict, "blue") as blue:
+        [limited], [free] = chatty.submit(writes).jobs, blue.submit(writes).jobs
+        assert chatty.wait(limited.id).exit_code == blue.wait(free.id).exit_code == 3
+        said = "rota: output limit of 1 KiB reached; the rest was dropped\n"
+        assert strict.output(limited.id) == "a" * 1024 + "\n" + said
+        assert strict.output(free.id) == "a" * 200_000
+        shown = {one.limit: (one.value, one.of, one.set_by) for one in chatty.limits().limits}
+        assert shown["log_bytes"] == ("1Ki", "job", "user chatty")
+        assert "log_bytes" not in {one.limit for one in blue.limits().limits}
 
 
 class TestOthersAreHidden:

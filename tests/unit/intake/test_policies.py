@@ -214,7 +214,7 @@ class TestLimits:
               users:
                 ada: {unpreemptible: true, exclusive: false, upload_bytes: 1Gi}
               queues:
-                long: {time_limit: 2h, default_time_limit: 1h}
+                long: {time_limit: 2h, default_time_limit: 1h, log_bytes: 10Mi}
         """).limits
         assert found == LimitsPolicy(
             Limits(priority=Priority.HIGH, waiting_jobs=10, running_jobs=5, submissions_per_minute=60),
@@ -232,7 +232,7 @@ class TestLimits:
                 ),
             ),
             (("ada", Limits(unpreemptible=True, exclusive=False, upload_bytes=GIB)),),
-            (("long", Limits(time_limit_ms=7_200_000, default_time_limit_ms=3_600_000)),),
+            (("long", Limits(time_limit_ms=7_200_000, default_time_limit_ms=3_600_000, log_bytes=10 << 20)),),
         )
 
     @pytest.mark.parametrize(
@@ -244,6 +244,7 @@ class TestLimits:
             ("{users: {a/b: {}}}", "contains a slash"),
             ("{default: {time_limit: 0}}", "no time at all"),
             ("{default: {time_limit: 1h, default_time_limit: 2h}}", "is longer than the longest, 1h"),
+            ("{default: {log_bytes: much}}", "limits.default.log_bytes"),
             ('{default: {tolerations: ["*", gpu]}}', "allows everything"),
             ("{default: {at_once: {cpus: 1}}}", 'unknown resource "cpus"'),
             ("{default: {submissions_per_minute: 0}}", "submissions_per_minute"),

@@ -88,6 +88,20 @@ def test_operators_are_held_to_what_is_said_of_them_and_to_no_default() -> None:
 
 
 @pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (policy(), None),
+        (policy(default=Limits(log_bytes=1)), (1, (DEFAULT,))),
+        (policy(default=Limits(log_bytes=1), project=Limits(log_bytes=5)), (5, (PROJECT,))),
+        (policy(user=Limits(log_bytes=9), project=Limits(log_bytes=5)), (9, (USER,))),
+        (policy(user=Limits(log_bytes=9), queue=Limits(log_bytes=7)), (7, (QUEUE,))),
+    ],
+)
+def test_output_is_limited_by_the_same_rules(given: LimitsPolicy, expected: object) -> None:
+    assert asked_limits(given, ADA).get("log_bytes") == expected
+
+
+@pytest.mark.parametrize(
     ("own", "queue", "allowed"),
     [
         (("a", "b"), ("b", "c"), ("b",)),

@@ -55,8 +55,9 @@ class Arrivals(Protocol):
     def open(self) -> None:
         """Before anything else."""
 
-    async def arriving(self, ref: TaskRef) -> Arriving:
-        """Waits until it is known how much has come before."""
+    async def arriving(self, ref: TaskRef, log_bytes: int | None = None) -> Arriving:
+        """Waits until it is known how much has come before. `log_bytes`: its limit, which its agent keeps it
+        to; of its earlier starts no more is to be kept either."""
 
     async def keep_file(self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
         """One of a task's outputs; there once it is whole. Raises Refusal for what may not be kept, and
@@ -90,8 +91,8 @@ class FolderArrivals:
     def open(self) -> None:
         self._folders.make()
 
-    async def arriving(self, ref: TaskRef) -> KeptOutput:
-        return KeptOutput(await asyncio.to_thread(OutputFiles, self._folders, ref, self._rotation))
+    async def arriving(self, ref: TaskRef, log_bytes: int | None = None) -> KeptOutput:
+        return KeptOutput(await asyncio.to_thread(OutputFiles, self._folders, ref, self._rotation, log_bytes))
 
     async def keep_file(self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
         await keep_file(self._folders, ref, path, chunks, self._rotation.reserve_bytes)
@@ -137,8 +138,10 @@ class KeptOutput:
 class OutputFiles:
     """Of one start of one task. All calls wait for the disk."""
 
-    def __init__(self, folders: Folders, ref: TaskRef, rotation: Rotation) -> None:
-        self._writer = LogWriter(folders.logs_of(ref.job), Origin(ref.rank, ref.fence), rotation)
+    def __init__(
+        self, folders: Folders, ref: TaskRef, rotation: Rotation, log_bytes: int | None = None
+    ) -> None:
+        self._writer = LogWriter(folders.logs_of(ref.job), Origin(ref.rank, ref.fence), rotation, log_bytes)
         self._writer.resume()
 
     @property

@@ -161,7 +161,7 @@ class AgentsBackend(AgentPool):
         return Health(True, of_nodes=tuple(of_nodes))
 
     async def arriving(self, task: AgentTask) -> Arriving:
-        return await self._arrivals.arriving(task.ref)
+        return await self._arrivals.arriving(task.ref, None if task.start is None else task.start.log_bytes)
 
     async def keep_file(self, task: AgentTask, path: str, chunks: AsyncIterable[bytes]) -> None:
         await self._arrivals.keep_file(task.ref, path, chunks)

@@ -106,6 +106,8 @@ def start_to(start: TaskStart, server_ahead_ms: int) -> wire.TaskStart:
         user=start.user,
         project=start.project,
     )
+    if start.log_bytes is not None:
+        message.log_bytes = start.log_bytes
     if start.time_limit_ms is not None:
         message.time_limit_ms = start.time_limit_ms
     if start.end_before_ms is not None:
@@ -138,6 +140,7 @@ def start_from(message: wire.TaskStart, node: NodeName) -> TaskStart:
         hosts=tuple(map(NodeName, message.hosts)),
         limits=_resources_from(message.limits),
         cpu_share_milli=message.cpu_share_milli,
+        log_bytes=message.log_bytes if message.HasField("log_bytes") else None,
         time_limit_ms=message.time_limit_ms if message.HasField("time_limit_ms") else None,
         end_before_ms=message.end_before_ms if message.HasField("end_before_ms") else None,
         lane=message.lane,

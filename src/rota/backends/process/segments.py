@@ -67,7 +67,8 @@ MOST_EARLIER = 32
 
 
 def make_room_for(origin: Origin, folder: Path, most_bytes: int) -> None:
-    """A task that is started again: of its earlier starts the latest output stays, and so much at most."""
+    """A task that is started again: of its earlier starts the latest segment stays, and what makes so much
+    together at most."""
     earlier: list[tuple[Origin, int]] = []
     for name in os.listdir(folder):
         if name.startswith(f"{origin.rank}-") and (match := _NAME.fullmatch(name)):
@@ -79,7 +80,7 @@ def make_room_for(origin: Origin, folder: Path, most_bytes: int) -> None:
         path = folder / segment_name(found, offset_bytes)
         with suppress(FileNotFoundError):
             size_bytes += path.stat().st_size
-            if size_bytes > most_bytes or count > MOST_EARLIER:
+            if count > 1 and (size_bytes > most_bytes or count > MOST_EARLIER):
                 path.unlink()
 
 

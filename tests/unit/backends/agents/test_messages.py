@@ -60,6 +60,7 @@ starts = st.builds(
     environment=pairs,
     hosts=st.lists(words.map(NodeName), max_size=2).map(tuple),
     limits=resources,
+    log_bytes=st.none() | amounts,
     time_limit_ms=st.none() | amounts,
     end_before_ms=st.none() | amounts,
     lane=words,

@@ -13,7 +13,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from rota.backends.backend import TaskRef
+from rota.backends.backend import TaskRef, TaskStart
+from rota.backends.process import journal
+from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
+from rota.backends.process.keeper.cleaning import Cleaning
+from rota.backends.process.keeper.ending import end_of, end_unseen
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper import journal
 from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
@@ -239,7 +243,7 @@ class Custody:
                 task.room = self._rooms.take(task.account)
             room = task.room
             group = task.group = self._cgroups.take(Wanted(start.limits, start.cpu_share_milli))
-            writer = self._writer(ref)
+            writer = self._writer(start)
             spawned = self._kernel.spawn(start, room, group, self._trees.mark(task))
         except (OSError, ValueError) as error:
             if task.group is not None:
@@ -371,8 +375,9 @@ class Custody:
         self._asides[aside.pid] = aside, then
         return aside
 
-    def _writer(self, ref: TaskRef) -> LogWriter:
-        return LogWriter(self._folders.logs_of(ref.job), Origin(ref.rank, ref.fence), self._options.rotation)
+    def _writer(self, start: TaskStart) -> LogWriter:
+        folder, origin = self._folders.logs_of(start.ref.job), Origin(start.ref.rank, start.ref.fence)
+        return LogWriter(folder, origin, self._options.rotation, start.log_bytes)
 
     # After another keeper
 
@@ -414,7 +419,7 @@ class Custody:
             os.close(task.pidfd)
             task.pidfd = None
             out, err = self._reopened(task, began, out, err)
-        writer = self._writer(task.ref)
+        writer = self._writer(task.start)
         writer.resume()
         self._holds(task, Drain(out, err, writer, self._mask_again(task, began)))
         task.stage = Stage.RUNNING

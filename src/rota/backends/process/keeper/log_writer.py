@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from rota.backends.backend import Stream
 from rota.backends.process.keeper.masking import Mask
+from rota.backends.process.output_limit import is_used_up, kept_of
 from rota.backends.process.segments import (
     HEAD,
     LARGEST_READ_BYTES,
@@ -41,6 +42,10 @@ class Rotation(Struct, frozen=True):
     def most_bytes(self) -> int:
         return self.segment_bytes * self.segments
 
+    def stricter(self, log_bytes: int | None) -> int | None:
+        """The limit of a policy, if less is kept by it than by rotation."""
+        return log_bytes if log_bytes is not None and log_bytes < self.most_bytes else None
+
 
 DEFAULT_ROTATION = Rotation()
 
@@ -48,10 +53,14 @@ DEFAULT_ROTATION = Rotation()
 class LogWriter:
     """Of one start of one task. No file is made before the first byte."""
 
-    def __init__(self, folder: Path, origin: Origin, rotation: Rotation) -> None:
+    def __init__(
+        self, folder: Path, origin: Origin, rotation: Rotation, log_bytes: int | None = None
+    ) -> None:
+        """`log_bytes`: the limit of the policy. Whoever writes keeps to it; here it bounds earlier starts."""
         self._folder = folder
         self._origin = origin
         self._rotation = rotation
+        self.log_bytes = rotation.stricter(log_bytes)
         self._file: int | None = None
         self._kept: deque[Path] = deque()
         self._offset_bytes = 0
@@ -117,7 +126,8 @@ class LogWriter:
         path = self._folder / segment_name(self._origin, self._offset_bytes)
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         if not self._kept:
-            make_room_for(self._origin, self._folder, self._rotation.most_bytes)
+            most_bytes = self._rotation.most_bytes if self.log_bytes is None else self.log_bytes
+            make_room_for(self._origin, self._folder, most_bytes)
         self.close()
         self._file, self._size_bytes = file, 0
         self._kept.append(path)
@@ -170,15 +180,20 @@ class Drain:
         return LARGEST_READ_BYTES - held_bytes
 
     def _write(self, stream: Stream, data: bytes) -> None:
-        if self._mask is not None:
-            data = self._mask.feed(stream, data)
-        if data:
-            self.writer.write(stream, data)
+        if self.writer.log_bytes is not None and is_used_up(self.writer.offset_bytes, self.writer.log_bytes):
+            return
+        self._keep(stream, data if self._mask is None else self._mask.feed(stream, data))
 
     def _write_rest(self, stream: Stream) -> None:
         """No more comes of this stream."""
-        if self._mask is not None and (rest := self._mask.rest(stream)):
-            self.writer.write(stream, rest)
+        if self._mask is not None:
+            self._keep(stream, self._mask.rest(stream))
+
+    def _keep(self, stream: Stream, data: bytes) -> None:
+        if self.writer.log_bytes is not None:
+            data = kept_of(data, self.writer.offset_bytes, self.writer.log_bytes)
+        if data:
+            self.writer.write(stream, data)
 
     def shut(self, fd: int) -> None:
         del self.pipes[fd]
