@@ -19,11 +19,13 @@ from rota.limits.applying import Account, Origin, Owner, Scope, accounts, asked_
 from rota.limits.checking import (
     Excess,
     excesses,
+    is_allowed,
     longer_than_allowed,
     owner_of,
     with_default_time_limit,
 )
 from rota.limits.rate import PerMinute
+from rota.model.explanation import Explanation
 from rota.model.job import JobTemplate
 from rota.model.policy import Policy
 from rota.views.limits import excess_help, excess_text, origins_text
@@ -124,6 +126,12 @@ class Allowing:
         excess = longer_than_allowed(time_limit_ms, limits)
         if excess is not None:
             raise _not_allowed(excess, "time_limit")
+
+    def allowed_help(self, explanation: Explanation, template: JobTemplate, who: Who) -> Explanation:
+        """Without what would help the job and isn't allowed: whoever asks can't do it."""
+        limits = asked_limits(self._limits, owner_of(template), who.is_operator)
+        remedies = tuple(one for one in explanation.remedies if is_allowed(one, limits))
+        return replace(explanation, remedies=remedies)
 
     def submissions_left(self, account: Account, now_ms: int) -> int:
         """Of this minute."""

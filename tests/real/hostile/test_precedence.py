@@ -161,8 +161,12 @@ def test_taints_of_operators_hold(plain: RotaServer) -> None:
         with of(plain, "blue") as blue:
             for toleration in ("*", "broken", {"operator": "Exists"}, {"key": "broken", "value": ""}):
                 assert refused(blue, tolerations=[toleration]) == "jobs[0].tolerations"
-            with pytest.raises(BadInput, match="never start"):
+            with pytest.raises(BadInput, match="never start") as refusal:
                 blue.submit(sleeping())
+            assert "tolerate" not in str(refusal.value.help)
+        with pytest.raises(BadInput, match="never start") as refusal:
+            plain.client.submit(sleeping())
+        assert "it could if you tolerate broken:NoSchedule" in str(refusal.value.help)
     finally:
         plain.client.set_node(node, taints=[])
 
@@ -238,6 +242,17 @@ def test_so_many_bytes_of_files(strict: RotaServer) -> None:
         with pytest.raises(TooLarge, match="of 8Ki"):
             hasty.upload(bytes(9000))
         blue.upload(bytes(9000))
+
+
+def test_nobody_is_told_to_do_what_they_may_not(plain: RotaServer) -> None:
+    """With a higher priority the job would start: an operator may say so."""
+    with of(plain, "red") as red, of(plain, "blue") as blue:
+        plain.started(submitted(red, resources={"cpu": plain.cpus}, time_limit="10m"))
+        waits = submitted(blue, resources={"cpu": plain.cpus}, time_limit="10m")
+        told = [one["change"] for one in data(blue.why(waits).why["remedies"])]
+        told_operator = [one["change"] for one in data(plain.client.why(waits).why["remedies"])]
+    assert "priority" not in told
+    assert sorted(told_operator) == sorted([*told, "priority"])
 
 
 def test_so_many_bytes_of_output(strict: RotaServer) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import TypeVar
+
+from msgspec.structs import replace
 
 from rota import __version__
 from rota.api.documents import (
@@ -48,6 +49,7 @@ from rota.loop.live.forecaster import Forecaster, time_of
 from rota.loop.live.loop import LiveLoop
 from rota.loop.live.preconditions import Grounds
 from rota.loop.live.side_threads import beside
+from rota.loop.changing import answer, answer_many, change
 from rota.model.extension import Extension
 from rota.model.ids import JobId
 from rota.snapshot.state import Snapshot
@@ -58,7 +60,6 @@ from rota.store.queries import EventFilter, JobFilter
 from rota.views.seen import Sees, seen_extension, seen_why
 from rota.views.why.view import WhyView
 
-R = TypeVar("R")
 ATTEMPTS_SHOWN = 1000
 
 
@@ -86,7 +87,7 @@ class LiveDesk(OperatorDesk):
         self._questions = Questions(limits)
         self._checks = Questions(limits, "rota-admission")
         """Apart: whoever submits a job doesn't wait for those who ask."""
-        self._admission = Admission(self._memory, live, self._checks)
+        self._admission = Admission(self._memory, live, self._checks, self._allowing)
 
     def close(self) -> None:
         """What is being worked out is left."""
@@ -105,7 +106,7 @@ class LiveDesk(OperatorDesk):
         now_ms = self._transactor.now_ms()
         submission = self._allowing.admit(submission, who, now_ms)
         self.secrets.vault.check(submission)
-        await self._admission.check(submission, who.user, now_ms)
+        await self._admission.check(submission, who, now_ms)
         ended = await self._ended_partners(submission)
         first = self._memory.last_number + 1
         if not dry_run:
@@ -116,7 +117,7 @@ class LiveDesk(OperatorDesk):
         def command(draft: Draft) -> Sliced[Sequence[JobState]]:
             self._allowing.check_waiting(submission, who, draft)
             states = yield from submit(draft, submission, jobs, ended, who)
-            yield from _answer_many(draft, answer_of, states)
+            yield from answer_many(draft, answer_of, states)
             return states
 
         return await self._transactor.do(command, dry_run)
@@ -193,7 +194,7 @@ class LiveDesk(OperatorDesk):
                         raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
                 if count % SLICE == 0:
                     yield None
-            yield from _answer_many(draft, answer_of, states)
+            yield from answer_many(draft, answer_of, states)
             return states
 
         return await self._transactor.do(command, dry_run)
@@ -221,8 +222,8 @@ class LiveDesk(OperatorDesk):
 
             def command(draft: Draft) -> Extension:
                 grounds.check(draft, nodes)
-                _change(draft, job_id, LimitChanged(time_limit_ms, who.user), who)
-                _answer(draft, answer_of, extension)
+                change(draft, job_id, LimitChanged(time_limit_ms, who.user), who)
+                answer(draft, answer_of, extension)
                 return extension
 
             return await self._transactor.do(command, dry_run)
@@ -264,7 +265,8 @@ class LiveDesk(OperatorDesk):
             moment = Moment.of(self._live, self._transactor.now_ms())
             estimate = self._forecaster.estimate(job_id)
             view = await self._questions.answered(partial(why_of, moment, job_id, rank, estimate))
-            return seen_why(view, self._seen_by(who))
+            allowed = self._allowing.allowed_help(view.explanation, view.job.template, who)
+            return seen_why(replace(view, explanation=allowed), self._seen_by(who))
 
     def _check_waits(self, job_id: JobId) -> None:
         state = self._memory.jobs.get(job_id)
@@ -382,28 +384,3 @@ class LiveDesk(OperatorDesk):
             ),
             version=__version__,
         )
-
-
-def _change(draft: Draft, job_id: JobId, event: JobEvent, who: Who) -> None:
-    """As it stands by now."""
-    try:
-        if draft.job(job_id) is not None:
-            draft.change(job_id, event, who.user)
-            return
-    except Refused as refused:
-        raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
-    raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
-
-
-def _answer_many(
-    draft: Draft, answer_of: Callable[[Sequence[JobState]], Answer] | None, states: Sequence[JobState]
-) -> Sliced[None]:
-    if answer_of is None:
-        return
-    make = partial(answer_of, states)
-    draft.batch.answers.append(make() if len(states) <= SLICE else (yield make))
-
-
-def _answer(draft: Draft, answer_of: Callable[[R], Answer] | None, result: R) -> None:
-    if answer_of is not None:
-        draft.batch.answers.append(answer_of(result))

@@ -13,6 +13,8 @@ from functools import partial
 import structlog
 from msgspec.structs import replace
 
+from rota.control.access import Who
+from rota.control.allowing import Allowing
 from rota.control.errors import BadInput, Unavailable
 from rota.control.memory import Memory
 from rota.engine.budget import Budget
@@ -38,15 +40,16 @@ _ASKED = JobId("asked")
 
 
 class Admission:
-    def __init__(self, memory: Memory, live: LiveLoop, questions: Questions) -> None:
+    def __init__(self, memory: Memory, live: LiveLoop, questions: Questions, allowing: Allowing) -> None:
         self._memory = memory
+        self._allowing = allowing
         self._live = live
         self._questions = questions
         self._shown: Mapping[NodeName, Node] = {}
         self._specs: dict[NodeName, NodeSpec] = {}
         self._fine: set[JobTemplate] = set()
 
-    async def check(self, submission: Submission, user: str, now_ms: int) -> None:
+    async def check(self, submission: Submission, who: Who, now_ms: int) -> None:
         """Raises BadInput for the first that can't. A cluster without nodes refuses nobody: some may come."""
         if not self._memory.shown:
             return
@@ -58,9 +61,9 @@ class Admission:
         specs = self._specs
         records = ClusterRecords(tuple(self._memory.nodes()), calendar=self._memory.calendar)
         try:
-            fine = await self._questions.ask(user, partial(self._asked, unknown, records, now_ms))
+            fine = await self._questions.ask(who.user, partial(self._asked, unknown, records, who, now_ms))
         except Unavailable as error:
-            log.warning("jobs are taken in unchecked", user=user, jobs=len(unknown), why=error.message)
+            log.warning("jobs are taken in unchecked", user=who.user, jobs=len(unknown), why=error.message)
             return
         if self._specs is specs:
             if len(self._fine) + len(fine) > REMEMBERED:
@@ -76,7 +79,12 @@ class Admission:
                 self._fine.clear()
 
     def _asked(
-        self, unknown: Sequence[tuple[int, JobSpec]], records: ClusterRecords, now_ms: int, budget: Budget
+        self,
+        unknown: Sequence[tuple[int, JobSpec]],
+        records: ClusterRecords,
+        who: Who,
+        now_ms: int,
+        budget: Budget,
     ) -> set[JobTemplate]:
         """In another thread: those that can start."""
         fine: set[JobTemplate] = set()
@@ -88,7 +96,7 @@ class Admission:
                 continue
             explanation = self._explained(spec, records, now_ms, budget)
             if explanation.verdict is not None and explanation.verdict.kind is Kind.NEVER:
-                raise _refusal(index, explanation)
+                raise _refusal(index, self._allowing.allowed_help(explanation, spec.template, who))
             fine.add(spec.template)
         return fine
 
