@@ -79,6 +79,8 @@ class Evicted(Event, frozen=True):
     cause: EvictionCause
     preemptor: JobId = JobId("")
     ends_job: bool = False
+    preemptor_project: str = ""
+    """Who may know which job that is; the event outlives it."""
 
 
 class Promised(Event, frozen=True):

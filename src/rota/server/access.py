@@ -91,19 +91,21 @@ class Permit:
         self._line = line
         self._needed = needed
         self._now_ms = now_ms
-        self._version = desk.rights_version
+        self._first = desk.rights_version
+        self._versions: dict[tuple[str, ...] | None, int] = {}
+        """Of rights, when each was last found to hold."""
         self._expires_ms = expires_ms(line)
 
-    async def holds(self, projects: Collection[str] | None) -> bool:
+    async def holds(self, projects: tuple[str, ...] | None) -> bool:
         """In all these projects; None: in all that there are."""
         version, now_ms = self._desk.rights_version, self._now_ms()
         if self._expires_ms is not None and self._expires_ms <= now_ms:
             return False
         # Mostly nothing has changed, and a busy stream asks often.
-        if version != self._version:
+        if version != self._versions.get(projects, self._first):
             if not await self._access.still_allows(self._line[0], self._needed, projects, now_ms):
                 return False
-            self._version = version
+            self._versions[projects] = version
         return True
 
 

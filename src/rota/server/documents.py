@@ -33,6 +33,7 @@ from rota.model.calendar import Maintenance, Reservation
 from rota.model.resources import Resources
 from rota.model.run import Run
 from rota.store.batch import Agent, Attempt, JoinToken, Project, StoredEvent, Token
+from rota.views.seen import SeesProject, seen_event
 
 COMMAND_LENGTH = 80
 MOST_PARTNERS_SHOWN = 20
@@ -186,7 +187,8 @@ def efficiency_document(state: JobState, attempts: Sequence[Attempt], now_ms: in
     )
 
 
-def event_document(event: StoredEvent) -> EventDocument:
+def event_document(event: StoredEvent, sees: SeesProject) -> EventDocument:
+    """Without jobs of projects that whoever gets it may not see."""
     row = event.row
     return EventDocument(
         seq=event.seq,
@@ -195,7 +197,7 @@ def event_document(event: StoredEvent) -> EventDocument:
         subject=row.subject,
         project=row.project,
         by=row.by,
-        data=msgspec.json.decode(row.data),
+        data=seen_event(msgspec.json.decode(row.data), sees),
     )
 
 

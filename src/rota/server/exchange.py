@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Event
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from http import HTTPStatus
 from typing import Any
 
@@ -173,5 +173,5 @@ def _called(route: Route[Any, Any], request: Request[Any, Any, Any]) -> Origin |
     return origin
 
 
-async def _always(projects: Collection[str] | None) -> bool:
+async def _always(projects: tuple[str, ...] | None) -> bool:
     return True

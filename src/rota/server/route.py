@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeVar
 
@@ -71,7 +71,7 @@ class Call(Generic[Q, B]):
     headers: Mapping[str, str]
     now_ms: int
     streams: StreamLimits
-    still_allowed: Callable[[Collection[str] | None], Awaitable[bool]]
+    still_allowed: Callable[[tuple[str, ...] | None], Awaitable[bool]]
     """In these projects, or in all of them. Asked again and again by streams: tokens expire and are removed,
     memberships end."""
     line: Line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -14,6 +15,7 @@ from rota.model.verdict import Code, Reason, Verdict
 from rota.views.why.view import WhyView
 
 Sees = Callable[[JobId], bool]
+SeesProject = Callable[[str], bool]
 
 HIDDEN = JobId("a job of another project")
 """Stands where the id of such a job would."""
@@ -58,6 +60,15 @@ def seen_extension(extension: Extension, sees: Sees) -> Extension:
         others_moved=extension.others_moved + len(extension.moved) - len(seen),
         faults=_faults(extension.faults, sees),
     )
+
+
+def seen_event(data: dict[str, Any], sees: SeesProject) -> dict[str, Any]:
+    """An event outlives the jobs that it names, and says itself of which project they are. Where it doesn't,
+    as before 0.5, they are shown to those who see all projects."""
+    if not data.get("preemptor") or sees(data.get("preemptor_project", "")):
+        return data
+    shown = {name: value for name, value in data.items() if name != "preemptor_project"}
+    return {**shown, "preemptor": HIDDEN}
 
 
 def _explanation(explanation: Explanation, sees: Sees) -> Explanation:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from typing import Any
 
+import msgspec
 import pytest
 
 from rota.api.documents import Role
-from rota.lifecycle.state import Phase
+from rota.lifecycle.state import Cause, Phase
 from rota.sdk.client import Client
 from rota.sdk.errors import BadInput, Conflict, Forbidden, NotFound, RotaError, TooLarge
 from tests.real.server.rota_server import RotaServer, eventually, shell
@@ -294,6 +296,28 @@ class TestOthersAreHidden:
             answer = red.why(waits)
         assert answer.why["outcome"] == "waiting"
         assert runs not in [job for remedy in data(answer.why["remedies"]) for job in remedy["evicts"]]
+
+    def test_from_who_is_evicted(self, plain: RotaServer, jobs: tuple[str, str]) -> None:
+        evicted, _ = jobs
+        preemptor = plain.submit_one(
+            sleeping(project="red", priority="critical", resources={"cpu": plain.cpus}, time_limit="10m")
+        )
+        plain.started(preemptor)
+        evictions: dict[str, Any] = {"kind": "job.Evicted", "subject": evicted}
+        both = plain.client.add_token("both", Role.VIEWER, projects=["blue", "red"]).secret
+        with of(plain, "blue") as blue, plain.impatient(both) as sees_both:
+            for follow in (False, True):
+                [hidden] = islice(blue.events(follow=follow, after=0, **evictions), 1)
+                assert hidden.data["preemptor"] == "a job of another project"
+                assert "red" not in hidden.data.values()
+                for who in (sees_both, plain.client):
+                    [seen] = islice(who.events(follow=follow, after=0, **evictions), 1)
+                    assert (seen.data["preemptor"], seen.data["preemptor_project"]) == (preemptor, "red")
+            [latest] = blue.events(last=1, **evictions)
+            assert latest.data == hidden.data
+            detail = blue.job(evicted)
+            assert detail.job.cause is Cause.PREEMPTED
+            assert f'"{preemptor}"' not in msgspec.json.encode(detail).decode()
 
     def test_from_who_would_connect_to_them(self, plain: RotaServer, jobs: tuple[str, str]) -> None:
         runs, waits = jobs

@@ -297,6 +297,23 @@ def test_a_stream_goes_on_when_other_memberships_end(server: RotaServer) -> None
         assert b"seen-later" not in _rest(both)
 
 
+def test_a_stream_that_goes_on_names_no_job_of_what_was_lost(server: RotaServer) -> None:
+    set_members(server, "still", olga="viewer")
+    set_members(server, "gone", olga="viewer")
+    olga = new_user(server, "olga", "viewer")
+    everything: dict[str, Any] = {"resources": {"cpu": server.cpus}, "time_limit": "10m"}
+    [evicted] = server.submit(shell("sleep 60", project="still", priority="low", **everything))
+    server.started(evicted)
+    with olga.stream(f"/v1/events/stream?project=still&kind=job.Evicted&subject={evicted}") as events:
+        set_members(server, "gone")
+        [preemptor] = server.submit(shell("sleep 60", project="gone", priority="critical", **everything))
+        told = _until(events, b"job.Evicted")
+    assert b'"preemptor":"a job of another project"' in told
+    assert b"gone" not in told
+    for job in (evicted, preemptor):
+        server.client.cancel(job)
+
+
 def _some(answer: urllib3.BaseHTTPResponse) -> bytes:
     return _until(answer, b"")
 

@@ -9,7 +9,7 @@ from rota.model.extension import Answer, Extension, InTheWay, MovedStart, Obstac
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Eviction, EvictionCause, PluginFault
 from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
-from rota.views.seen import HIDDEN, seen_extension, seen_reason, seen_why
+from rota.views.seen import HIDDEN, seen_event, seen_extension, seen_reason, seen_why
 from rota.views.why.view import WhyView
 from rota.views.wording import reason_text
 from tests.words import job
@@ -83,3 +83,24 @@ def test_extension() -> None:
     assert (shown.moved, shown.others_moved) == ((MovedStart(OWN, 1, 2),), 1)
     assert [one.name for one in shown.in_the_way] == [HIDDEN, "exam"]
     assert seen_extension(extension, lambda _: True) == extension
+
+
+@pytest.mark.parametrize(
+    ("data", "seen"),
+    [
+        ({"event": "Started", "rank": 0}, {"event": "Started", "rank": 0}),
+        ({"event": "Evicted", "cause": "taint"}, {"event": "Evicted", "cause": "taint"}),
+        (
+            {"event": "Evicted", "preemptor": OWN, "preemptor_project": "own"},
+            {"event": "Evicted", "preemptor": OWN, "preemptor_project": "own"},
+        ),
+        (
+            {"event": "Evicted", "preemptor": OTHER, "preemptor_project": "other", "phase": "pending"},
+            {"event": "Evicted", "preemptor": HIDDEN, "phase": "pending"},
+        ),
+        ({"event": "Evicted", "preemptor": OTHER}, {"event": "Evicted", "preemptor": HIDDEN}),
+    ],
+)
+def test_an_event_names_no_job_of_others(data: dict[str, str], seen: dict[str, str]) -> None:
+    assert seen_event(data, lambda project: project == "own") == seen
+    assert seen_event(data, lambda _: True) == data

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from msgspec.structs import replace
+
 from rota.control.draft import Draft
 from rota.control.memory import Memory
 from rota.lifecycle.events import Bound, Evicted, JobEvent, Promised, Seat
@@ -68,15 +70,14 @@ class Grounds:
         first = evictions[0]
         ranks = tuple(sorted(eviction.rank for eviction in evictions))
         ends = any(eviction.ends_job for eviction in evictions)
-        event: JobEvent = Evicted(ranks, first.cause, first.preemptor, ends)
+        event = Evicted(ranks, first.cause, first.preemptor, ends)
         nodes = [*(one.node for one in evictions), *(one.node for one in gains)]
 
         def command(draft: Draft) -> object:
             self._room.forget(job_id)
             self.check(draft, nodes)
-            if first.preemptor:
-                _check_waits(draft, first.preemptor)
-            state = _changed(draft, job_id, event)
+            project = _waiting(draft, first.preemptor).spec.template.project if first.preemptor else ""
+            state = _changed(draft, job_id, replace(event, preemptor_project=project))
             self._room.give_back(job_id, evictions)
             return state
 
@@ -109,7 +110,8 @@ def _of_interest(node: Node) -> tuple[object, ...]:
     return node.spec, node.ready, node.cordoned
 
 
-def _check_waits(draft: Draft, preemptor: JobId) -> None:
+def _waiting(draft: Draft, preemptor: JobId) -> JobState:
     state = draft.job(preemptor)
     if state is None or state.is_over or state.is_stopping or state.phase is Phase.CREATED:
         raise Outdated(f"job {preemptor} no longer waits for room")
+    return state

@@ -9,8 +9,10 @@ from typing import Annotated, Any
 import msgspec
 from litestar.types import ASGIApp
 from msgspec import Meta
+from msgspec.structs import replace
 
 from rota.api.documents import EventDocument, Page, Role
+from rota.control.access import Who
 from rota.server.documents import event_document
 from rota.server.problems import bad_input
 from rota.server.reply import Reply, json_reply
@@ -53,14 +55,14 @@ async def list_events(call: Call[EventsQuery, None]) -> Reply:
     if last is not None:
         if call.query.limit is not None:
             raise bad_input("limit", "can't be given with last", "`last` says how many: leave out `limit`")
-        return _page(await call.desk.latest_events(last, _filter(call)), next=None)
+        return _page(await call.desk.latest_events(last, _filter(call)), call.who, next=None)
     limit = call.query.limit or _PAGE
     events = await call.desk.events(call.query.after or 0, limit, _filter(call))
-    return _page(events, next=str(events[-1].seq) if len(events) == limit else None)
+    return _page(events, call.who, next=str(events[-1].seq) if len(events) == limit else None)
 
 
-def _page(events: Sequence[StoredEvent], next: str | None) -> Reply:
-    return json_reply(Page[EventDocument](items=[event_document(one) for one in events], next=next))
+def _page(events: Sequence[StoredEvent], who: Who, next: str | None) -> Reply:
+    return json_reply(Page[EventDocument](items=[event_document(one, who.sees) for one in events], next=next))
 
 
 async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
@@ -72,7 +74,7 @@ async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
     else:
         events = call.desk.follow(call.query.after, wanted, last)
     return StreamReply(
-        _server_sent(events),
+        _server_sent(events, call, wanted.projects),
         EVENT_STREAM,
         call.streams,
         heartbeat=HEARTBEAT,
@@ -108,11 +110,17 @@ def _filter(call: Call[Any, None]) -> EventFilter:
     )
 
 
-async def _server_sent(batches: AsyncIterator[Sequence[StoredEvent]]) -> AsyncIterator[bytes]:
+async def _server_sent(
+    batches: AsyncIterator[Sequence[StoredEvent]], call: Call[Any, None], projects: tuple[str, ...] | None
+) -> AsyncIterator[bytes]:
+    """`projects`: those that the stream is of, and ends with."""
     encode = msgspec.json.Encoder().encode
     async for events in batches:
+        # A stream of one project goes on when they lose another, whose jobs it may name.
+        sees_all = await call.still_allowed(call.who.projects)
+        sees = call.who.sees if sees_all else replace(call.who, projects=projects).sees
         yield b"".join(
-            [server_sent_event(one.seq, one.row.kind, encode(event_document(one))) for one in events]
+            [server_sent_event(one.seq, one.row.kind, encode(event_document(one, sees))) for one in events]
         )
 
 
