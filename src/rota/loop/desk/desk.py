@@ -37,6 +37,7 @@ from rota.intake.submissions import Submission, expand
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import CancelAsked, Held, JobEvent, LimitChanged, Released
 from rota.lifecycle.state import JobState, Phase
+from rota.loop.desk.changing import answer, answer_many, change
 from rota.loop.desk.job_admission import Admission
 from rota.loop.desk.limits import limits_document
 from rota.loop.desk.logs import followed
@@ -49,7 +50,6 @@ from rota.loop.live.forecaster import Forecaster, time_of
 from rota.loop.live.loop import LiveLoop
 from rota.loop.live.preconditions import Grounds
 from rota.loop.live.side_threads import beside
-from rota.loop.changing import answer, answer_many, change
 from rota.model.extension import Extension
 from rota.model.ids import JobId
 from rota.snapshot.state import Snapshot

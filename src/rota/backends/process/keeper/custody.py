@@ -14,10 +14,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef, TaskStart
-from rota.backends.process import journal
-from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
-from rota.backends.process.keeper.cleaning import Cleaning
-from rota.backends.process.keeper.ending import end_of, end_unseen
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper import journal
 from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted

@@ -7,9 +7,9 @@ from functools import partial
 from typing import TypeVar
 
 from rota.control.access import Who
-from rota.control.controller import SLICE, Sliced
 from rota.control.draft import Draft
 from rota.control.errors import Conflict
+from rota.control.transactor import SLICE, Sliced
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import JobEvent
 from rota.lifecycle.state import JobState
