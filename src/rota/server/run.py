@@ -23,6 +23,7 @@ from rota.backends.agents.door import Door, DoorError
 from rota.backends.backend import BackendUnavailable
 from rota.clock import now_ms
 from rota.control.leader import LEASE, Leader
+from rota.heap import keep_the_heap_small
 from rota.intake.errors import InputError
 from rota.loop.live.side_threads import take_turns_often
 from rota.loop.telemetry.metrics import Metrics
@@ -62,6 +63,7 @@ def run_server(settings: Settings) -> int:
     # longer than the work.
     gc.set_threshold(50_000, 20, 100)
     take_turns_often()
+    keep_the_heap_small()
     try:
         with _own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
             uvloop.run(_serve(settings, folder, store))

@@ -21,6 +21,7 @@ from rota.backends.agents.service import AgentsService, by_socket
 from rota.backends.agents.terms import Terms
 from rota.clock import now_ms
 from rota.control.agent_admission import Addresses
+from rota.heap import keep_the_heap_small
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.loop.hosting.plugin_host import PluginHost
@@ -70,6 +71,7 @@ def run_scheduler(options: SchedulerOptions) -> int:
     # Actions live long: looking for garbage among them at the usual rate takes longer than the work.
     gc.set_threshold(50_000, 20, 100)
     take_turns_often()
+    keep_the_heap_small()
     try:
         return uvloop.run(_serve(options))
     except (

@@ -28,11 +28,11 @@ def schedule_pods(
     import uvloop
 
     from rota.cli.live.scheduled_pods import scheduler_options
+    from rota.heap import keep_the_heap_small
     from rota.intake.errors import InputError
     from rota.kube.api.errors import KubeError
     from rota.kube.api.leader import LeaseTimes
     from rota.kube.scheduling import run
-    from rota.kube.scheduling.buffers import keep_large_buffers_out_of_the_heap
     from rota.server.logs import configure_logs
 
     if log_format not in ("auto", "text", "json"):
@@ -55,7 +55,7 @@ def schedule_pods(
     configure_logs("console" if is_text else "json")
     # What is known of a cluster lives long: there is little garbage among it.
     gc.set_threshold(50_000, 20, 100)
-    keep_large_buffers_out_of_the_heap()
+    keep_the_heap_small()
     problems: list[BaseException] = []
     try:
         if dry_run:

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(not hasattr(CDLL(None), "mallinfo2"), reason="no
 
 MEASURE = """
 from ctypes import CDLL, Structure, c_size_t
-from rota.kube.scheduling.buffers import keep_large_buffers_out_of_the_heap
+from rota.heap import keep_the_heap_small
 
 class Info(Structure):
     _fields_ = [(name, c_size_t) for name in (
@@ -41,7 +41,7 @@ def measured(first: str) -> tuple[int, int]:
 
 
 def test_large_buffers_have_pages_of_their_own() -> None:
-    grown_bytes, own_pages = measured("keep_large_buffers_out_of_the_heap()")
+    grown_bytes, own_pages = measured("keep_the_heap_small()")
     assert grown_bytes < 256 * 1024
     assert own_pages == 40
 
