@@ -16,7 +16,9 @@ from rota.store.pinned import PinnedFile
 
 _EXAMPLES = "give sqlite:///PATH or postgresql://USER@HOST/DATABASE"
 _BUSY_TIMEOUT_MS = 5_000
-_CACHE_KIB = 65_536
+_WRITER_CACHE_KIB = 32_768
+_READER_CACHE_KIB = 8_192
+"""Of SQLite's pages, for each connection. What isn't there is in the kernel's memory, a system call away."""
 _CONNECT_TIMEOUT_S = 5
 _SILENCE_MS = 30_000
 """How long a PostgreSQL that doesn't answer is waited for, before the connection counts as lost."""
@@ -98,8 +100,8 @@ def _connect_sqlite(url: URL, read_threads: int, make: Callable[..., sqlite3.Con
     readers = create_engine(at, connect_args=arguments, pool_size=read_threads, max_overflow=0)
     # A server that was killed may have left what is nowhere but in the kernel's memory. A checkpoint syncs it
     # before anybody is told of it.
-    _prepare_sqlite(writer, "BEGIN IMMEDIATE", "PRAGMA wal_checkpoint(PASSIVE)")
-    _prepare_sqlite(readers, "BEGIN", "PRAGMA query_only = ON")
+    _prepare_sqlite(writer, "BEGIN IMMEDIATE", _WRITER_CACHE_KIB, "PRAGMA wal_checkpoint(PASSIVE)")
+    _prepare_sqlite(readers, "BEGIN", _READER_CACHE_KIB, "PRAGMA query_only = ON")
     database = Database(writer, readers)
     database.pin(path, "the database's file")
     return database
@@ -122,13 +124,13 @@ def _escaped(path: Path) -> str:
     return str(path).replace("%", "%25").replace("?", "%3f").replace("#", "%23")
 
 
-def _prepare_sqlite(engine: Engine, begin: str, *more: str) -> None:
+def _prepare_sqlite(engine: Engine, begin: str, cache_kib: int, *more: str) -> None:
     pragmas = (
         f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}",
         "PRAGMA journal_mode = WAL",
         "PRAGMA synchronous = FULL",
         "PRAGMA foreign_keys = ON",
-        f"PRAGMA cache_size = -{_CACHE_KIB}",
+        f"PRAGMA cache_size = -{cache_kib}",
         *more,
     )
 
