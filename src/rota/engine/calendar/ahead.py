@@ -6,24 +6,24 @@ is known: a cycle that needs neither pays nothing.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from rota.engine.calendar.agenda import Agenda, Slot
-from rota.engine.calendar.durations import Lengths, limit_ms
+from rota.engine.calendar.durations import limit_ms
 from rota.engine.calendar.gates import latest_start_ms
 from rota.engine.calendar.running import Running, running_without
+from rota.engine.calendar.starts import Starts
 from rota.engine.calendar.timeline import FOREVER_MS, Held
 from rota.engine.placing.board import Board, Devices, Room
 from rota.engine.placing.topology import Footprint
 from rota.engine.placing.work import Seat, Work
+from rota.engine.scope import Turn
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement
 from rota.model.policy import Backfill, Durations, QueuePolicy
 from rota.model.verdict import Reason
 from rota.snapshot.demand import Demand
-from rota.snapshot.nodes import PPM
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import LaneKey
 
@@ -43,18 +43,9 @@ class Ahead:
         self._now_ms = now_ms
         self._footprint = footprint
         self._evicted = evicted
-        self._starts: dict[JobId, PlannedStart] = {}
-        self._scheduler = ""
-        self._queue_of: dict[JobId, tuple[str, str]] = {}
-        """Of jobs that were given a place: their scheduler and queue."""
-        self._count: Counter[tuple[str, str]] = Counter()
-        """How many of each were."""
+        self.starts = Starts(now_ms)
         self._started: list[tuple[JobTemplate, list[Held]]] = []
         """Before there was an agenda."""
-        self.given = 0
-        """How often a job was given a place."""
-        self.last_start_ms = now_ms
-        """Of the job that was given a place last."""
         self._knows_ends = any(template.time_limit_ms is not None for template, _ in snapshot.running.kinds)
         self._agenda: Agenda | None = None
         calendar = snapshot.calendar
@@ -71,10 +62,6 @@ class Ahead:
 
     def _running(self, gone: Collection[tuple[JobId, int]] = ()) -> Running:
         return running_without({*self._evicted, *gone}, self._snapshot, self._footprint)
-
-    def enter(self, scheduler: str) -> None:
-        """Places are given to jobs of this scheduler from here on."""
-        self._scheduler = scheduler
 
     @property
     def is_open(self) -> bool:
@@ -137,7 +124,7 @@ class Ahead:
         """Holds what was promised. False: it can't be, because nodes are gone or announced away."""
         agenda, promise = self._open(), record.promise
         assert promise is not None
-        seats = self._promised_seats(record, work)
+        seats = _promised_seats(record, work, self._snapshot.nodes.position)
         if len(seats) < len(promise.placements) or len(seats) < work.needed:
             return False
         if not all(work.signatures[seat.group].static_mask[seat.position] for seat in seats):
@@ -145,9 +132,7 @@ class Ahead:
         if not agenda.is_open(record):
             return False
         agenda.add_promise(record)
-        self._starts[record.job.id] = PlannedStart(
-            record.job.id, promise.start_ms, promise.placements, promised=True
-        )
+        self.starts.hold(PlannedStart(record.job.id, promise.start_ms, promise.placements, promised=True))
         return True
 
     def due(self, record: JobRecord, work: Work) -> list[Seat] | None:
@@ -155,7 +140,7 @@ class Ahead:
         assert record.promise is not None
         if record.promise.start_ms > self._now_ms:
             return None
-        seats = self._promised_seats(record, work)
+        seats = _promised_seats(record, work, self._snapshot.nodes.position)
         checkpoint = self._board.checkpoint()
         for seat in seats:
             signature = work.signatures[seat.group]
@@ -168,43 +153,32 @@ class Ahead:
                 return None
             self._board.put(seat.position, signature.demand, signature.footprint, seat.devices)
         self._open().drop_promise(record.job.id)
-        del self._starts[record.job.id]
+        self.starts.drop(record.job.id)
         return seats
-
-    def _promised_seats(self, record: JobRecord, work: Work) -> list[Seat]:
-        assert record.promise is not None
-        position = self._snapshot.nodes.position
-        return [
-            Seat(work.kind_of_group[record.job.group_of(one.rank)], position[one.node], one.gpu_devices)
-            for one in record.promise.placements
-            if one.node in position
-        ]
 
     # -- starting later
 
-    def may_plan(self, queue: QueuePolicy) -> bool:
+    def may_plan(self, turn: Turn) -> bool:
         """Whether one more job of the queue may get a place, and one could be found at all."""
+        queue = turn.queue
         if queue.interactive:
             return True
         learns_ends = queue.durations is Durations.LEARNT and len(self._snapshot.running) > 0
         if not (self._knows_ends or learns_ends or self._agenda is not None):
             return False
         depth = {Backfill.NONE: 0, Backfill.EASY: 1, Backfill.CONSERVATIVE: queue.depth}
-        return self._count[self._scheduler, queue.name] < depth[queue.backfill]
+        return self.starts.count(turn) < depth[queue.backfill]
 
-    def plan(self, job: Job, key: LaneKey, work: Work, queue: QueuePolicy, not_before_ms: int) -> bool:
+    def plan(self, turn: Turn, job: Job, key: LaneKey, work: Work, not_before_ms: int) -> bool:
+        """Gives the job the earliest place that the calendar has for it, if there is one."""
+        queue = turn.queue
         slot = self.find(job, work, queue, not_before_ms)
         if slot is None:
             return False
         is_fixed = queue.interactive or bool(job.template.reservation)
         self._open().plan(job, work, slot, is_fixed=is_fixed)
-        self._starts[job.id] = PlannedStart(
-            job.id, slot.start_ms, self._placements(key, work, slot), promised=queue.interactive
-        )
-        self._queue_of[job.id] = self._scheduler, queue.name
-        self._count[self._scheduler, queue.name] += 1
-        self.last_start_ms = slot.start_ms
-        self.given += 1
+        placements = self._placements(key, work, slot)
+        self.starts.give(PlannedStart(job.id, slot.start_ms, placements, promised=queue.interactive), turn)
         return True
 
     def find(self, job: Job, work: Work, queue: QueuePolicy, not_before_ms: int) -> Slot | None:
@@ -244,50 +218,30 @@ class Ahead:
 
     def withdraw(self, jobs: Iterable[Job]) -> None:
         """These are asked anew."""
-        planned = [job for job in jobs if job.id in self._starts]
+        planned = [job for job in jobs if job.id in self.starts]
         if planned:
             self._open().withdraw(planned)
             for job in planned:
-                self._forget(job.id)
+                self.starts.drop(job.id)
 
     def make_way(self, job: Job) -> None:
         """Withdraws a waiting job's place, even if promised, and those that others were merely given
         behind it: these will follow whatever becomes of it."""
-        if job.id not in self._starts:
+        if job.id not in self.starts:
             return
-        planned = list(self._starts.values())
-        behind = [one for one in planned[list(self._starts).index(job.id) :] if not one.promised]
+        behind = [one for one in self.starts.from_on(job.id) if not one.promised]
         gone = {job.id, *(one.job for one in behind)}
         self._open().withdraw(self._snapshot.jobs[job_id].job for job_id in gone)
         if self._snapshot.jobs[job.id].promise is not None:
             self._open().drop_promise(job.id)
         for job_id in gone:
-            self._forget(job_id)
+            self.starts.drop(job_id)
 
-    def _forget(self, job_id: JobId) -> None:
-        del self._starts[job_id]
-        if job_id in self._queue_of:
-            self._count[self._queue_of.pop(job_id)] -= 1
 
-    def start_of(self, job_id: JobId) -> int | None:
-        """When a waiting job will start, if it has a place."""
-        planned = self._starts.get(job_id)
-        return None if planned is None else planned.start_ms
-
-    def is_promised(self, job_id: JobId) -> bool:
-        return job_id in self._starts and self._starts[job_id].promised
-
-    def nodes_of(self, job_id: JobId) -> list[NodeName]:
-        """Where a waiting job will start, if it has a place."""
-        planned = self._starts.get(job_id)
-        return [] if planned is None else [placement.node for placement in planned.placements]
-
-    def starts(self, gone: Collection[JobId]) -> tuple[PlannedStart, ...]:
-        planned = (start for job_id, start in self._starts.items() if job_id not in gone)
-        return tuple(sorted(planned, key=lambda start: (start.start_ms, start.job)))
-
-    def size_of(self, template: JobTemplate, queue: QueuePolicy) -> int:
-        """Expected run time × share of the cluster, to let small jobs go first."""
-        lengths = Lengths(queue.durations, self._snapshot.run_times)
-        length_ms = min(lengths.expected_ms(template), limit_ms(template))
-        return length_ms * self._snapshot.nodes.share_ppm(template) * PPM
+def _promised_seats(record: JobRecord, work: Work, position: Mapping[NodeName, int]) -> list[Seat]:
+    assert record.promise is not None
+    return [
+        Seat(work.kind_of_group[record.job.group_of(one.rank)], position[one.node], one.gpu_devices)
+        for one in record.promise.placements
+        if one.node in position
+    ]
