@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from rota.engine.calendar.agenda import Agenda, Slot
+from rota.engine.calendar.agenda import Agenda
 from rota.engine.calendar.durations import limit_ms
 from rota.engine.calendar.gates import latest_start_ms
+from rota.engine.calendar.lines import Slot
 from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.starts import Starts
 from rota.engine.calendar.timeline import FOREVER_MS, Held
@@ -55,9 +56,9 @@ class Ahead:
     def _open(self) -> Agenda:
         if self._agenda is None:
             self._agenda = Agenda(self._snapshot, self._board, self._now_ms)
-            self._agenda.set_running(self._running())
+            self._agenda.lines.set_running(self._running())
             for template, held in self._started:
-                self._agenda.start(template, held)
+                self._agenda.lines.start(template, held)
         return self._agenda
 
     def _running(self, gone: Collection[tuple[JobId, int]] = ()) -> Running:
@@ -73,7 +74,7 @@ class Ahead:
     def started(self, template: JobTemplate, held: Sequence[Held]) -> None:
         """Tasks of a job are bound; the board has been told."""
         if self._agenda is not None:
-            self._agenda.start(template, list(held))
+            self._agenda.lines.start(template, list(held))
         elif template.time_limit_ms is not None:
             self._knows_ends = True
             self._started.append((template, list(held)))
@@ -89,7 +90,7 @@ class Ahead:
     def evicted(self) -> None:
         """Some of what ran is gone."""
         if self._agenda is not None:
-            self._agenda.set_running(self._running())
+            self._agenda.lines.set_running(self._running())
 
     # -- starting now
 
@@ -131,7 +132,7 @@ class Ahead:
             return False
         if not agenda.is_open(record):
             return False
-        agenda.add_promise(record)
+        agenda.lines.add_promise(record)
         self.starts.hold(PlannedStart(record.job.id, promise.start_ms, promise.placements, promised=True))
         return True
 
@@ -152,7 +153,7 @@ class Ahead:
                 self._board.rollback(checkpoint)
                 return None
             self._board.put(seat.position, signature.demand, signature.footprint, seat.devices)
-        self._open().drop_promise(record.job.id)
+        self._open().lines.drop_promise(record.job.id)
         self.starts.drop(record.job.id)
         return seats
 
@@ -176,7 +177,7 @@ class Ahead:
         if slot is None:
             return False
         is_fixed = queue.interactive or bool(job.template.reservation)
-        self._open().plan(job, work, slot, is_fixed=is_fixed)
+        self._open().lines.plan(job, work, slot, is_fixed=is_fixed)
         placements = self._placements(key, work, slot)
         self.starts.give(PlannedStart(job.id, slot.start_ms, placements, promised=queue.interactive), turn)
         return True
@@ -202,7 +203,7 @@ class Ahead:
 
     def _partner_end_ms(self, partner: JobId) -> int | None:
         """Until when a job that is planned, runs, or starts in this cycle may be there; None: it is gone."""
-        slot, record = self._open().slot_of(partner), self._snapshot.jobs.get(partner)
+        slot, record = self._open().lines.slot_of(partner), self._snapshot.jobs.get(partner)
         if slot is not None or record is None:
             return slot and slot[1]
         started_ms = max((one.started_ms for one in record.placements), default=self._now_ms)
@@ -220,7 +221,7 @@ class Ahead:
         """These are asked anew."""
         planned = [job for job in jobs if job.id in self.starts]
         if planned:
-            self._open().withdraw(planned)
+            self._open().lines.withdraw(planned)
             for job in planned:
                 self.starts.drop(job.id)
 
@@ -231,9 +232,9 @@ class Ahead:
             return
         behind = [one for one in self.starts.from_on(job.id) if not one.promised]
         gone = {job.id, *(one.job for one in behind)}
-        self._open().withdraw(self._snapshot.jobs[job_id].job for job_id in gone)
+        self._open().lines.withdraw(self._snapshot.jobs[job_id].job for job_id in gone)
         if self._snapshot.jobs[job.id].promise is not None:
-            self._open().drop_promise(job.id)
+            self._open().lines.drop_promise(job.id)
         for job_id in gone:
             self.starts.drop(job_id)
 

@@ -128,11 +128,11 @@ class _Obstructions:
         self._agenda = Agenda(endless, Board(endless), now_ms)
         evicted = {(one.job, one.rank) for one in plan.evictions}
         # Nobody asks who minds it.
-        self._agenda.set_running(running_without(evicted, endless, lambda _: NO_FOOTPRINT))
+        self._agenda.lines.set_running(running_without(evicted, endless, lambda _: NO_FOOTPRINT))
         for planned in plan.starts:
             if planned.promised:
                 promise = Promise(planned.start_ms, planned.placements)
-                self._agenda.add_promise(replace(snapshot.jobs[planned.job], promise=promise))
+                self._agenda.lines.add_promise(replace(snapshot.jobs[planned.job], promise=promise))
 
     def found(self) -> list[_Obstruction]:
         found = [*self._announced(), *self._promised(), *self._own_reservation()]

@@ -9,7 +9,8 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from rota.engine.evicting.preempt import Preempted, preempt, preempt_on_one_node, spare_by_trial
+from rota.engine.evicting.preempt import preempt, preempt_on_one_node
+from rota.engine.evicting.sparing import Preempted, spare_by_trial
 from rota.engine.evicting.victims import Unit, Victims
 from rota.engine.order import effective_priority
 from rota.engine.placing.board import Board

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rota.engine.calendar.fitting import may_fit
 from rota.engine.evicting.evict import Claim
-from rota.engine.evicting.preempt import Preempted
+from rota.engine.evicting.sparing import Preempted
 from rota.engine.order import Stretch
 from rota.engine.placing.place import would_place
 from rota.engine.placing.starting import bind, held_by
