@@ -12,7 +12,7 @@ from bench import workloads
 from bench.bare_scan import BareScan
 from bench.harness import Result, report, seconds
 from rota.engine import decide
-from rota.engine.order import Cursor, Merged, by_priority
+from rota.engine.order import BY_PRIORITY, Cursor, Merged
 from rota.engine.plugin import Plugins
 from rota.model.job import Job, JobRecord
 from rota.model.node import Node
@@ -94,7 +94,7 @@ def queue_cost(count: int) -> tuple[float, float]:
             waiting.discard(job, key)
 
     added = seconds(enqueue, repeats=1)
-    cursors = [Cursor(lane, *lane.view(), NOW_MS, Promotion(), by_priority) for lane in waiting.lanes()]
+    cursors = [Cursor(lane, *lane.view(), NOW_MS, Promotion(), BY_PRIORITY) for lane in waiting.lanes()]
     order = Merged(cursors)
     return added / 5000, seconds(dequeue, repeats=1) / 5000
 

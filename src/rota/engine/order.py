@@ -13,7 +13,6 @@ import heapq
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 from rota.engine.calendar.durations import Lengths, limit_ms
@@ -59,6 +58,17 @@ def tenant_path(template: JobTemplate, key: TenantKey) -> tuple[str, ...]:
             return (template.project, template.user)
 
 
+@dataclass(frozen=True)
+class Rank:
+    """What counts before first come, first served; who has less is next. Along a lane, which holds equal jobs
+    in the order in which they came, it must never fall."""
+
+    of: Callable[[int, int], tuple[int, int]]
+    """Of a job with this priority that has waited for so long, in milliseconds."""
+    ages: bool = False
+    """Whether it depends on how long a job has waited, besides by its priority."""
+
+
 @dataclass(eq=False)
 class Cursor:
     """A lane and how far this cycle has come in it."""
@@ -73,14 +83,20 @@ class Cursor:
     def __post_init__(self) -> None:
         key = self.lane.key
         self._settled: int | None = None
+        self._settled_rank: tuple[int, int] | None = None
         if self.promotion.every_ms is None:
             # Without aging all jobs of a lane have the same priority.
             self._settled = effective_priority(key.template, key.retries, 0, self.promotion)
+            if not self.rank.ages:
+                self._settled_rank = self.rank.of(self._settled, 0)
 
     def key(self, at: int) -> Key:
         job = self.jobs[at]
-        first, second = self.rank(self, at)
+        first, second = self._settled_rank or self._rank(at)
         return first, second, job.submitted_ms, job.number, job.id
+
+    def _rank(self, at: int) -> tuple[int, int]:
+        return self.rank.of(self.priority(at), max(0, self.now_ms - self.jobs[at].submitted_ms))
 
     def priority(self, at: int) -> int:
         if self._settled is not None:
@@ -101,37 +117,24 @@ class Cursor:
         return bisect_left(range(len(self.jobs)), rival, lo=self.at, key=self.key) - self.at
 
 
-Rank = Callable[[Cursor, int], tuple[int, int]]
-"""Of a job of a lane: what counts before first come, first served; who has less is next. Along a lane, which
-holds equal jobs in the order in which they came, it never falls."""
+FIRST_COME = Rank(lambda priority, waited_ms: (0, 0))
+BY_PRIORITY = Rank(lambda priority, waited_ms: (-priority, 0))
 
 
-def first_come(cursor: Cursor, at: int) -> tuple[int, int]:
-    return 0, 0
-
-
-def by_priority(cursor: Cursor, at: int) -> tuple[int, int]:
-    return -cursor.priority(at), 0
-
-
-def _smallest_first(size: int, cursor: Cursor, at: int) -> tuple[int, int]:
-    """The size counts the less the longer a job waits, so that none starves."""
-    waited_ms = max(0, cursor.now_ms - cursor.jobs[at].submitted_ms)
-    return -cursor.priority(at), size // (waited_ms + _PATIENCE_MS)
-
-
-def _by_size(template: JobTemplate, queue: QueuePolicy, snapshot: Snapshot) -> Rank:
-    """By expected run time × share of the cluster."""
+def _smallest_first(template: JobTemplate, queue: QueuePolicy, snapshot: Snapshot) -> Rank:
+    """By priority, then by expected run time × share of the cluster. The size counts the less the longer a
+    job waits, so that none starves."""
     lengths = Lengths(queue.durations, snapshot.run_times)
     length_ms = min(lengths.expected_ms(template), limit_ms(template))
-    return partial(_smallest_first, length_ms * snapshot.nodes.share_ppm(template) * PPM)
+    size = length_ms * snapshot.nodes.share_ppm(template) * PPM
+    return Rank(lambda priority, waited_ms: (-priority, size // (waited_ms + _PATIENCE_MS)), ages=True)
 
 
 _RANKS: dict[QueueStrategy, Callable[[JobTemplate, QueuePolicy, Snapshot], Rank]] = {
-    QueueStrategy.FIFO: lambda *_: first_come,
-    QueueStrategy.PRIORITY: lambda *_: by_priority,
-    QueueStrategy.FAIR: lambda *_: by_priority,
-    QueueStrategy.SMALLEST: _by_size,
+    QueueStrategy.FIFO: lambda *_: FIRST_COME,
+    QueueStrategy.PRIORITY: lambda *_: BY_PRIORITY,
+    QueueStrategy.FAIR: lambda *_: BY_PRIORITY,
+    QueueStrategy.SMALLEST: _smallest_first,
 }
 
 

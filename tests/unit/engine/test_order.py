@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from rota.engine.order import (
+    BY_PRIORITY,
+    FIRST_COME,
     Cursor,
     Fair,
     Merged,
     Order,
     Rank,
-    by_priority,
     effective_priority,
-    first_come,
     order_of,
     tenant_path,
 )
@@ -35,7 +35,7 @@ from tests.words import NOW_MS, tasks
 NEVER = Promotion()
 
 
-def cursors(snapshot: Snapshot, rank: Rank = by_priority, promotion: Promotion = NEVER) -> list[Cursor]:
+def cursors(snapshot: Snapshot, rank: Rank = BY_PRIORITY, promotion: Promotion = NEVER) -> list[Cursor]:
     return [Cursor(lane, *lane.view(), NOW_MS, promotion, rank) for lane in snapshot.waiting.lanes()]
 
 
@@ -67,7 +67,7 @@ MIXED = (
 @pytest.mark.covers("decide-8")
 class TestMerged:
     def test_first_come_first_and_equals_by_id(self) -> None:
-        assert merged(MIXED, rank=first_come) == ["low", "old", "tie-a", "tie-b", "young", "urgent"]
+        assert merged(MIXED, rank=FIRST_COME) == ["low", "old", "tie-a", "tie-b", "young", "urgent"]
 
     def test_by_priority_then_first_come_and_equals_by_id(self) -> None:
         assert merged(MIXED) == ["urgent", "old", "tie-a", "tie-b", "young", "low"]
