@@ -22,10 +22,11 @@ from rota.backends.backend import TaskRef
 from rota.backends.process import frames
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper import journal
-from rota.backends.process.keeper.cgroups import Cgroups, find_cgroups
+from rota.backends.process.keeper.cgroups import Cgroups
 from rota.backends.process.keeper.confining import Unfit, confine
 from rota.backends.process.keeper.connections import Connection, Connections
 from rota.backends.process.keeper.custody import Custody
+from rota.backends.process.keeper.find_cgroups import find_cgroups
 from rota.backends.process.keeper.journal import Journal
 from rota.backends.process.keeper.kernel import Kernel, Linux
 from rota.backends.process.keeper.ledger import Ledger
