@@ -116,7 +116,7 @@ class World(Cluster[Witness]):
         for spec in specs:
             tries = 1 + spec.retry.limit
             run_s = int(spec.run.command[1]) % scenario.ENDLESS_MS / 1000 + 0.5
-            total_s += tries * (run_s * spec.template.task_count + spec.retry.backoff_ms * 6 / 1000)
+            total_s += tries * (run_s * spec.template.task_count + (spec.retry.backoff_ms or 0) * 6 / 1000)
         return total_s
 
     def _bury(self) -> None:
