@@ -13,7 +13,7 @@ from rota.engine.calendar.entries import EVERYBODY, promised_end_ms, promised_se
 from rota.engine.calendar.fitting import any_seats, likely, may_fit, minds_where
 from rota.engine.calendar.lines import Lines, Slot, shifted
 from rota.engine.calendar.running import Running
-from rota.engine.calendar.timeline import Held, Timeline, room_in, starts
+from rota.engine.calendar.timeline import Holding, Timeline, room_in, starts
 from rota.engine.placing.board import Board, Room
 from rota.engine.placing.place import would_place
 from rota.engine.placing.topology import Footprint
@@ -111,7 +111,7 @@ class Agenda:
     def would_delay(
         self,
         template: JobTemplate,
-        held: Sequence[Held],
+        held: Sequence[Holding],
         running: Running,
         durations: Durations,
     ) -> bool:
@@ -125,7 +125,7 @@ class Agenda:
         ):
             return False
 
-        def here(held: Iterable[Held]) -> list[Held]:
+        def here(held: Iterable[Holding]) -> list[Holding]:
             return [one._replace(position=column[one.position]) for one in held if one.position in column]
 
         at, lengths = list(column), Lengths(durations, self._snapshot.run_times)

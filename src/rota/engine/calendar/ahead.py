@@ -14,7 +14,7 @@ from rota.engine.calendar.gates import latest_start_ms
 from rota.engine.calendar.lines import Slot
 from rota.engine.calendar.running import Running, running_without
 from rota.engine.calendar.starts import Starts
-from rota.engine.calendar.timeline import FOREVER_MS, Held
+from rota.engine.calendar.timeline import FOREVER_MS, Holding
 from rota.engine.placing.board import Board, Devices, Room
 from rota.engine.placing.topology import Footprint
 from rota.engine.placing.work import Seat, Work
@@ -45,7 +45,7 @@ class Ahead:
         self._footprint = footprint
         self._evicted = evicted
         self.starts = Starts(now_ms)
-        self._started: list[tuple[JobTemplate, list[Held]]] = []
+        self._started: list[tuple[JobTemplate, list[Holding]]] = []
         """Before there was an agenda."""
         self._knows_ends = any(template.time_limit_ms is not None for template, _ in snapshot.running.kinds)
         self._agenda: Agenda | None = None
@@ -71,7 +71,7 @@ class Ahead:
 
     # -- what happens in the cycle
 
-    def started(self, template: JobTemplate, held: Sequence[Held]) -> None:
+    def started(self, template: JobTemplate, held: Sequence[Holding]) -> None:
         """Tasks of a job are bound; the board has been told."""
         if self._agenda is not None:
             self._agenda.lines.start(template, list(held))
@@ -85,7 +85,7 @@ class Ahead:
         """The same for many equal tasks."""
         if self._agenda is not None or template.time_limit_ms is not None:
             pairs = zip(positions, devices, strict=True)
-            self.started(template, [Held(position, demand, got) for position, got in pairs])
+            self.started(template, [Holding(position, demand, got) for position, got in pairs])
 
     def evicted(self) -> None:
         """Some of what ran is gone."""
@@ -106,7 +106,7 @@ class Ahead:
     def would_delay(
         self,
         template: JobTemplate,
-        held: Sequence[Held],
+        held: Sequence[Holding],
         gone: Collection[tuple[JobId, int]],
         queue: QueuePolicy,
     ) -> bool:

@@ -25,7 +25,7 @@ from rota.engine.calendar.entries import (
     promised_seats,
 )
 from rota.engine.calendar.running import Running, running_without
-from rota.engine.calendar.timeline import FOREVER_MS, Held, Timeline
+from rota.engine.calendar.timeline import FOREVER_MS, Holding, Timeline
 from rota.engine.placing.board import Board
 from rota.engine.placing.topology import NO_FOOTPRINT
 from rota.engine.placing.work import Seat, Work
@@ -51,9 +51,14 @@ class Booking:
     """An entry for a job: one that starts in this cycle, or will."""
 
     template: JobTemplate
-    held: list[Held]
+    held: list[Holding]
     start_ms: int
     is_fixed: bool
+
+
+def held_by(work: Work, seats: Iterable[Seat]) -> list[Holding]:
+    """What the work holds in these seats."""
+    return [Holding(seat.position, work.signatures[seat.group].demand, seat.devices) for seat in seats]
 
 
 class Lines:
@@ -89,7 +94,7 @@ class Lines:
         self._fixed.clear()
         self._lines.clear()
 
-    def start(self, template: JobTemplate, held: list[Held]) -> None:
+    def start(self, template: JobTemplate, held: list[Holding]) -> None:
         """Tasks that this cycle starts. The board has been told."""
         planned = Booking(template, held, self._now_ms, is_fixed=True)
         self.bound.append(planned)
@@ -97,7 +102,7 @@ class Lines:
 
     def plan(self, job: Job, work: Work, slot: Slot, *, is_fixed: bool) -> None:
         """A place for a job that waits; fixed: nothing may break it."""
-        held = [Held(seat.position, work.signatures[seat.group].demand, seat.devices) for seat in slot.seats]
+        held = held_by(work, slot.seats)
         planned = self.planned[job.id] = Booking(job.template, held, slot.start_ms, is_fixed)
         self._enter(planned)
 
@@ -198,7 +203,7 @@ class Lines:
     def _inside_reservations(self) -> Running:
         return self.running.of_kinds([bool(template.reservation) for template in self.running.templates])
 
-    def bound_ends(self, bound: Iterable[Booking], lengths: Lengths) -> list[tuple[int, Held]]:
+    def bound_ends(self, bound: Iterable[Booking], lengths: Lengths) -> list[tuple[int, Holding]]:
         return [
             (lengths.end_ms(one.template, one.start_ms, self._now_ms), held)
             for one in bound
@@ -220,7 +225,7 @@ class Lines:
         return line
 
 
-def shifted(free: Int64s, gpu: Int32s, held: Iterable[Held], sign: int) -> tuple[Int64s, Int32s]:
+def shifted(free: Int64s, gpu: Int32s, held: Iterable[Holding], sign: int) -> tuple[Int64s, Int32s]:
     """Copies with what these hold added or subtracted, also in the rows that follow from devices."""
     line = Timeline(free, gpu, 0)
     if sign > 0:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from rota.engine.calendar.fitting import may_fit
+from rota.engine.calendar.lines import held_by
 from rota.engine.evicting.evict import Claim
 from rota.engine.evicting.sparing import Preempted
 from rota.engine.order import Stretch
 from rota.engine.placing.place import would_place
-from rota.engine.placing.starting import bind, held_by
+from rota.engine.placing.starting import bind
 from rota.engine.placing.work import Seat, Work
 from rota.engine.scope import Turn
 from rota.engine.workbench import Workbench

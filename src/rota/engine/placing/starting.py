@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
 from rota.engine.calendar.fitting import may_fit
-from rota.engine.calendar.timeline import Held
+from rota.engine.calendar.lines import held_by
+from rota.engine.calendar.timeline import Holding
 from rota.engine.order import Stretch
 from rota.engine.placing.board import Room
 from rota.engine.placing.place import place, place_equal, put_best
@@ -79,7 +79,7 @@ def _start_singles(bench: Workbench, stretch: Stretch, signature: Signature, mos
         job = stretch.head
         placed.bindings.append(Binding(job.id, 0, names[at[0]], at[1]))
         placed.started.add(job.id)
-        bench.ahead.started(job.template, [Held(at[0], signature.demand, at[1])])
+        bench.ahead.started(job.template, [Holding(at[0], signature.demand, at[1])])
         _charge_singles(bench, job.template, signature, 1)
         return 1
     before = board.checkpoint()
@@ -134,10 +134,6 @@ def bind(bench: Workbench, stretch: Stretch, work: Work, seats: list[Seat]) -> N
     _spare_partner(bench, job.template)
     if len(seats) < work.total:
         bench.in_part[job.id] = bench.judge.why_no_more(job, work, seats)
-
-
-def held_by(work: Work, seats: Iterable[Seat]) -> list[Held]:
-    return [Held(seat.position, work.signatures[seat.group].demand, seat.devices) for seat in seats]
 
 
 def _spare_partner(bench: Workbench, template: JobTemplate) -> None:

@@ -67,7 +67,7 @@ class PluginHost:
     def in_force(
         self, policy: Policy, rules: Plugins = BUILT_IN, call_limit_s: float = CALL_LIMIT_S
     ) -> Iterator[Plugins]:
-        """All that takes part in a decision: these rules, and under guard the plugins that the policy names."""
+        """What takes part in a decision: these rules, and under guard the plugins that the policy names."""
         with TimeLimit(call_limit_s) as guard:
             yield replace(rules, by_name=self.makers(policy), guard=guard)
 

@@ -19,9 +19,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from rota.backends.process.keeper.cgroup_files import read_all, read_file, write_file, write_to
+from rota.backends.process.options import MOST_PROCESSES
 from rota.model.resources import Resources
 
-MOST_PROCESSES = 4096
 _PERIOD_US = 100_000
 _LEAST_QUOTA_US = 1_000
 _MOST_FREE = 32

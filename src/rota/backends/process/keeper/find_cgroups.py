@@ -8,7 +8,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from rota.backends.process.keeper.cgroup_files import read_file, write_file
-from rota.backends.process.keeper.cgroups import MOST_PROCESSES, Cgroups
+from rota.backends.process.keeper.cgroups import Cgroups
+from rota.backends.process.options import MOST_PROCESSES
 
 _CONTROLLERS = ("memory", "pids", "cpu")
 _LACKING = {"memory": "no memory limits", "pids": "no limit of processes", "cpu": "no cpu limits"}
