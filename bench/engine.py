@@ -12,7 +12,7 @@ from bench import workloads
 from bench.bare_scan import BareScan
 from bench.harness import Result, report, seconds
 from rota.engine import decide
-from rota.engine.order import Cursor, Merged
+from rota.engine.order import BY_PRIORITY, Cursor, Merged
 from rota.engine.plugin import Plugins
 from rota.model.job import Job, JobRecord
 from rota.model.node import Node
@@ -87,14 +87,14 @@ def queue_cost(count: int) -> tuple[float, float]:
 
     def dequeue() -> None:
         taken: list[tuple[Job, LaneKey]] = []
-        while len(taken) < 5000 and (run := order.next()) is not None:
-            taken.append((run.head, run.cursor.lane.key))
-            order.served(run, 1)
+        while len(taken) < 5000 and (stretch := order.next()) is not None:
+            taken.append((stretch.head, stretch.cursor.lane.key))
+            order.served(stretch, 1)
         for job, key in taken:
             waiting.discard(job, key)
 
     added = seconds(enqueue, repeats=1)
-    cursors = [Cursor(lane, *lane.view(), NOW_MS, Promotion(), True) for lane in waiting.lanes()]
+    cursors = [Cursor(lane, *lane.view(), NOW_MS, Promotion(), BY_PRIORITY) for lane in waiting.lanes()]
     order = Merged(cursors)
     return added / 5000, seconds(dequeue, repeats=1) / 5000
 

@@ -15,7 +15,7 @@ from statistics import fmean
 
 from bench.harness import Result, report
 from rota.intake.traces.openb import read_arrivals, read_nodes, read_pods
-from rota.simulate.openb import Outcome, run
+from rota.simulate.openb import PackingResult, run
 
 TRACE = Path(os.environ.get("OPENB", Path(__file__).parents[2] / "shared" / "traces" / "openb"))
 VARIANTS = ("default", "cpu050", "gpuspec10", "multigpu20", "gpushare40")
@@ -26,10 +26,10 @@ OURS, PEER = "gpu-packing", "fgd"
 CLASSES = ("cpu-only", "share", "1-gpu", "multi-gpu")
 
 
-def outcomes(variant: str, seeds: Sequence[int]) -> dict[str, list[Outcome]]:
+def outcomes(variant: str, seeds: Sequence[int]) -> dict[str, list[PackingResult]]:
     nodes = read_nodes(str(TRACE / "openb_node_list_gpu_node.csv"))
     pods = read_pods(str(TRACE / f"openb_pod_list_{variant}.csv"))
-    found: dict[str, list[Outcome]] = {policy: [] for policy in (*PUBLISHED, OURS)}
+    found: dict[str, list[PackingResult]] = {policy: [] for policy in (*PUBLISHED, OURS)}
     for seed in seeds:
         arrivals = read_arrivals(str(TRACE / f"arrivals_{variant}.json.gz"), seed, len(nodes), len(pods))
         for policy, of_seeds in found.items():
@@ -38,7 +38,7 @@ def outcomes(variant: str, seeds: Sequence[int]) -> dict[str, list[Outcome]]:
     return found
 
 
-def results(variant: str, seeds: Sequence[int], found: dict[str, list[Outcome]]) -> Iterator[Result]:
+def results(variant: str, seeds: Sequence[int], found: dict[str, list[PackingResult]]) -> Iterator[Result]:
     published = json.loads((TRACE / "scoreboard.json").read_text())["variants"][variant]
 
     def allocated(policy: str, load: int) -> float:

@@ -14,7 +14,7 @@ import structlog
 
 from rota.agent.attendance import REFUSALS
 from rota.agent.crew import Crew
-from rota.agent.dialling import Itinerary, Outcome
+from rota.agent.dialling import DialResult, Itinerary
 from rota.agent.http import Refused
 from rota.agent.lease import LeaseHolder
 from rota.agent.presence import Agent, Presence
@@ -107,15 +107,15 @@ class AgentProcess:
     async def _stay(self, agent: Agent, crew: Crew) -> None:
         itinerary = Itinerary(self._servers)
         while True:
-            outcome, server = Outcome.AWAY, itinerary.target
+            outcome, server = DialResult.AWAY, itinerary.target
             try:
                 outcome = await self._attend(server, agent, crew)
             except grpc.aio.AioRpcError as error:
                 if error.code() in REFUSALS:
-                    outcome = Outcome.REFUSED
+                    outcome = DialResult.REFUSED
             await asyncio.sleep(itinerary.after(outcome, self._machine.chance.random()))
 
-    async def _attend(self, server: str, agent: Agent, crew: Crew) -> Outcome:
+    async def _attend(self, server: str, agent: Agent, crew: Crew) -> DialResult:
         presence = Presence(agent, server, await crew.has(), crew)
         channel = Channel(self._machine.host, server, AGENTS)
         call = channel.begin(ATTEND)
@@ -139,7 +139,7 @@ class AgentProcess:
             call.cancel()
             channel.close()
             presence.ends()
-        return Outcome.WELCOME if presence.was_welcome and not was_silent else Outcome.AWAY
+        return DialResult.WELCOME if presence.was_welcome and not was_silent else DialResult.AWAY
 
 
 async def _speak(

@@ -18,6 +18,7 @@ from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd
 from rota.lifecycle.validate import ImpossibleState, validate
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
+from rota.model.run import MAX_BACKOFF_MS
 from rota.store.batch import Attempt, Batch, StoredEvent
 from tests.faults.kept import Contents, Kept
 from tests.faults.onlooker import Onlooker, Ran, name_of, names_of
@@ -147,7 +148,8 @@ class Witness(Onlooker):
         """Of a job with one task; with more, others of them may start meanwhile."""
         if state.retries > before.retries and state.spec.template.task_count == 1:
             retry = state.spec.retry
-            pause_ms = min(retry.max_backoff_ms, retry.backoff_ms << (state.retries - 1))
+            assert retry.backoff_ms is not None, "scenarios say how long to pause"
+            pause_ms = min(MAX_BACKOFF_MS, retry.backoff_ms << (state.retries - 1))
             self._paused_until_ms[state.id] = state.changed_ms + pause_ms
 
     def _check_attempt(self, attempt: Attempt, batch: Batch) -> None:

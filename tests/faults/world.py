@@ -17,7 +17,6 @@ from rota.backends.process.folders import Folders
 from rota.backends.process.segments import Origin
 from rota.lifecycle.state import EndReason, JobState
 from rota.loop.live.runtime import Runtime
-from rota.loop.live.small_decisions import never_small
 from rota.loop.telemetry.metrics import Metrics
 from rota.server.agents import keep_notices
 from rota.store.errors import StoreError
@@ -116,7 +115,7 @@ class World(Cluster[Witness]):
         for spec in specs:
             tries = 1 + spec.retry.limit
             run_s = int(spec.run.command[1]) % scenario.ENDLESS_MS / 1000 + 0.5
-            total_s += tries * (run_s * spec.template.task_count + spec.retry.backoff_ms * 6 / 1000)
+            total_s += tries * (run_s * spec.template.task_count + (spec.retry.backoff_ms or 0) * 6 / 1000)
         return total_s
 
     def _bury(self) -> None:
@@ -154,7 +153,7 @@ class World(Cluster[Witness]):
                 _no_files,
                 self._metrics,
                 make_pool=_InTheLoop,
-                decided_here=never_small,
+                decided_here=lambda snapshot: False,
                 epoch=store.begin_epoch(self.clock_ms() // 1000),
             )
         except StoreError as error:

@@ -16,7 +16,7 @@ from contextlib import AbstractContextManager
 import grpc
 import structlog
 
-from rota.agent.dialling import Itinerary, Outcome
+from rota.agent.dialling import DialResult, Itinerary
 from rota.agent.presence import Agent, Listener, Presence
 from rota.agent.session import Session
 from rota.backends.agents.messages import refs_to
@@ -73,13 +73,13 @@ class Attendance:
 
     def _stay(self) -> None:
         while not self._leaving.is_set():
-            outcome, target = Outcome.AWAY, self._itinerary.target
+            outcome, target = DialResult.AWAY, self._itinerary.target
             try:
                 outcome = self._attend(target)
             except grpc.RpcError as error:
                 code, why = _status(error)
                 if code in REFUSALS:
-                    outcome = Outcome.REFUSED
+                    outcome = DialResult.REFUSED
                     log.error("the server refuses this agent", server=target, why=why)
                 else:
                     log.warning("no connection to the server", server=target, why=why)
@@ -89,14 +89,14 @@ class Attendance:
                 log.exception("the connection to the server failed", server=target)
             self._leaving.wait(self._itinerary.after(outcome, random.random()))
 
-    def _attend(self, target: str) -> Outcome:
+    def _attend(self, target: str) -> DialResult:
         """Until the connection ends, or nothing comes by it any more."""
         listener = _InLoop(self._listener, self._loop)
         with self._dial(target) as channel:
             presence = Presence(self._agent, target, listener.has_now(), listener)
             news = self._news = News(presence)
             if self._leaving.is_set():
-                return Outcome.AWAY
+                return DialResult.AWAY
             call = AgentsStub(channel).Attend(iter(news))
             news.on_silence = call.cancel
             try:
@@ -114,7 +114,7 @@ class Attendance:
                 news.finish()
                 call.cancel()
                 presence.ends()
-        return Outcome.WELCOME if presence.was_welcome and not news.was_silent else Outcome.AWAY
+        return DialResult.WELCOME if presence.was_welcome and not news.was_silent else DialResult.AWAY
 
 
 class _InLoop:

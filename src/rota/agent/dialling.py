@@ -36,7 +36,7 @@ _NEXT = Backoff(first_s=0.1, longest_s=0.1)
 """On the way from one server to the next."""
 
 
-class Outcome(Enum):
+class DialResult(Enum):
     WELCOME = auto()
     """The connection was fine until it ended."""
     AWAY = auto()
@@ -58,13 +58,13 @@ class Itinerary:
     def target(self) -> str:
         return self._targets[self._at]
 
-    def after(self, outcome: Outcome, chance: float) -> float:
+    def after(self, outcome: DialResult, chance: float) -> float:
         """How long to wait before `target` is dialled, which may be another now."""
-        if outcome is Outcome.WELCOME:
+        if outcome is DialResult.WELCOME:
             self._failures = 0
             return _NEXT.pause_s(1, chance)
         self._failures += 1
-        self._was_refused |= outcome is Outcome.REFUSED
+        self._was_refused |= outcome is DialResult.REFUSED
         self._at = (self._at + 1) % len(self._targets)
         rounds, left = divmod(self._failures, len(self._targets))
         if left:

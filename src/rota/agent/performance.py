@@ -25,6 +25,7 @@ from rota.backends.process.segments import Origin
 from rota.clock import now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import NodeName
+from rota.patience.backoff import Backoff
 from rota.wire import agents_pb2 as wire
 
 if TYPE_CHECKING:
@@ -39,8 +40,7 @@ else:
 
 log = structlog.get_logger()
 
-_LEAST_PAUSE_S = 0.05
-_LONGEST_PAUSE_S = 1.0
+_LOOKS = Backoff(first_s=0.05, longest_s=1.0)
 _LEAVING = TaskEnd(EndReason.LOST, message="its agent is leaving, and starts nothing any more")
 
 
@@ -127,7 +127,7 @@ class Performance:
         reader = OutputReader(
             self._folders.logs_of(self._ref.job), Origin(self._ref.rank, self._ref.fence), output_bytes
         )
-        kept, is_started, pause_s = self._kept, False, _LEAST_PAUSE_S
+        kept, is_started, in_vain = self._kept, False, 0
         while True:
             kept.news.clear()
             # Asked before it is read: all that was written before the end is read after it.
@@ -137,13 +137,13 @@ class Performance:
                 is_started = True
             while output := await asyncio.to_thread(reader.read):
                 await call.write(wire.TaskNews(output=output))
-                pause_s = _LEAST_PAUSE_S
+                in_vain = 0
             if over is not None:
                 break
+            in_vain += 1
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause_s):
+                async with asyncio.timeout(_LOOKS.pause_s(in_vain, chance=0.0)):
                     await kept.news.wait()
-            pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
         if isinstance(over, TaskEnded):
             await self._deliver(over, reader.passed_bytes)
         await call.write(report_to(over))

@@ -46,7 +46,13 @@ REMEMBERED = 10_000
 class Memory:
     def __init__(self, policy: Policy, epoch: int = 0) -> None:
         """`epoch`: of the server that leads, see `lifecycle.fences`."""
+        self.policy = policy
         self.epoch = epoch
+        self._clear()
+
+    def _clear(self) -> None:
+        """Nothing is known."""
+        policy = self.policy
         self.jobs: dict[JobId, JobState] = {}
         self.ended: OrderedDict[JobId, JobState] = OrderedDict()
         self.node_settings: dict[NodeName, NodeSettings] = {}
@@ -76,7 +82,6 @@ class Memory:
         self.last_number = 0
         """Of all jobs in memory so far, the highest."""
         self._unsaved: set[str] = set()
-        self._policy = policy
         self._ledger = Ledger(policy.fair_share, ())
         self._reported: dict[NodeName, Node] = {}
         self._shown: dict[NodeName, Node] = {}
@@ -170,14 +175,14 @@ class Memory:
         """Takes what is kept for what is true, whatever was in memory."""
         nodes = list(self._reported.values())
         rights_version = self.rights_version
-        self.__init__(self._policy, self.epoch)  # type: ignore[misc]
+        self._clear()
         self.load(loaded, now_ms)
         self.rights_version += rights_version + 1
         self.set_nodes(nodes)
 
     def load(self, loaded: Loaded, now_ms: int | None = None) -> None:
         """All that was kept, at the start. `now_ms`: pauses that are too long by that are shortened."""
-        self._ledger = Ledger(self._policy.fair_share, loaded.usage)
+        self._ledger = Ledger(self.policy.fair_share, loaded.usage)
         self.cluster.set_usage(self._ledger.usage())
         self._rooms.changed({}, loaded.jobs)
         for job in loaded.jobs:

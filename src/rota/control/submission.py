@@ -12,12 +12,13 @@ from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import BadInput, Conflict
 from rota.control.transactor import SLICE
+from rota.engine.scope import scheduler_for
 from rota.intake.submissions import Expanded, Submission
 from rota.lifecycle.events import DependencyEnded
 from rota.lifecycle.state import JobState, Phase
 from rota.model.calendar import QueueMode
 from rota.model.ids import JobId
-from rota.model.run import Dependency, JobSpec
+from rota.model.run import Dependency, JobSpec, Retry
 
 MOST_PARTNERS = 1000
 """That one job waits for."""
@@ -75,6 +76,8 @@ class _Incoming:
         """Jobs that others connect to, and may."""
         self._resolved: dict[tuple[int, tuple[Dependency, ...]], _Resolved] = {}
         """By the entry. All jobs of an array share what they wait for."""
+        self._retries: dict[int, Retry] = {}
+        """By the entry, with pauses."""
         self._wait_count = 0
         self._stored: defaultdict[str, list[JobId]] = defaultdict(list)
         """Of arrays that are only in the store any more, the elements."""
@@ -94,6 +97,8 @@ class _Incoming:
         if spec.depends_on:
             depends_on, ends = self._resolve(spec.depends_on, job.entry)
             spec = replace(spec, depends_on=depends_on)
+        if spec.retry.limit:
+            spec = self._with_pauses(spec, job.entry)
         state = self._draft.submit(job_id, number, spec, self._who.user)
         for end in ends:
             if state.is_over:
@@ -112,6 +117,15 @@ class _Incoming:
         job_id = JobId(f"{array_id}.{job.spec.array_index}")
         self._elements.setdefault(array_id, []).append(job_id)
         return job_id
+
+    def _with_pauses(self, spec: JobSpec, entry: int) -> JobSpec:
+        """Where it doesn't say how long to pause before a retry, the policy of its scheduler does."""
+        retry = self._retries.get(entry)
+        if retry is None:
+            scheduler = scheduler_for(spec.template, self._draft.memory.policy.schedulers)
+            retry = spec.retry if scheduler is None else scheduler.recovery.completed(spec.retry)
+            self._retries[entry] = retry
+        return spec if retry == spec.retry else replace(spec, retry=retry)
 
     def _check_queue(self, spec: JobSpec, entry: int) -> None:
         state = self._draft.memory.queues.get(spec.template.queue)

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 from rota.engine.outside import OutsidePlugins
 from rota.engine.placing.board import Board
 from rota.engine.placing.signature import Signature
-from rota.engine.placing.topology import Footprint, Topology
+from rota.engine.placing.topology import Topology
 from rota.engine.placing.work import Work
 from rota.engine.plugin import Plugins, TaskView
+from rota.engine.scope import NOBODYS_TURN, Turn
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate
-from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
+from rota.model.policy import Policy
 from rota.model.task import TaskSpec
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane, LaneKey
@@ -28,15 +29,28 @@ _NO_POOL = "\0"
 """Matches no pool: the job, its queue and its tenant have none in common."""
 
 
+NetworkOf = Callable[[JobId], str]
+"""Of a job that others connect to, the network that its nodes are in; empty: in none by name."""
+
+
+def topology_of(snapshot: Snapshot) -> Topology:
+    """The counters that rules about others of all that runs or waits ask for."""
+    topology = Topology(snapshot.nodes, snapshot.running)
+    topology.prepare(_who_minds_others(snapshot))
+    return topology
+
+
 class Compiler:
     def __init__(
         self,
         snapshot: Snapshot,
         board: Board,
+        topology: Topology,
         policy: Policy,
         now_ms: int,
         plugins: Plugins,
         outside: OutsidePlugins,
+        network_of: NetworkOf = lambda _: "",
     ) -> None:
         self._now_ms = now_ms
         self._snapshot = snapshot
@@ -44,47 +58,44 @@ class Compiler:
         self._plugins = plugins
         self._outside = outside
         self._tenant_pools = {tenant.path: tenant.pools for tenant in policy.fair_share.tenants}
-        self._topology = Topology(snapshot.nodes, snapshot.running)
-        self._topology.prepare(_who_minds_others(snapshot))
-        self._scheduler = SchedulerPolicy(name="")
-        self._queue = QueuePolicy()
+        self._topology = topology
+        self._network_of = network_of
+        self._compiled_for = NOBODYS_TURN.scheduler
+        """What is kept was compiled under the rules of this scheduler."""
         self._signatures: dict[object, Signature] = {}
         self._works: dict[int, Work] = {}
-        self._footprints: dict[int, Footprint] = {}
         self._seen: dict[TaskSpec, TaskSpec] = {}
-        self.network_of: Callable[[JobId], str] = lambda _: ""
-        """Of a job that others connect to, the network that its nodes are in; empty: in none by name."""
 
     def know(self, template: JobTemplate) -> None:
         """Prepares for a job that neither runs nor waits."""
         self._topology.prepare((template.namespace, group.spec) for group in template.groups)
         self._forget()
 
-    def enter(self, scheduler: SchedulerPolicy, queue: QueuePolicy) -> None:
-        """What is compiled from here on is for this queue of this scheduler."""
-        if scheduler is not self._scheduler:
-            self._forget()
-        self._scheduler, self._queue = scheduler, queue
-
     def _forget(self) -> None:
         self._signatures.clear()
         self._works.clear()
         self._seen.clear()
 
-    def work(self, lane: Lane, job: Job) -> Work:
+    def work(self, turn: Turn, lane: Lane, job: Job) -> Work:
         """What to place of a job of this lane; kept, since all jobs of a lane are alike."""
-        work = self._works.get(lane.number)
+        work = self._works.get(lane.number) if turn.scheduler is self._compiled_for else None
         if work is None:
-            work = self._works[lane.number] = self.compiled(lane.key, job)
+            work = self.compiled(turn, lane.key, job)
+            self._works[lane.number] = work
         return work
 
-    def compiled(self, key: LaneKey, job: Job) -> Work:
+    def compiled(self, turn: Turn, key: LaneKey, job: Job) -> Work:
+        if turn.scheduler is not self._compiled_for:
+            self._forget()
+            self._compiled_for = turn.scheduler
         template = key.template
         specs = [group.spec for group in template.groups]
-        if self._scheduler.recovery.drops_wishes(key.retries):
+        if turn.scheduler.recovery.drops_wishes(key.retries):
             specs = [_without_wishes(spec) for spec in specs]
         kinds: dict[Signature, int] = {}
-        kind_of_group = tuple(kinds.setdefault(self._signature(template, spec), len(kinds)) for spec in specs)
+        kind_of_group = tuple(
+            kinds.setdefault(self._signature(turn, template, spec), len(kinds)) for spec in specs
+        )
         counts = [0] * len(kinds)
         for kind, count in zip(kind_of_group, key.waiting_by_group, strict=True):
             counts[kind] += count
@@ -98,18 +109,9 @@ class Compiler:
             tuple(kinds), tuple(counts), key.needed, template.topology, placed_at, is_single, kind_of_group
         )
 
-    def footprint_of_running(self, kind: int) -> Footprint:
-        """The counters that running tasks of a kind are in."""
-        footprint = self._footprints.get(kind)
-        if footprint is None:
-            template, group = self._snapshot.running.kinds[kind]
-            spec = template.groups[group].spec
-            footprint = self._footprints[kind] = self._topology.footprint(template.namespace, spec)
-        return footprint
-
-    def _signature(self, template: JobTemplate, spec: TaskSpec) -> Signature:
-        spec = self._effective(template, spec)
-        active = self._outside.of(self._scheduler)
+    def _signature(self, turn: Turn, template: JobTemplate, spec: TaskSpec) -> Signature:
+        spec = self._effective(turn, template, spec)
+        active = self._outside.of(turn.scheduler)
         # Plugins from outside may look at the whole job; nothing else does.
         if not active:
             spec = self._as_seen(spec)
@@ -122,7 +124,7 @@ class Compiler:
                 TaskView(template, spec, self._snapshot.demand(spec), self._now_ms),
                 self._board,
                 self._topology,
-                self._scheduler,
+                turn.scheduler,
                 self._plugins,
                 active,
                 self._outside.ask,
@@ -141,12 +143,12 @@ class Compiler:
             self._seen[spec] = seen
         return seen
 
-    def _effective(self, template: JobTemplate, spec: TaskSpec) -> TaskSpec:
+    def _effective(self, turn: Turn, template: JobTemplate, spec: TaskSpec) -> TaskSpec:
         """The spec with the pools of its queue and tenant, its share of the job's budget, and within reach
         of its partner."""
         pools = spec.pools
         for limit in (
-            self._queue.pools,
+            turn.queue.pools,
             self._tenant_pools.get(template.project, ()),
             self._tenant_pools.get(f"{template.project}/{template.user}", ()),
         ):
@@ -158,7 +160,7 @@ class Compiler:
         if template.max_cost_micro is not None and template.time_limit_ms:
             hourly = template.max_cost_micro * 3_600_000 // (template.time_limit_ms * template.task_count)
             price = hourly if price is None else min(price, hourly)
-        network = self.network_of(JobId(template.connect_to)) if template.connect_to else ""
+        network = self._network_of(JobId(template.connect_to)) if template.connect_to else ""
         if network:
             spec = replace(spec, node_selector=tuple(sorted({*spec.node_selector, (NETWORK, network)})))
         if pools == spec.pools and price == spec.max_price_micro_per_hour:

@@ -1,21 +1,28 @@
 """Who is next: lanes of waiting jobs merged by a queue's strategy.
 
 The heads of the lanes lie in a heap; serving a job costs the logarithm of the number of lanes,
-whatever the number of jobs. A run is a stretch of equal jobs that nobody comes between.
+whatever the number of jobs. A stretch is a number of equal jobs that nobody comes between.
+
+All that is known of a queue's strategy is in this module: a new one needs its name in `model/policy.py`, and
+its rank in `_RANKS` below.
 """
 
 from __future__ import annotations
 
 import heapq
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from rota.engine.calendar.durations import Lengths, limit_ms
+from rota.engine.scope import Turn, queue_of, queues_by_name, scheduler_for
 from rota.engine.tenants.fairshare import Shares, user_path
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, Priority
-from rota.model.policy import Promotion, QueuePolicy, QueueStrategy, TenantKey
+from rota.model.policy import Promotion, QueuePolicy, QueueStrategy, SchedulerPolicy, TenantKey
+from rota.snapshot.nodes import PPM
+from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane
 
 _CLASSES = sorted(int(priority) for priority in Priority)
@@ -51,6 +58,17 @@ def tenant_path(template: JobTemplate, key: TenantKey) -> tuple[str, ...]:
             return (template.project, template.user)
 
 
+@dataclass(frozen=True)
+class Rank:
+    """What counts before first come, first served; who has less is next. Along a lane, which holds equal jobs
+    in the order in which they came, it must never fall."""
+
+    of: Callable[[int, int], tuple[int, int]]
+    """Of a job with this priority that has waited for so long, in milliseconds."""
+    ages: bool = False
+    """Whether it depends on how long a job has waited, besides by its priority."""
+
+
 @dataclass(eq=False)
 class Cursor:
     """A lane and how far this cycle has come in it."""
@@ -60,21 +78,25 @@ class Cursor:
     at: int
     now_ms: int
     promotion: Promotion
-    by_priority: bool
-    size: int = 0
-    """Where small jobs go first: it counts the less the longer a job waits, so that none starves."""
+    rank: Rank
 
     def __post_init__(self) -> None:
         key = self.lane.key
         self._settled: int | None = None
+        self._settled_rank: tuple[int, int] | None = None
         if self.promotion.every_ms is None:
             # Without aging all jobs of a lane have the same priority.
             self._settled = effective_priority(key.template, key.retries, 0, self.promotion)
+            if not self.rank.ages:
+                self._settled_rank = self.rank.of(self._settled, 0)
 
     def key(self, at: int) -> Key:
         job = self.jobs[at]
-        size = self.size // (max(0, self.now_ms - job.submitted_ms) + _PATIENCE_MS) if self.size else 0
-        return -self.priority(at) if self.by_priority else 0, size, job.submitted_ms, job.number, job.id
+        first, second = self._settled_rank or self._rank(at)
+        return first, second, job.submitted_ms, job.number, job.id
+
+    def _rank(self, at: int) -> tuple[int, int]:
+        return self.rank.of(self.priority(at), max(0, self.now_ms - self.jobs[at].submitted_ms))
 
     def priority(self, at: int) -> int:
         if self._settled is not None:
@@ -95,8 +117,37 @@ class Cursor:
         return bisect_left(range(len(self.jobs)), rival, lo=self.at, key=self.key) - self.at
 
 
+FIRST_COME = Rank(lambda priority, waited_ms: (0, 0))
+BY_PRIORITY = Rank(lambda priority, waited_ms: (-priority, 0))
+
+
+def _smallest_first(template: JobTemplate, queue: QueuePolicy, snapshot: Snapshot) -> Rank:
+    """By priority, then by expected run time × share of the cluster. The size counts the less the longer a
+    job waits, so that none starves."""
+    lengths = Lengths(queue.durations, snapshot.run_times)
+    length_ms = min(lengths.expected_ms(template), limit_ms(template))
+    size = length_ms * snapshot.nodes.share_ppm(template) * PPM
+    return Rank(lambda priority, waited_ms: (-priority, size // (waited_ms + _PATIENCE_MS)), ages=True)
+
+
+_RANKS: dict[QueueStrategy, Callable[[JobTemplate, QueuePolicy, Snapshot], Rank]] = {
+    QueueStrategy.FIFO: lambda *_: FIRST_COME,
+    QueueStrategy.PRIORITY: lambda *_: BY_PRIORITY,
+    QueueStrategy.FAIR: lambda *_: BY_PRIORITY,
+    QueueStrategy.SMALLEST: _smallest_first,
+}
+
+
+def cursor_of(lane: Lane, turn: Turn, snapshot: Snapshot, now_ms: int) -> Cursor:
+    """A lane from its first job on, in the order of its queue. Interactive jobs are served as they come."""
+    queue = turn.queue
+    strategy = QueueStrategy.FIFO if queue.interactive else queue.strategy
+    rank = _RANKS[strategy](lane.key.template, queue, snapshot)
+    return Cursor(lane, *lane.view(), now_ms, turn.scheduler.promotion, rank)
+
+
 @dataclass(eq=False, slots=True)
-class Run:
+class Stretch:
     """Equal jobs that are next, one after another. `served` says how many were dealt with."""
 
     cursor: Cursor
@@ -115,13 +166,13 @@ class Run:
 
 
 class Order(Protocol):
-    def next(self) -> Run | None: ...
+    def next(self) -> Stretch | None: ...
 
-    def served(self, run: Run, count: int) -> None:
-        """So many jobs of the run are placed; the rest is next again."""
+    def served(self, stretch: Stretch, count: int) -> None:
+        """So many jobs of the stretch are placed; the rest is next again."""
         ...
 
-    def drop(self, run: Run) -> None:
+    def drop(self, stretch: Stretch) -> None:
         """Nothing of this lane can start now."""
         ...
 
@@ -133,22 +184,22 @@ class Merged:
         self._heap = [(cursor.key(cursor.at), cursor) for cursor in cursors if not cursor.exhausted]
         heapq.heapify(self._heap)
 
-    def next(self) -> Run | None:
+    def next(self) -> Stretch | None:
         if not self._heap:
             return None
         cursor = self._heap[0][1]
         rivals = self._heap[1:3]
-        return Run(cursor, cursor.ahead_of(min(rivals)[0] if rivals else None))
+        return Stretch(cursor, cursor.ahead_of(min(rivals)[0] if rivals else None))
 
-    def served(self, run: Run, count: int) -> None:
-        cursor = run.cursor
+    def served(self, stretch: Stretch, count: int) -> None:
+        cursor = stretch.cursor
         cursor.at += count
         if cursor.exhausted:
             heapq.heappop(self._heap)
         else:
             heapq.heapreplace(self._heap, (cursor.key(cursor.at), cursor))
 
-    def drop(self, run: Run) -> None:
+    def drop(self, stretch: Stretch) -> None:
         heapq.heappop(self._heap)
 
 
@@ -181,28 +232,28 @@ class Fair:
         heapq.heapify(self._tops)
         self._epoch = shares.epoch
 
-    def next(self) -> Run | None:
+    def next(self) -> Stretch | None:
         if self._shares.epoch != self._epoch:
             self._rebuild()
         while self._tops:
             _, _, leaves = self._tops[0]
             while leaves:
-                run = leaves[0][2].lanes.next()
-                if run is not None:
-                    return Run(run.cursor, 1)
+                stretch = leaves[0][2].lanes.next()
+                if stretch is not None:
+                    return Stretch(stretch.cursor, 1)
                 heapq.heappop(leaves)
             heapq.heappop(self._tops)
         return None
 
-    def served(self, run: Run, count: int) -> None:
+    def served(self, stretch: Stretch, count: int) -> None:
         _, top, leaves = self._tops[0]
         _, path, tenant = leaves[0]
-        tenant.lanes.served(run, count)
+        tenant.lanes.served(stretch, count)
         heapq.heapreplace(leaves, (self._shares.of(path), path, tenant))
         heapq.heapreplace(self._tops, (self._shares.of((top,)), top, leaves))
 
-    def drop(self, run: Run) -> None:
-        self._tops[0][2][0][2].lanes.drop(run)
+    def drop(self, stretch: Stretch) -> None:
+        self._tops[0][2][0][2].lanes.drop(stretch)
 
     def _rebuild(self) -> None:
         """After evictions shares have fallen, too: the heaps are made anew."""
@@ -214,6 +265,33 @@ class Fair:
             rebuilt.append((self._shares.of((top,)), top, inner))
         heapq.heapify(rebuilt)
         self._tops = rebuilt
+
+
+@dataclass(eq=False, slots=True)
+class QueueLanes:
+    """What waits in one queue."""
+
+    turn: Turn
+    lanes: list[Lane]
+
+
+def queues_in_turn(
+    lanes: Iterable[Lane], schedulers: tuple[SchedulerPolicy, ...]
+) -> tuple[list[QueueLanes], list[Lane]]:
+    """The queues in which something waits, in the order in which they are served; and the lanes of jobs that
+    no scheduler is in charge of."""
+    by_queue: dict[tuple[int, str], list[Lane]] = {}
+    orphans = []
+    for lane in lanes:
+        scheduler = scheduler_for(lane.key.template, schedulers)
+        if scheduler is None:
+            orphans.append(lane)
+        else:
+            by_queue.setdefault((schedulers.index(scheduler), lane.key.template.queue), []).append(lane)
+    known = {number: queues_by_name(schedulers[number]) for number in {number for number, _ in by_queue}}
+    found = [(number, queue_of(name, known[number]), some) for (number, name), some in by_queue.items()]
+    found.sort(key=lambda entry: (entry[0], entry[1].order, entry[1].name))
+    return [QueueLanes(Turn(schedulers[number], queue), some) for number, queue, some in found], orphans
 
 
 def order_of(cursors: Iterable[Cursor], queue: QueuePolicy, shares: Shares) -> Order:

@@ -9,8 +9,8 @@ from functools import partial
 import numpy as np
 
 from rota.engine.plugin import ActivePlugin, Plugin, PluginMaker, Plugins
+from rota.engine.scope import scheduler_for
 from rota.model.ids import JobId
-from rota.model.job import Job
 from rota.model.plan import Binding, PluginFault
 from rota.model.policy import PluginConfig, SchedulerPolicy, Strategy
 from rota.model.task import TaskSpec
@@ -66,9 +66,8 @@ class OutsidePlugins:
             self.faults[PluginFault(name, call, _words_of(error), self.current)] = None
             return None
 
-    def tell(self, bindings: Iterable[Binding], scheduled: Callable[[JobId], tuple[Job, str]]) -> None:
-        """Tells the active plugins of each job's scheduler what is bound. `scheduled`: the job and
-        the name of its scheduler."""
+    def tell(self, bindings: Iterable[Binding], schedulers: tuple[SchedulerPolicy, ...]) -> None:
+        """Tells the active plugins of each job's scheduler what is bound."""
         if not any(self._active.values()):
             return
         by_job: dict[JobId, list[Binding]] = {}
@@ -76,8 +75,9 @@ class OutsidePlugins:
             by_job.setdefault(binding.job, []).append(binding)
         for job_id, bound in by_job.items():
             self.current = job_id
-            job, scheduler = scheduled(job_id)
-            for one in self._active.get(scheduler, ()):
+            job = self._snapshot.jobs[job_id].job
+            scheduler = scheduler_for(job.template, schedulers)
+            for one in self._active.get(scheduler.name, ()) if scheduler else ():
                 call = partial(one.plugin.on_job_scheduled, job, bound)
                 self.ask(one.config.name, "on_job_scheduled", call)
 

@@ -8,7 +8,7 @@ from operator import itemgetter
 from rota.forecast.run_times import RunTimeBook, RunTimeState
 from rota.model.job import JobTemplate
 from rota.model.policy import NO_DEFAULTS, Defaults
-from rota.model.workload import Outcome, SimJob
+from rota.model.workload import RecordedEnd, SimJob
 from rota.snapshot.defaults import admit
 
 
@@ -24,7 +24,7 @@ def run_times_of(jobs: Iterable[SimJob], defaults: Defaults = NO_DEFAULTS) -> Ru
         if template is None:
             template = admitted[given] = admit(given, defaults)
         # Whoever fails or is cancelled leaves its place as well: how long places are held is the question.
-        book.ended(template, one.run_ms, completed=one.outcome is not Outcome.TIMED_OUT)
+        book.ended(template, one.run_ms, completed=one.outcome is not RecordedEnd.TIMED_OUT)
     return book.state
 
 

@@ -6,16 +6,17 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePosixPath
 from signal import Signals
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
-from rota.intake._fields import Field
+from rota.intake._fields import Amount, Field
+from rota.model.interning import Interned, fingerprint
 from rota.intake._job_forms import RUN_FIELDS, InputFileForm, RetryForm, RunForm
 from rota.intake._templates import read_duration_ms
 from rota.intake._wording import nearest, quoted
 from rota.model.ids import Labels
 from rota.model.interning import Interned, fingerprint
 from rota.model.quantities import format_duration, parse_duration_ms
-from rota.model.run import MOST_RETRIES, InputFile, Retry, Run
+from rota.model.run import BACKOFF_MS, MAX_BACKOFF_MS, MOST_RETRIES, InputFile, Retry, Run
 
 MAX_GRACE_MS = 3_600_000
 """A task that is told to stop holds its room for so long at most: others wait for it."""
@@ -173,21 +174,27 @@ def read_retry(form: RunForm, at: Field) -> Retry:
         )
     if not isinstance(retry, RetryForm):
         return Retry(retry)
-    defaults = Retry()
-    backoff_ms, max_backoff_ms = (
-        preset_ms if value is UNSET else at.at(name).read(parse_duration_ms, value)
-        for name, value, preset_ms in (
-            ("backoff", retry.backoff, defaults.backoff_ms),
-            ("max_backoff", retry.max_backoff, defaults.max_backoff_ms),
-        )
+    pauses_ms = read_pauses(retry.backoff, retry.max_backoff, at)
+    return Retry(retry.limit, *pauses_ms, tuple(sorted(set(retry.exit_codes))))
+
+
+def read_pauses(
+    backoff: Amount | UnsetType, max_backoff: Amount | UnsetType, at: Field
+) -> tuple[int | None, int | None]:
+    """The first pause before a retry, and the longest, in milliseconds; None: nothing is said of it."""
+    first_ms, longest_ms = (
+        None if value is UNSET else at.at(name).read(parse_duration_ms, value)
+        for name, value in (("backoff", backoff), ("max_backoff", max_backoff))
     )
-    if backoff_ms > max_backoff_ms:
-        raise at.at("backoff" if retry.max_backoff is UNSET else "max_backoff").error(
-            f"the first pause, {format_duration(backoff_ms)}, is longer than the longest, "
-            f"{format_duration(max_backoff_ms)}",
+    shown_ms = BACKOFF_MS if first_ms is None else first_ms
+    most_ms = MAX_BACKOFF_MS if longest_ms is None else longest_ms
+    if shown_ms > most_ms:
+        raise at.at("backoff" if max_backoff is UNSET else "max_backoff").error(
+            f"the first pause, {format_duration(shown_ms)}, is longer than the longest, "
+            f"{format_duration(most_ms)}",
             "raise max_backoff, or lower backoff",
         )
-    return Retry(retry.limit, backoff_ms, max_backoff_ms, tuple(sorted(set(retry.exit_codes))))
+    return first_ms, longest_ms
 
 
 def _warning(form: RunForm, time_limit_ms: int | None, at: Field) -> tuple[str, int]:

@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import msgspec
 from msgspec import UNSET, Struct
 
 from rota.intake._fields import Field
@@ -62,11 +61,6 @@ def read_submission_file(
 def job_file_of(jobs: Sequence[JobData]) -> JobFile:
     """The same for jobs that were put together from options; local files are found from here on."""
     return _job_file(document_of({"jobs": list(jobs)}), "")
-
-
-def to_submission_json(job_file: JobFile) -> bytes:
-    """What `read_submission` reads."""
-    return msgspec.json.encode({"jobs": job_file.jobs})
 
 
 def _job_file(document: Document, folder: str) -> JobFile:

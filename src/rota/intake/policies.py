@@ -21,6 +21,7 @@ from rota.intake._policy_forms import (
     UserForm,
     WeightsForm,
 )
+from rota.intake._runs import read_pauses
 from rota.intake._tasks import read_choice
 from rota.intake._wording import nearest, quoted
 from rota.intake.convert import convert
@@ -49,7 +50,7 @@ from rota.model.policy import (
     Weights,
     default_weights,
 )
-from rota.model.quantities import format_duration, parse_duration_ms
+from rota.model.quantities import parse_duration_ms
 
 
 def policy_from(document: Document, known_plugins: Collection[str] | None = None) -> Policy:
@@ -230,25 +231,8 @@ def _queue(form: QueueForm, at: Field) -> QueuePolicy:
 
 
 def _recovery(form: RecoveryForm, at: Field) -> Recovery:
-    default = Recovery()
-    backoff_ms, max_backoff_ms = (
-        preset_ms if value is UNSET else at.at(name).read(parse_duration_ms, value)
-        for name, value, preset_ms in (
-            ("backoff", form.backoff, default.backoff_ms),
-            ("max_backoff", form.max_backoff, default.max_backoff_ms),
-        )
-    )
-    if backoff_ms > max_backoff_ms:
-        longest = format_duration(max_backoff_ms)
-        raise at.at("backoff" if form.max_backoff is UNSET else "max_backoff").error(
-            f"the first pause, {format_duration(backoff_ms)}, is longer than the longest, {longest}",
-            "raise max_backoff, or lower backoff",
-        )
-    return Recovery(
-        backoff_ms,
-        max_backoff_ms,
-        default.drop_wishes_after if form.drop_wishes_after is UNSET else form.drop_wishes_after,
-    )
+    pauses_ms = read_pauses(form.backoff, form.max_backoff, at)
+    return Recovery(*pauses_ms, None if form.drop_wishes_after is UNSET else form.drop_wishes_after)
 
 
 def _promotion(form: PromotionForm | UnsetType, at: Field) -> Promotion:

@@ -261,9 +261,13 @@ def _retry(retry: Retry) -> Any:
         return retry.limit or None
     return {
         "limit": retry.limit,
-        "backoff": format_duration(retry.backoff_ms),
-        "max_backoff": format_duration(retry.max_backoff_ms),
-        **_given({"exit_codes": list(retry.exit_codes)}),
+        **_given(
+            {
+                "backoff": _duration(retry.backoff_ms),
+                "max_backoff": _duration(retry.max_backoff_ms),
+                "exit_codes": list(retry.exit_codes),
+            }
+        ),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rota.lifecycle.state import JobState, TaskEnd
-from rota.model.run import MOST_RETRIES, Retry
+from rota.model.run import BACKOFF_MS, MAX_BACKOFF_MS, MOST_RETRIES, Retry
 
 PROMPT_RETRIES = 3
 """So many come after the pause that the job asks for, however short that is."""
@@ -23,8 +23,10 @@ def may_retry(state: JobState, end: TaskEnd) -> bool:
 def pause_ms(retry: Retry, retries: int, chance: float) -> int:
     """Before the retry of this number, from 1 on. Jobs that failed together come back at different
     moments, since each is given another chance: up to a half more."""
-    doublings = min(retries - 1, retry.max_backoff_ms.bit_length())
-    pause = min(retry.max_backoff_ms, retry.backoff_ms << doublings)
+    first = BACKOFF_MS if retry.backoff_ms is None else retry.backoff_ms
+    longest = MAX_BACKOFF_MS if retry.max_backoff_ms is None else retry.max_backoff_ms
+    doublings = min(retries - 1, longest.bit_length())
+    pause = min(longest, first << doublings)
     if retries > PROMPT_RETRIES:
         pause = max(pause, LEAST_PAUSE_MS)
     return pause + int(pause * chance / 2)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from msgspec.structs import replace
 
@@ -16,7 +16,6 @@ from rota.forecast.planned import Planner
 from rota.forecast.run_times import RunTimeBook
 from rota.forecast.tell import Teller, TellerState
 from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
-from rota.loop.hosting.time_limit import TimeLimit
 from rota.loop.records.record import Recorder
 from rota.model.cluster import ClusterRecords
 from rota.model.estimate import Estimate
@@ -26,7 +25,6 @@ from rota.model.ids import JobId
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Kind
-from rota.plugins import FILTERS, SCORES
 from rota.snapshot import snapshot_of
 
 ESTIMATED = 300
@@ -92,10 +90,8 @@ class Moment:
         with self._plugins() as plugins:
             return extend(self.snapshot, self._policy, self._now_ms, plugins, job_id, limit_ms)
 
-    @contextmanager
-    def _plugins(self) -> Iterator[Plugins]:
-        with TimeLimit(self._call_limit_s) as guard:
-            yield Plugins(FILTERS, SCORES, self._host.makers(self._policy), guard)
+    def _plugins(self) -> AbstractContextManager[Plugins]:
+        return self._host.in_force(self._policy, call_limit_s=self._call_limit_s)
 
 
 def _unpromised(plan: Plan) -> Iterator[JobId]:

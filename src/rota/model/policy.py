@@ -5,11 +5,13 @@ from __future__ import annotations
 from enum import Enum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rota.model.ids import DEFAULT_PROJECT
 from rota.model.job import Priority
 from rota.model.limits import LimitsPolicy
 from rota.model.resources import Resources
+from rota.model.run import Retry
 
 
 class Strategy(Enum):
@@ -118,19 +120,21 @@ class Promotion(Struct, frozen=True):
 
 
 class Recovery(Struct, frozen=True):
-    """A job that failed comes back after a pause that doubles each time, and once it has failed
-    `drop_wishes_after` times it no longer insists on what it only prefers."""
+    """A job that failed comes back after a pause that doubles each time. Once it has failed
+    `drop_wishes_after` times, it no longer insists on what it only prefers."""
 
-    backoff_ms: int = 10_000
-    max_backoff_ms: int = 3_600_000
+    backoff_ms: int | None = None
+    """For jobs that don't say it themselves; None: BACKOFF_MS."""
+    max_backoff_ms: int | None = None
     drop_wishes_after: int | None = None
 
-    def pause_ms(self, retries: int) -> int:
-        """How long a job that has failed so often waits before it is tried again."""
-        if retries < 1:
-            return 0
-        doublings = min(retries - 1, self.max_backoff_ms.bit_length())
-        return min(self.max_backoff_ms, self.backoff_ms << doublings)
+    def completed(self, retry: Retry) -> Retry:
+        """A job's retries, with these pauses where it has none of its own."""
+        return replace(
+            retry,
+            backoff_ms=self.backoff_ms if retry.backoff_ms is None else retry.backoff_ms,
+            max_backoff_ms=self.max_backoff_ms if retry.max_backoff_ms is None else retry.max_backoff_ms,
+        )
 
     def drops_wishes(self, retries: int) -> bool:
         return self.drop_wishes_after is not None and retries >= self.drop_wishes_after

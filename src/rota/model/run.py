@@ -47,6 +47,7 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
 
 MOST_RETRIES = 1000
 """Of one job, whatever it asks for."""
+BACKOFF_MS, MAX_BACKOFF_MS = 10_000, 3_600_000
 
 
 class Retry(Struct, frozen=True, cache_hash=True, omit_defaults=True):
@@ -54,9 +55,11 @@ class Retry(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     with their node are tried again without counting."""
 
     limit: int = 0
-    backoff_ms: int = 10_000
-    """Before the first retry; doubled each time, with jitter of up to a half more."""
-    max_backoff_ms: int = 3_600_000
+    backoff_ms: int | None = None
+    """Before the first retry; doubled each time, with jitter of up to a half more. None: as the policy says
+    when the job comes in, or else BACKOFF_MS."""
+    max_backoff_ms: int | None = None
+    """None: as the policy says, or else MAX_BACKOFF_MS."""
     exit_codes: tuple[int, ...] = ()
     """Only after these; empty: after any."""
 

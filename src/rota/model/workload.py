@@ -18,7 +18,7 @@ ENDLESS_MS = 2**60
 still small enough to be added to one in an int64."""
 
 
-class Outcome(Enum):
+class RecordedEnd(Enum):
     """How the job ended where the trace was recorded."""
 
     COMPLETED = "completed"
@@ -34,7 +34,7 @@ class SimJob(Struct, frozen=True, omit_defaults=True):
     run_ms: int
     """The true run time, which no scheduler may see before the job ends. What the user gave as a
     limit is `job.template.time_limit_ms`; the run time may be longer than that."""
-    outcome: Outcome = Outcome.COMPLETED
+    outcome: RecordedEnd = RecordedEnd.COMPLETED
     placements: tuple[Placement, ...] = ()
     """Not empty: it runs there already when the replay begins."""
     waited_ms: int | None = None
@@ -47,7 +47,7 @@ class SimJob(Struct, frozen=True, omit_defaults=True):
 
     @property
     def cancelled_waiting(self) -> bool:
-        return self.outcome is Outcome.CANCELLED and self.run_ms == 0
+        return self.outcome is RecordedEnd.CANCELLED and self.run_ms == 0
 
 
 class WorkloadNote(Struct, frozen=True, omit_defaults=True):

@@ -5,7 +5,7 @@ engine's own bookkeeping; what only depends on a node's properties is here. NAME
 policies may name, like those from outside.
 """
 
-from rota.engine.plugin import NodeFilter, NodeScore
+from rota.engine.plugin import NodeFilter, NodeScore, Plugins
 from rota.plugins.backend import BackendFilter
 from rota.plugins.gpu_model import GpuModelFilter
 from rota.plugins.images import ImageScore
@@ -34,4 +34,6 @@ FILTERS: tuple[NodeFilter, ...] = (
 )
 SCORES: tuple[NodeScore, ...] = (NodeAffinityScore(), ProximityScore(), ImageScore())
 
-__all__ = ["FILTERS", "NAMED", "SCORES"]
+BUILT_IN = Plugins(FILTERS, SCORES)
+
+__all__ = ["BUILT_IN", "FILTERS", "NAMED", "SCORES"]

@@ -44,7 +44,7 @@ POLICIES = (*NAMED, *_PLAIN)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PackingResult:
     allocated: dict[int, float]
     """Percent of the GPUs, by the percent of them that had been asked for by then."""
     placed: dict[str, float]
@@ -53,13 +53,13 @@ class Outcome:
 
 def run(
     nodes: Sequence[OpenbNode], pods: Sequence[OpenbPod], arrivals: Arrivals, policy_name: str
-) -> Outcome:
+) -> PackingResult:
     """`policy_name`: one of POLICIES."""
     specs = [pod.spec for pod in pods]
     plan = _decided(_records(nodes, specs, arrivals), _policy(policy_name, specs))
     placed = {int(binding.job) for binding in plan.bindings}
     arrived = [pods[row] for row in arrivals.order]
-    return Outcome(_allocated(nodes, arrived, placed), _placed(arrived, placed))
+    return PackingResult(_allocated(nodes, arrived, placed), _placed(arrived, placed))
 
 
 def _records(nodes: Sequence[OpenbNode], specs: Sequence[TaskSpec], arrivals: Arrivals) -> ClusterRecords:

@@ -19,6 +19,7 @@ import structlog
 from msgspec import Struct, json
 
 from rota import __version__
+from rota.patience.backoff import Backoff
 from rota.wire import controllers_pb2 as wire
 from rota.wire.controllers_pb2_grpc import ControllersStub
 
@@ -30,8 +31,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger()
 
 PROTOCOL = 1
-_FIRST_PAUSE_S = 0.2
-_LONGEST_PAUSE_S = 10.0
+_PAUSES = Backoff(first_s=0.3, longest_s=15.0)
 _ACTIONS_A_MESSAGE = 500
 _LARGE_BYTES = 2 << 20
 _REFUSALS = (
@@ -196,12 +196,12 @@ class SchedulerClient:
 
     async def run(self) -> None:
         """Until it is cancelled. Connections that break are made again. Raises SchedulerRefused."""
-        pause_s = _FIRST_PAUSE_S
+        failures = 0
         while True:
             try:
                 async with self._dial() as line, aclosing(self._converse(line)) as said:
                     async for news in said:
-                        pause_s = _FIRST_PAUSE_S
+                        failures = 0
                         await self._hear(news)
             except grpc.aio.AioRpcError as error:
                 if error.code() in _REFUSALS:
@@ -209,8 +209,8 @@ class SchedulerClient:
                 log.warning("no connection to the scheduler", scheduler=self._target, why=error.details())
             finally:
                 self._said = None
-            await asyncio.sleep(pause_s * (0.5 + self._chance()))
-            pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+            failures += 1
+            await asyncio.sleep(_PAUSES.pause_s(failures, self._chance()))
 
     def submit(self, actions: Sequence[Action]) -> None:
         """They are in the ledger by now: should the connection break, they are said again from there."""

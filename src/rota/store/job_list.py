@@ -12,7 +12,7 @@ from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.ids import JobId, Labels
 from rota.store.keys import find_key, keys_of_array
 from rota.store.scan import EVERYTHING, MAX_STRETCHES, Check, Keys, Path, Scan, Span, Stretch
-from rota.store.tables import Outcome, jobs, labels
+from rota.store.tables import RoughPhase, jobs, labels
 from rota.store.write import in_chunks
 
 
@@ -38,9 +38,9 @@ class JobFilter(Struct, frozen=True, omit_defaults=True):
 
 
 _PHASES_OF = {
-    Outcome.OPEN: frozenset(Phase) - TERMINAL,
-    Outcome.SUCCEEDED: frozenset((Phase.SUCCEEDED,)),
-    Outcome.FAILED: TERMINAL - {Phase.SUCCEEDED},
+    RoughPhase.OPEN: frozenset(Phase) - TERMINAL,
+    RoughPhase.SUCCEEDED: frozenset((Phase.SUCCEEDED,)),
+    RoughPhase.FAILED: TERMINAL - {Phase.SUCCEEDED},
 }
 _NOTHING = Keys([], None)
 _SCAN = Scan(

@@ -13,7 +13,7 @@ from rota.lifecycle.state import Phase
 from rota.model.ids import JobId
 from rota.store.keys import first_key, id_of, number_of
 from rota.store.scan import EVERYTHING, Span, along
-from rota.store.tables import Outcome, answers, events, jobs, specs
+from rota.store.tables import RoughPhase, answers, events, jobs, specs
 from rota.store.write import BatchWriter, in_chunks, jobs_in
 
 GROUPS_PER_STEP = 100
@@ -43,8 +43,8 @@ class History(Struct, frozen=True, omit_defaults=True):
     ttl_ms: int | None = None
     """After its end."""
 
-    def keep(self, outcome: Outcome) -> int | None:
-        return {Outcome.SUCCEEDED: self.keep_succeeded, Outcome.FAILED: self.keep_failed}.get(outcome)
+    def keep(self, outcome: RoughPhase) -> int | None:
+        return {RoughPhase.SUCCEEDED: self.keep_succeeded, RoughPhase.FAILED: self.keep_failed}.get(outcome)
 
 
 _Group = tuple[str, str, int]
@@ -82,7 +82,7 @@ class Pruner:
                 self._at = None
                 return True
             _, name, outcome = group
-            keep = history.keep(Outcome(outcome))
+            keep = history.keep(RoughPhase(outcome))
             if name and keep is not None:
                 surplus = _surplus(connection, group, keep, at_most - len(found))
                 found.extend(surplus)
@@ -127,7 +127,7 @@ def remove_jobs(
     spec_ids: set[int] = set()
     for some in in_chunks(list(keys)):
         ended = select(jobs.c.key, jobs.c.phase, jobs.c.spec).where(
-            jobs.c.key.in_(some), jobs.c.outcome != int(Outcome.OPEN)
+            jobs.c.key.in_(some), jobs.c.outcome != int(RoughPhase.OPEN)
         )
         for key, phase, spec_id in connection.execute(ended.order_by(jobs.c.key)):
             removed.append(key)

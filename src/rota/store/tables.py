@@ -28,7 +28,7 @@ _Whole = BigInteger().with_variant(Integer, "sqlite")
 """SQLite's INTEGER has 64 bits, and as a primary key it is the row's own number."""
 
 
-class Outcome(IntEnum):
+class RoughPhase(IntEnum):
     """A job's phase, roughly: it changes once in a job's life, and so do the indexes it is in."""
 
     OPEN = 0
@@ -37,10 +37,10 @@ class Outcome(IntEnum):
     """Or cancelled, or timed out."""
 
 
-def outcome_of(state: JobState) -> Outcome:
+def rough_phase_of(state: JobState) -> RoughPhase:
     if not state.is_over:
-        return Outcome.OPEN
-    return Outcome.SUCCEEDED if state.phase is Phase.SUCCEEDED else Outcome.FAILED
+        return RoughPhase.OPEN
+    return RoughPhase.SUCCEEDED if state.phase is Phase.SUCCEEDED else RoughPhase.FAILED
 
 
 counters = Table(

@@ -27,8 +27,8 @@ from rota.store.tables import (
     events,
     jobs,
     labels,
-    outcome_of,
     records,
+    rough_phase_of,
     specs,
 )
 
@@ -219,7 +219,7 @@ def _job_row(key: int, state: JobState, spec_id: int) -> dict[str, Any]:
         "queue": template.queue,
         "name": state.spec.name,
         "phase": state.phase.value,
-        "outcome": int(outcome_of(state)),
+        "outcome": int(rough_phase_of(state)),
         "submitted_ms": state.submitted_ms,
         "ended_ms": state.ended_ms,
         "state": encode_state(state),
@@ -230,7 +230,7 @@ def _changed_row(key: int, state: JobState) -> dict[str, Any]:
     return {
         "the_key": key,
         "phase": state.phase.value,
-        "outcome": int(outcome_of(state)),
+        "outcome": int(rough_phase_of(state)),
         "ended_ms": state.ended_ms,
         "state": encode_state(state),
     }

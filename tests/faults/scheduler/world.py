@@ -7,7 +7,6 @@ from random import Random
 
 from msgspec import Struct
 
-from rota.loop.live.small_decisions import never_small
 from rota.stateless_scheduler.core import Scheduler
 from rota.stateless_scheduler.service import ControllersService
 from rota.stateless_scheduler.tokens import Tokens
@@ -117,7 +116,7 @@ class SchedulerWorld(Cluster[ActionWitness]):
             self.clock_ms,
             self._chance.random,
             RECORD_WITHIN_MS,
-            decided_here=never_small,
+            decided_here=lambda snapshot: False,
         )
         process = self._process = Process(life, scheduler)
         self.loop.create_task(self._serve(process), context=context_of(life))

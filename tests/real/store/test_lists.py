@@ -13,7 +13,7 @@ from rota.store.batch import Batch
 from rota.store.errors import BadCursor, StoreCorrupt
 from rota.store.queries import EventFilter, JobFilter
 from rota.store.store import Store
-from rota.store.tables import Outcome
+from rota.store.tables import RoughPhase
 from tests.stored import event, ids, job, keep
 
 PHASES = [phase.value for phase in Phase]
@@ -145,7 +145,7 @@ def test_every_filter_finds_all_it_admits_newest_first(
 
 
 def test_a_page_ends_when_its_effort_is_spent(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scan, "EFFORT", 10 * len(Outcome))
+    monkeypatch.setattr(scan, "EFFORT", 10 * len(RoughPhase))
     keep(store, *(job(str(number), user="ada", queue="a") for number in range(1, 101)))
     keep(store, *(job(str(number), user="eve", queue="b") for number in range(101, 201)))
     page = store.jobs(JobFilter(users=("ada",), queues=("b",)), None, 5)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import grpc
 
-from rota.agent.dialling import Itinerary, Lines, Outcome
+from rota.agent.dialling import DialResult, Itinerary, Lines
 
 
 def test_one_server_is_dialled_again_after_pauses_that_grow() -> None:
     itinerary = Itinerary(["a"])
-    pauses = [itinerary.after(Outcome.AWAY, 0.0) for _ in range(8)]
+    pauses = [itinerary.after(DialResult.AWAY, 0.0) for _ in range(8)]
     assert itinerary.target == "a"
     assert pauses == [0.4, 0.8, 1.6, 3.2, 6.4, 10.0, 10.0, 10.0]
-    assert itinerary.after(Outcome.WELCOME, 0.0) == 0.1
-    assert itinerary.after(Outcome.AWAY, 0.0) == 0.4
+    assert itinerary.after(DialResult.WELCOME, 0.0) == 0.1
+    assert itinerary.after(DialResult.AWAY, 0.0) == 0.4
 
 
 def test_of_several_each_is_tried_before_a_pause() -> None:
@@ -24,17 +24,17 @@ def test_of_several_each_is_tried_before_a_pause() -> None:
     seen = []
     for _ in range(6):
         dialled = itinerary.target
-        seen.append((dialled, itinerary.after(Outcome.AWAY, 0.0)))
+        seen.append((dialled, itinerary.after(DialResult.AWAY, 0.0)))
     assert seen == [("a", 0.1), ("b", 0.1), ("c", 0.4), ("a", 0.1), ("b", 0.1), ("c", 0.8)]
 
 
 def test_the_one_that_led_is_dialled_first_when_its_connection_ends() -> None:
     itinerary = Itinerary(["a", "b"])
-    itinerary.after(Outcome.AWAY, 0.0)
+    itinerary.after(DialResult.AWAY, 0.0)
     assert itinerary.target == "b"
-    itinerary.after(Outcome.WELCOME, 0.0)
+    itinerary.after(DialResult.WELCOME, 0.0)
     assert itinerary.target == "b"
-    itinerary.after(Outcome.AWAY, 0.0)
+    itinerary.after(DialResult.AWAY, 0.0)
     assert itinerary.target == "a"
 
 
@@ -42,15 +42,15 @@ def test_one_that_refuses_is_asked_less_often() -> None:
     itinerary = Itinerary(["a", "b"])
     pauses = []
     for _ in range(10):
-        itinerary.after(Outcome.REFUSED, 0.0)
-        pauses.append(itinerary.after(Outcome.AWAY, 0.0))
+        itinerary.after(DialResult.REFUSED, 0.0)
+        pauses.append(itinerary.after(DialResult.AWAY, 0.0))
     assert pauses[-1] == 30.0
-    assert itinerary.after(Outcome.AWAY, 0.0) == 0.1
-    assert itinerary.after(Outcome.AWAY, 0.0) == 10.0
+    assert itinerary.after(DialResult.AWAY, 0.0) == 0.1
+    assert itinerary.after(DialResult.AWAY, 0.0) == 10.0
 
 
 def test_chance_takes_up_to_half_of_a_pause() -> None:
-    assert Itinerary(["a"]).after(Outcome.AWAY, 1.0) == 0.2
+    assert Itinerary(["a"]).after(DialResult.AWAY, 1.0) == 0.2
 
 
 def test_each_server_has_one_line(tmp_path: Path) -> None:

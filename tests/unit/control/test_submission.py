@@ -15,14 +15,17 @@ from rota.control.memory import Memory
 from rota.control.submission import MOST_PARTNERS, MOST_WAITS, submit
 from rota.intake.submissions import expand, read_submission
 from rota.lifecycle.state import JobState
-from rota.model.policy import Policy
+from rota.model.policy import Policy, Recovery, SchedulerPolicy
+from rota.model.run import Retry
 from tests.operations import MOST_GROWTH, growth
 
+POLICY = Policy()
 
-def take(*jobs: dict[str, object]) -> list[JobState]:
+
+def take(*jobs: dict[str, object], policy: Policy = POLICY) -> list[JobState]:
     whole = [{"command": ["true"], **job} for job in jobs]
     submission = read_submission(json.dumps({"jobs": whole}).encode(), "p", "ada")
-    draft = Draft(Memory(Policy()), 0, lambda: 0.5)
+    draft = Draft(Memory(policy), 0, lambda: 0.5)
     taking = submit(draft, submission, expand(submission, 1), {}, Who("ada", Role.SUBMITTER))
     while True:
         try:
@@ -35,6 +38,19 @@ def take(*jobs: dict[str, object]) -> list[JobState]:
 def test_every_element_waits_for_every_element() -> None:
     states = take({"name": "first", "array": 3}, {"array": 2, "depends_on": ["first"]})
     assert [[one.job for one in state.depends_on] for state in states[3:]] == [["1.0", "1.1", "1.2"]] * 2
+
+
+@pytest.mark.covers("time-10", "job-6")
+def test_pauses_before_retries_are_the_policys_unless_the_job_has_its_own() -> None:
+    policy = Policy((SchedulerPolicy(recovery=Recovery(30_000, 600_000)),))
+    states = take({"retry": 2, "array": 2}, {"retry": {"limit": 1, "backoff": "1s"}}, {}, policy=policy)
+    assert [state.spec.retry for state in states] == [
+        Retry(2, 30_000, 600_000),
+        Retry(2, 30_000, 600_000),
+        Retry(1, 1000, 600_000),
+        Retry(),
+    ]
+    assert take({"retry": 2})[0].spec.retry == Retry(2)
 
 
 @pytest.mark.covers("trust-1")

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from rota.engine.compile import Compiler
+from rota.engine.compile import Compiler, topology_of
 from rota.engine.outside import OutsidePlugins
 from rota.engine.placing.board import Board
 from rota.engine.placing.work import Work
+from rota.engine.scope import Turn
 from rota.model.ids import JobId
 from rota.model.job import TaskGroup
 from rota.model.policy import (
@@ -35,16 +36,17 @@ class Compiling:
         self.compiler = Compiler(
             self.snapshot,
             Board(self.snapshot),
+            topology_of(self.snapshot),
             policy,
             NOW_MS,
             PLUGINS,
             OutsidePlugins(PLUGINS, self.snapshot),
         )
-        self.compiler.enter(policy.schedulers[0], self.queue)
+        self.turn = Turn(policy.schedulers[0], self.queue)
 
     def work(self, name: str = "j") -> Work:
         [lane] = [lane for lane in self.snapshot.waiting.lanes() if any(j.id == name for j in lane.view()[0])]
-        return self.compiler.work(lane, self.snapshot.jobs[JobId(name)].job)
+        return self.compiler.work(self.turn, lane, self.snapshot.jobs[JobId(name)].job)
 
     def nodes(self, name: str = "j") -> list[str]:
         """Where the first group may go."""
@@ -204,7 +206,7 @@ class TestSharing:
     def test_not_under_another_scheduler(self) -> None:
         made = Compiling(Cluster().node("a", cpu=9).job("j", cpu=1))
         before = made.work().signatures[0]
-        made.compiler.enter(SchedulerPolicy("other"), QueuePolicy())
+        made.turn = Turn(SchedulerPolicy("other"), QueuePolicy())
         assert made.work().signatures[0] is not before
 
     def test_however_many_kinds_there_are_each_is_compiled(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,7 +218,7 @@ class TestSharing:
         lanes = list(made.snapshot.waiting.lanes())
         for lane in lanes * 2:
             [job] = lane.view()[0]
-            demand = made.compiler.work(lane, job).signatures[0].demand
+            demand = made.compiler.work(made.turn, lane, job).signatures[0].demand
             assert f"j{demand.take[0]}" == job.id
 
 

@@ -11,6 +11,7 @@ from rota.engine import decide
 from rota.engine.explaining.explain import explain
 from rota.engine.explaining.idle import IdleCluster
 from rota.engine.placing.place import hardest_first
+from rota.engine.scope import Turn
 from rota.model.ids import JobId
 from rota.model.job import Job, TaskGroup
 from rota.model.policy import Policy, QueuePolicy, Quota, SchedulerPolicy, TenantPolicy
@@ -89,9 +90,9 @@ class TestAJobThatWaits:
         asked: list[str] = []
         room_for = IdleCluster.room_for
 
-        def counted(idle: IdleCluster, key: LaneKey, job: Job, *others: Any) -> int:
+        def counted(idle: IdleCluster, turn: Turn, key: LaneKey, job: Job) -> int:
             asked.append(job.id)
-            return room_for(idle, key, job, *others)
+            return room_for(idle, turn, key, job)
 
         monkeypatch.setattr(IdleCluster, "room_for", counted)
         state = ClusterState()

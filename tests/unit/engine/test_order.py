@@ -5,7 +5,18 @@ from typing import Any
 
 import pytest
 
-from rota.engine.order import Cursor, Fair, Merged, Order, effective_priority, order_of, tenant_path
+from rota.engine.order import (
+    BY_PRIORITY,
+    FIRST_COME,
+    Cursor,
+    Fair,
+    Merged,
+    Order,
+    Rank,
+    effective_priority,
+    order_of,
+    tenant_path,
+)
 from rota.engine.tenants.fairshare import Shares
 from rota.model.ids import JobId
 from rota.model.job import JobTemplate, Priority
@@ -24,17 +35,17 @@ from tests.words import NOW_MS, tasks
 NEVER = Promotion()
 
 
-def cursors(snapshot: Snapshot, by_priority: bool = True, promotion: Promotion = NEVER) -> list[Cursor]:
-    return [Cursor(lane, *lane.view(), NOW_MS, promotion, by_priority) for lane in snapshot.waiting.lanes()]
+def cursors(snapshot: Snapshot, rank: Rank = BY_PRIORITY, promotion: Promotion = NEVER) -> list[Cursor]:
+    return [Cursor(lane, *lane.view(), NOW_MS, promotion, rank) for lane in snapshot.waiting.lanes()]
 
 
 def served(order: Order, at_once: int = 1) -> list[str]:
-    """The jobs in the order in which they come, up to `at_once` of each run at a time."""
+    """The jobs in the order in which they come, up to `at_once` of each stretch at a time."""
     found: list[str] = []
-    while (run := order.next()) is not None:
-        count = min(run.length, at_once)
-        found += [job.id for job in run.jobs(count)]
-        order.served(run, count)
+    while (stretch := order.next()) is not None:
+        count = min(stretch.length, at_once)
+        found += [job.id for job in stretch.jobs(count)]
+        order.served(stretch, count)
     return found
 
 
@@ -56,7 +67,7 @@ MIXED = (
 @pytest.mark.covers("decide-8")
 class TestMerged:
     def test_first_come_first_and_equals_by_id(self) -> None:
-        assert merged(MIXED, by_priority=False) == ["low", "old", "tie-a", "tie-b", "young", "urgent"]
+        assert merged(MIXED, rank=FIRST_COME) == ["low", "old", "tie-a", "tie-b", "young", "urgent"]
 
     def test_by_priority_then_first_come_and_equals_by_id(self) -> None:
         assert merged(MIXED) == ["urgent", "old", "tie-a", "tie-b", "young", "low"]
@@ -95,17 +106,17 @@ class TestMerged:
             cluster = cluster.job(name, cpu=cpu, submitted=at - 9)
         order = Merged(cursors(snapshot_of(cluster.records)))
         found = []
-        while (run := order.next()) is not None:
-            found.append([job.id for job in run.jobs(run.length)])
-            order.served(run, run.length)
+        while (stretch := order.next()) is not None:
+            found.append([job.id for job in stretch.jobs(stretch.length)])
+            order.served(stretch, stretch.length)
         assert found == [["a", "b"], ["rival"], ["c", "d"]]
 
     def test_a_lane_that_is_dropped_does_not_come_again(self) -> None:
         cluster = Cluster().job("a1", cpu=1, submitted=-3).job("b", cpu=2, submitted=-2).job("a2", cpu=1)
         order = Merged(cursors(snapshot_of(cluster.records)))
-        run = order.next()
-        assert run is not None
-        order.drop(run)
+        stretch = order.next()
+        assert stretch is not None
+        order.drop(stretch)
         assert served(order) == ["b"]
 
     def test_none_are_next_where_none_wait(self) -> None:
@@ -193,12 +204,12 @@ def fair(
 
 def served_and_charged(order: Fair, shares: Shares, snapshot: Snapshot) -> list[str]:
     found: list[str] = []
-    while (run := order.next()) is not None:
-        assert run.length == 1
-        job = run.head
+    while (stretch := order.next()) is not None:
+        assert stretch.length == 1
+        job = stretch.head
         found.append(job.id)
         shares.charge(job.template, snapshot.demand(job.template.groups[0].spec).take, 1)
-        order.served(run, 1)
+        order.served(stretch, 1)
     return found
 
 
@@ -294,10 +305,10 @@ class TestFair:
     def test_a_tenant_that_cannot_start_does_not_hold_up_the_others(self) -> None:
         cluster = owned(owned(self.NODE, "p", "u", "p1", "p2"), "q", "u", "q1")
         order, shares, snapshot = fair(cluster)
-        run = order.next()
-        assert run is not None
-        assert run.head.id == "p1"
-        order.drop(run)
+        stretch = order.next()
+        assert stretch is not None
+        assert stretch.head.id == "p1"
+        order.drop(stretch)
         assert served_and_charged(order, shares, snapshot) == ["q1"]
 
     def test_who_lost_something_to_an_eviction_is_served_sooner(self) -> None:
@@ -306,12 +317,12 @@ class TestFair:
             cluster = cluster.running(f"run-{project}", on=["n"], cpu=10, template={"project": project})
             cluster = owned(cluster, project, "u", f"{project}1", f"{project}2")
         order, shares, snapshot = fair(cluster)
-        run = order.next()
-        assert run is not None
-        assert run.head.id == "p1"
+        stretch = order.next()
+        assert stretch is not None
+        assert stretch.head.id == "p1"
         victim = snapshot.jobs[JobId("run-r")].job.template
         shares.charge(victim, snapshot.demand(victim.groups[0].spec).take, -1)
-        order.served(run, 1)
+        order.served(stretch, 1)
         following = order.next()
         assert following is not None
         assert following.head.id == "r1"

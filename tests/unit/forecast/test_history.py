@@ -11,7 +11,7 @@ from rota.model.job import Job, JobTemplate, TaskGroup
 from rota.model.policy import Defaults, PlatformDefaults
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
-from rota.model.workload import ENDLESS_MS, Outcome, SimJob
+from rota.model.workload import ENDLESS_MS, RecordedEnd, SimJob
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -27,7 +27,7 @@ def template(user: str = "ada", platform: str = "", cpu: int = 0) -> JobTemplate
 def ran(
     minutes: int,
     arrival: int = 0,
-    outcome: Outcome = Outcome.COMPLETED,
+    outcome: RecordedEnd = RecordedEnd.COMPLETED,
     waited: int | None = None,
     of: JobTemplate | None = None,
 ) -> SimJob:
@@ -62,22 +62,22 @@ def test_equal_ends_in_the_order_of_the_record() -> None:
 
 
 def test_a_job_that_was_cut_at_its_limit_takes_all_of_it() -> None:
-    assert learnt(ran(61, outcome=Outcome.TIMED_OUT)) == {60}
+    assert learnt(ran(61, outcome=RecordedEnd.TIMED_OUT)) == {60}
     assert learnt(ran(90)) == {60}
 
 
 def test_one_that_was_cut_before_says_nothing() -> None:
-    assert learnt(ran(20, outcome=Outcome.TIMED_OUT)) == set()
+    assert learnt(ran(20, outcome=RecordedEnd.TIMED_OUT)) == set()
 
 
-@pytest.mark.parametrize("outcome", [Outcome.FAILED, Outcome.CANCELLED, Outcome.UNKNOWN])
-def test_whoever_leaves_early_leaves_its_place(outcome: Outcome) -> None:
+@pytest.mark.parametrize("outcome", [RecordedEnd.FAILED, RecordedEnd.CANCELLED, RecordedEnd.UNKNOWN])
+def test_whoever_leaves_early_leaves_its_place(outcome: RecordedEnd) -> None:
     assert learnt(ran(20, outcome=outcome)) == {20}
 
 
 def test_jobs_that_never_ran_or_never_end_are_left_out() -> None:
     endless = SimJob(Job(JobId("endless"), template()), 0, ENDLESS_MS)
-    assert learnt(ran(0, outcome=Outcome.CANCELLED, waited=5), endless) == set()
+    assert learnt(ran(0, outcome=RecordedEnd.CANCELLED, waited=5), endless) == set()
 
 
 def test_past_jobs_are_known_as_those_that_wait_are() -> None:

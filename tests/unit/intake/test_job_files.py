@@ -4,9 +4,10 @@ import hashlib
 from pathlib import Path
 
 import pytest
+from msgspec import json
 
 from rota.intake.errors import InputError
-from rota.intake.job_files import Upload, job_file_of, read_submission_file, to_submission_json
+from rota.intake.job_files import JobFile, Upload, job_file_of, read_submission_file
 from rota.intake.submissions import read_submission
 from rota.model.run import InputFile
 
@@ -27,6 +28,11 @@ jobs:
 SHA = "b" * 64
 
 
+def _sent(job_file: JobFile) -> bytes:
+    """As a client sends it."""
+    return json.encode({"jobs": job_file.jobs})
+
+
 def test_a_file_of_jobs(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "prepare").write_bytes(b"content")
@@ -42,12 +48,12 @@ def test_a_file_of_jobs(tmp_path: Path) -> None:
         InputFile("config/x", digest, 7),
         InputFile("y", SHA, 3),
     )
-    sent = read_submission(to_submission_json(job_file), "default", "default")
+    sent = read_submission(_sent(job_file), "default", "default")
     assert sent == job_file.submission
 
 
 def test_what_is_left_to_the_server_stays_open(tmp_path: Path) -> None:
-    sent = to_submission_json(job_file_of([{"command": ["a"]}, {"command": ["b"], "project": "default"}]))
+    sent = _sent(job_file_of([{"command": ["a"]}, {"command": ["b"], "project": "default"}]))
     entries = read_submission(sent, "vision", "ada").entries
     assert [entry.spec.template.project for entry in entries] == ["vision", "default"]
 

@@ -13,6 +13,7 @@ from rota.model.policy import (
     Weights,
     default_weights,
 )
+from rota.model.run import Retry
 
 
 @pytest.mark.covers("decide-7")
@@ -57,14 +58,17 @@ def test_without_a_policy_nobody_is_promoted() -> None:
 @pytest.mark.covers("time-10")
 class TestRecovery:
     @pytest.mark.parametrize(
-        ("retries", "seconds"),
-        [(0, 0), (1, 10), (2, 20), (3, 40), (6, 320), (7, 600), (8, 600), (10**9, 600)],
+        ("own", "completed"),
+        [
+            (Retry(3), Retry(3, 30_000, 600_000)),
+            (Retry(3, backoff_ms=0), Retry(3, 0, 600_000)),
+            (Retry(3, max_backoff_ms=1000, exit_codes=(75,)), Retry(3, 30_000, 1000, (75,))),
+            (Retry(3, 1, 2), Retry(3, 1, 2)),
+        ],
     )
-    def test_the_pause_doubles_up_to_the_longest(self, retries: int, seconds: int) -> None:
-        assert Recovery(10_000, 600_000).pause_ms(retries) == seconds * 1000
-
-    def test_a_pause_of_nothing_stays_nothing(self) -> None:
-        assert Recovery(0, 600_000).pause_ms(9) == Recovery(10_000, 0).pause_ms(9) == 0
+    def test_pauses_are_for_jobs_without_their_own(self, own: Retry, completed: Retry) -> None:
+        assert Recovery(30_000, 600_000).completed(own) == completed
+        assert Recovery().completed(own) == own
 
     @pytest.mark.parametrize(
         ("after", "retries", "drops"), [(None, 99, False), (2, 1, False), (2, 2, True), (0, 0, True)]

@@ -7,12 +7,12 @@ from rota.model.job import Job, JobTemplate, TaskGroup
 from rota.model.node import Node, NodeSpec
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
-from rota.model.workload import ENDLESS_MS, Outcome, SimJob, Workload, WorkloadNote, offered_load
+from rota.model.workload import ENDLESS_MS, RecordedEnd, SimJob, Workload, WorkloadNote, offered_load
 
 TEMPLATE = JobTemplate((TaskGroup(TaskSpec(Resources(cpu_milli=1000)), 2),))
 
 
-def sim_job(arrival_ms: int, run_ms: int, outcome: Outcome = Outcome.COMPLETED) -> SimJob:
+def sim_job(arrival_ms: int, run_ms: int, outcome: RecordedEnd = RecordedEnd.COMPLETED) -> SimJob:
     return SimJob(Job(JobId(str(arrival_ms)), TEMPLATE, arrival_ms), arrival_ms, run_ms, outcome)
 
 
@@ -33,8 +33,8 @@ def test_a_job_without_an_end() -> None:
 
 
 def test_a_job_that_was_cancelled_before_it_ran() -> None:
-    assert sim_job(0, 0, Outcome.CANCELLED).cancelled_waiting
-    assert not sim_job(0, 1, Outcome.CANCELLED).cancelled_waiting
+    assert sim_job(0, 0, RecordedEnd.CANCELLED).cancelled_waiting
+    assert not sim_job(0, 1, RecordedEnd.CANCELLED).cancelled_waiting
     assert not sim_job(0, 0).cancelled_waiting
 
 

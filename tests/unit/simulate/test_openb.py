@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from rota.intake.traces.openb import Arrivals, OpenbNode, OpenbPod, read_arrivals, read_nodes, read_pods
-from rota.simulate.openb import POLICIES, Outcome, run
+from rota.simulate.openb import POLICIES, PackingResult, run
 
 DATA = Path(__file__).parents[2] / "data" / "openb"
 NODES = read_nodes(str(DATA / "nodes.csv"))
 PODS = read_pods(str(DATA / "pods.csv"))
 
 
-def outcome(policy: str, seed: int) -> Outcome:
+def outcome(policy: str, seed: int) -> PackingResult:
     arrivals = read_arrivals(str(DATA / "arrivals.json.gz"), seed, len(NODES), len(PODS))
     return run(NODES, PODS, arrivals, policy)
 

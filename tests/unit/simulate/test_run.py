@@ -17,7 +17,7 @@ from rota.model.plan import Plan
 from rota.model.policy import Policy, QueuePolicy, QueueStrategy
 from rota.model.taints import Effect, Taint
 from rota.model.verdict import Code
-from rota.model.workload import ENDLESS_MS, Outcome, SimJob, Workload
+from rota.model.workload import ENDLESS_MS, RecordedEnd, SimJob, Workload
 from rota.simulate.epoch import since
 from rota.simulate.result import JobResult, SimResult, Stretch
 from rota.simulate.run import simulate
@@ -144,14 +144,14 @@ class TestJobsThatNeverStart:
         assert of(result, "a").stretches == (Stretch(0, NodeName("n"), 0, 1000),)
 
     def test_leave_when_they_were_cancelled(self) -> None:
-        waiting = replace(sim_job("c", cpu=3, runs=0, at=1), outcome=Outcome.CANCELLED, waited_ms=20_000)
+        waiting = replace(sim_job("c", cpu=3, runs=0, at=1), outcome=RecordedEnd.CANCELLED, waited_ms=20_000)
         result = replayed(sim_job("a", cpu=3), waiting)
         cancelled = of(result, "c")
         assert (cancelled.start_ms, cancelled.end_ms, cancelled.cancelled) == (None, None, True)
         assert cancelled.verdict is None
 
     def test_start_all_the_same_if_there_is_room_before_they_are_cancelled(self) -> None:
-        waiting = replace(sim_job("c", cpu=3, runs=0), outcome=Outcome.CANCELLED, waited_ms=20_000)
+        waiting = replace(sim_job("c", cpu=3, runs=0), outcome=RecordedEnd.CANCELLED, waited_ms=20_000)
         assert times(replayed(waiting)) == {"c": (0, 0)}
 
 

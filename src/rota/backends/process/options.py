@@ -1,13 +1,22 @@
-"""How a keeper is to keep tasks: said on its command line by whoever starts it."""
+"""How a keeper is to keep tasks, said on its command line by whoever starts it; and what it answers by its
+exit status. Both sides of the socket know this."""
 
 from __future__ import annotations
 
 import msgspec
 from msgspec import Struct
 
-from rota.backends.process.keeper.cgroups import MOST_PROCESSES
 from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, Rotation
 from rota.launch.accounts import Confinement
+
+MOST_PROCESSES = 4096
+"""Of one task, unless its keeper is told otherwise."""
+FOREGROUND = "--foreground"
+"""It goes on in the process that it was started in."""
+ALREADY_KEPT = 3
+"""Exit status: another keeper has this folder."""
+UNFIT = 4
+"""Exit status: it can't keep tasks as it is told to, and has said why."""
 
 
 class KeeperOptions(Struct, frozen=True, omit_defaults=True):

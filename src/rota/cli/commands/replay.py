@@ -38,5 +38,5 @@ def replay(
     from rota.cli.replay import command
 
     outcome = command.replay(folder, policy, cycle, output)
-    codes = {command.Outcome.EQUAL: EX_OK, command.Outcome.DIFFERENT: EX_DIFFERENT}
+    codes = {command.ReplayResult.EQUAL: EX_OK, command.ReplayResult.DIFFERENT: EX_DIFFERENT}
     raise typer.Exit(codes.get(outcome, EX_BAD_INPUT))

@@ -27,12 +27,12 @@ from rota.cli.live.showing import clock
 from rota.cli.live.status_line import StatusLine
 from rota.cli.output import talk, write_bytes
 from rota.lifecycle.state import Phase
+from rota.patience.backoff import Backoff
 from rota.sdk.job_calls import LogChunk
 from rota.views.jobs import outcome_text, state_text
 from rota.views.quoting import one_line
 
-_FIRST_PAUSE_S = 0.02
-_LONGEST_PAUSE_S = 1.0
+_LOOKS = Backoff(first_s=0.02, longest_s=1.0)
 """Who waits for long doesn't mind a second; who waits briefly does."""
 
 _WORTH_TELLING_S = 0.1
@@ -107,18 +107,19 @@ class _Following:
 
     def _wait(self) -> JobDetail:
         """Until it runs, or is over."""
-        pause_s = _FIRST_PAUSE_S
+        looks = 0
         with StatusLine() as line:
             while True:
                 detail = self._server.job(self._job)
                 if detail.job.phase is Phase.RUNNING or detail.job.phase.is_terminal:
                     return detail
+                looks += 1
+                pause_s = _LOOKS.pause_s(looks, chance=0.0)
                 if pause_s >= _WORTH_TELLING_S:
                     now = clock()
                     state = f"job {self._job} {state_text(detail.job, now)}"
                     line.show(state, estimate_text(detail.estimate, now))
                 time.sleep(pause_s)
-                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     def _pass_on_output(self) -> None:
         """Until its tasks have ended."""

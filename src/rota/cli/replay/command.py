@@ -16,14 +16,14 @@ from rota.loop.records.difference import difference
 from rota.loop.records.replay import Replay, Replayed
 
 
-class Outcome(Enum):
+class ReplayResult(Enum):
     EQUAL = "equal"
     DIFFERENT = "different"
     UNREADABLE = "unreadable"
     """In part at least, whatever came of the rest."""
 
 
-def replay(folder: str, policy_file: str | None, cycle: int | None, form: Form) -> Outcome:
+def replay(folder: str, policy_file: str | None, cycle: int | None, form: Form) -> ReplayResult:
     """Shows what differs, and says what came of it."""
     host = PluginHost()
     policy = None if policy_file is None else read_policy(policy_file, host.names)
@@ -42,8 +42,8 @@ def replay(folder: str, policy_file: str | None, cycle: int | None, form: Form) 
     for damage in view.damage:
         talk(damage)
     if view.damage:
-        return Outcome.UNREADABLE
-    return Outcome.EQUAL if view.equal == view.count else Outcome.DIFFERENT
+        return ReplayResult.UNREADABLE
+    return ReplayResult.EQUAL if view.equal == view.count else ReplayResult.DIFFERENT
 
 
 def _is_shown(one: Replayed, cycle: int | None) -> bool:

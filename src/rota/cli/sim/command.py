@@ -13,15 +13,11 @@ from rota.cli.output import Form, show, talk, write_document
 from rota.cli.sim.document import replay_document
 from rota.cli.sim.experiment import Experiment, Wishes, read_experiment
 from rota.cli.sim.progress import progress_bar
-from rota.engine.plugin import Plugins
 from rota.forecast.planned import Planner
 from rota.forecast.tell import Teller, TellerState
-from rota.loop.hosting.plugin_host import CALL_LIMIT_S
-from rota.loop.hosting.time_limit import TimeLimit
 from rota.loop.learnt import ensure_writable, write_learnt
 from rota.loop.records.record import Recorder
 from rota.model.policy import Policy
-from rota.plugins import FILTERS, SCORES
 from rota.simulate.result import SimResult
 from rota.simulate.run import simulate
 from rota.views.wording import count_text, reason_text
@@ -76,9 +72,8 @@ def _replayed(
     with ExitStack() as stack:
         recorder = None if record is None else stack.enter_context(Recorder(Path(record)))
         progress = stack.enter_context(progress_bar(name, len(experiment.workload.jobs)))
-        guard = stack.enter_context(TimeLimit(CALL_LIMIT_S))
+        plugins = stack.enter_context(experiment.host.in_force(policy))
         stack.enter_context(prints_as_talk())
-        plugins = Plugins(FILTERS, SCORES, experiment.host.makers(policy), guard)
         return simulate(
             experiment.workload,
             experiment.cluster,

@@ -10,7 +10,7 @@ from msgspec import Struct
 from rota.cli.output import Form, show, write_document
 from rota.cli.tables import new_table
 from rota.intake.traces.openb import read_arrivals, read_nodes, read_pods
-from rota.simulate.openb import POLICIES, Outcome, run
+from rota.simulate.openb import POLICIES, PackingResult, run
 
 _LOADS = (100, 110, 120, 130)
 
@@ -34,7 +34,7 @@ def openb(nodes: str, pods: str, arrivals: str, seed: int, policy: str, form: Fo
         write_document(entry, form)
 
 
-def _entry(outcome: Outcome) -> OpenbEntry:
+def _entry(outcome: PackingResult) -> OpenbEntry:
     loads = [load for load in _LOADS if load in outcome.allocated]
     return OpenbEntry({str(load): outcome.allocated[load] for load in loads}, outcome.placed)
 

@@ -6,24 +6,25 @@ is known: a cycle that needs neither pays nothing.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from rota.engine.calendar.agenda import Agenda, Slot
-from rota.engine.calendar.durations import Lengths, limit_ms
+from rota.engine.calendar.agenda import Agenda
+from rota.engine.calendar.durations import limit_ms
 from rota.engine.calendar.gates import latest_start_ms
+from rota.engine.calendar.lines import Slot
 from rota.engine.calendar.running import Running, running_without
-from rota.engine.calendar.timeline import FOREVER_MS, Held
+from rota.engine.calendar.starts import Starts
+from rota.engine.calendar.timeline import FOREVER_MS, Holding
 from rota.engine.placing.board import Board, Devices, Room
 from rota.engine.placing.topology import Footprint
 from rota.engine.placing.work import Seat, Work
+from rota.engine.scope import Turn
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement
 from rota.model.policy import Backfill, Durations, QueuePolicy
 from rota.model.verdict import Reason
 from rota.snapshot.demand import Demand
-from rota.snapshot.nodes import PPM
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import LaneKey
 
@@ -43,18 +44,9 @@ class Ahead:
         self._now_ms = now_ms
         self._footprint = footprint
         self._evicted = evicted
-        self._starts: dict[JobId, PlannedStart] = {}
-        self._scheduler = ""
-        self._queue_of: dict[JobId, tuple[str, str]] = {}
-        """Of jobs that were given a place: their scheduler and queue."""
-        self._count: Counter[tuple[str, str]] = Counter()
-        """How many of each were."""
-        self._started: list[tuple[JobTemplate, list[Held]]] = []
+        self.starts = Starts(now_ms)
+        self._started: list[tuple[JobTemplate, list[Holding]]] = []
         """Before there was an agenda."""
-        self.given = 0
-        """How often a job was given a place."""
-        self.last_start_ms = now_ms
-        """Of the job that was given a place last."""
         self._knows_ends = any(template.time_limit_ms is not None for template, _ in snapshot.running.kinds)
         self._agenda: Agenda | None = None
         calendar = snapshot.calendar
@@ -64,17 +56,13 @@ class Ahead:
     def _open(self) -> Agenda:
         if self._agenda is None:
             self._agenda = Agenda(self._snapshot, self._board, self._now_ms)
-            self._agenda.set_running(self._running())
+            self._agenda.lines.set_running(self._running())
             for template, held in self._started:
-                self._agenda.start(template, held)
+                self._agenda.lines.start(template, held)
         return self._agenda
 
     def _running(self, gone: Collection[tuple[JobId, int]] = ()) -> Running:
         return running_without({*self._evicted, *gone}, self._snapshot, self._footprint)
-
-    def enter(self, scheduler: str) -> None:
-        """Places are given to jobs of this scheduler from here on."""
-        self._scheduler = scheduler
 
     @property
     def is_open(self) -> bool:
@@ -83,10 +71,10 @@ class Ahead:
 
     # -- what happens in the cycle
 
-    def started(self, template: JobTemplate, held: Sequence[Held]) -> None:
+    def started(self, template: JobTemplate, held: Sequence[Holding]) -> None:
         """Tasks of a job are bound; the board has been told."""
         if self._agenda is not None:
-            self._agenda.start(template, list(held))
+            self._agenda.lines.start(template, list(held))
         elif template.time_limit_ms is not None:
             self._knows_ends = True
             self._started.append((template, list(held)))
@@ -97,12 +85,12 @@ class Ahead:
         """The same for many equal tasks."""
         if self._agenda is not None or template.time_limit_ms is not None:
             pairs = zip(positions, devices, strict=True)
-            self.started(template, [Held(position, demand, got) for position, got in pairs])
+            self.started(template, [Holding(position, demand, got) for position, got in pairs])
 
     def evicted(self) -> None:
         """Some of what ran is gone."""
         if self._agenda is not None:
-            self._agenda.set_running(self._running())
+            self._agenda.lines.set_running(self._running())
 
     # -- starting now
 
@@ -118,7 +106,7 @@ class Ahead:
     def would_delay(
         self,
         template: JobTemplate,
-        held: Sequence[Held],
+        held: Sequence[Holding],
         gone: Collection[tuple[JobId, int]],
         queue: QueuePolicy,
     ) -> bool:
@@ -137,17 +125,15 @@ class Ahead:
         """Holds what was promised. False: it can't be, because nodes are gone or announced away."""
         agenda, promise = self._open(), record.promise
         assert promise is not None
-        seats = self._promised_seats(record, work)
+        seats = _promised_seats(record, work, self._snapshot.nodes.position)
         if len(seats) < len(promise.placements) or len(seats) < work.needed:
             return False
         if not all(work.signatures[seat.group].static_mask[seat.position] for seat in seats):
             return False
         if not agenda.is_open(record):
             return False
-        agenda.add_promise(record)
-        self._starts[record.job.id] = PlannedStart(
-            record.job.id, promise.start_ms, promise.placements, promised=True
-        )
+        agenda.lines.add_promise(record)
+        self.starts.hold(PlannedStart(record.job.id, promise.start_ms, promise.placements, promised=True))
         return True
 
     def due(self, record: JobRecord, work: Work) -> list[Seat] | None:
@@ -155,7 +141,7 @@ class Ahead:
         assert record.promise is not None
         if record.promise.start_ms > self._now_ms:
             return None
-        seats = self._promised_seats(record, work)
+        seats = _promised_seats(record, work, self._snapshot.nodes.position)
         checkpoint = self._board.checkpoint()
         for seat in seats:
             signature = work.signatures[seat.group]
@@ -167,44 +153,33 @@ class Ahead:
                 self._board.rollback(checkpoint)
                 return None
             self._board.put(seat.position, signature.demand, signature.footprint, seat.devices)
-        self._open().drop_promise(record.job.id)
-        del self._starts[record.job.id]
+        self._open().lines.drop_promise(record.job.id)
+        self.starts.drop(record.job.id)
         return seats
-
-    def _promised_seats(self, record: JobRecord, work: Work) -> list[Seat]:
-        assert record.promise is not None
-        position = self._snapshot.nodes.position
-        return [
-            Seat(work.kind_of_group[record.job.group_of(one.rank)], position[one.node], one.gpu_devices)
-            for one in record.promise.placements
-            if one.node in position
-        ]
 
     # -- starting later
 
-    def may_plan(self, queue: QueuePolicy) -> bool:
+    def may_plan(self, turn: Turn) -> bool:
         """Whether one more job of the queue may get a place, and one could be found at all."""
+        queue = turn.queue
         if queue.interactive:
             return True
         learns_ends = queue.durations is Durations.LEARNT and len(self._snapshot.running) > 0
         if not (self._knows_ends or learns_ends or self._agenda is not None):
             return False
         depth = {Backfill.NONE: 0, Backfill.EASY: 1, Backfill.CONSERVATIVE: queue.depth}
-        return self._count[self._scheduler, queue.name] < depth[queue.backfill]
+        return self.starts.count(turn) < depth[queue.backfill]
 
-    def plan(self, job: Job, key: LaneKey, work: Work, queue: QueuePolicy, not_before_ms: int) -> bool:
+    def plan(self, turn: Turn, job: Job, key: LaneKey, work: Work, not_before_ms: int) -> bool:
+        """Gives the job the earliest place that the calendar has for it, if there is one."""
+        queue = turn.queue
         slot = self.find(job, work, queue, not_before_ms)
         if slot is None:
             return False
         is_fixed = queue.interactive or bool(job.template.reservation)
-        self._open().plan(job, work, slot, is_fixed=is_fixed)
-        self._starts[job.id] = PlannedStart(
-            job.id, slot.start_ms, self._placements(key, work, slot), promised=queue.interactive
-        )
-        self._queue_of[job.id] = self._scheduler, queue.name
-        self._count[self._scheduler, queue.name] += 1
-        self.last_start_ms = slot.start_ms
-        self.given += 1
+        self._open().lines.plan(job, work, slot, is_fixed=is_fixed)
+        placements = self._placements(key, work, slot)
+        self.starts.give(PlannedStart(job.id, slot.start_ms, placements, promised=queue.interactive), turn)
         return True
 
     def find(self, job: Job, work: Work, queue: QueuePolicy, not_before_ms: int) -> Slot | None:
@@ -228,7 +203,7 @@ class Ahead:
 
     def _partner_end_ms(self, partner: JobId) -> int | None:
         """Until when a job that is planned, runs, or starts in this cycle may be there; None: it is gone."""
-        slot, record = self._open().slot_of(partner), self._snapshot.jobs.get(partner)
+        slot, record = self._open().lines.slot_of(partner), self._snapshot.jobs.get(partner)
         if slot is not None or record is None:
             return slot and slot[1]
         started_ms = max((one.started_ms for one in record.placements), default=self._now_ms)
@@ -244,50 +219,30 @@ class Ahead:
 
     def withdraw(self, jobs: Iterable[Job]) -> None:
         """These are asked anew."""
-        planned = [job for job in jobs if job.id in self._starts]
+        planned = [job for job in jobs if job.id in self.starts]
         if planned:
-            self._open().withdraw(planned)
+            self._open().lines.withdraw(planned)
             for job in planned:
-                self._forget(job.id)
+                self.starts.drop(job.id)
 
     def make_way(self, job: Job) -> None:
         """Withdraws a waiting job's place, even if promised, and those that others were merely given
         behind it: these will follow whatever becomes of it."""
-        if job.id not in self._starts:
+        if job.id not in self.starts:
             return
-        planned = list(self._starts.values())
-        behind = [one for one in planned[list(self._starts).index(job.id) :] if not one.promised]
+        behind = [one for one in self.starts.from_on(job.id) if not one.promised]
         gone = {job.id, *(one.job for one in behind)}
-        self._open().withdraw(self._snapshot.jobs[job_id].job for job_id in gone)
+        self._open().lines.withdraw(self._snapshot.jobs[job_id].job for job_id in gone)
         if self._snapshot.jobs[job.id].promise is not None:
-            self._open().drop_promise(job.id)
+            self._open().lines.drop_promise(job.id)
         for job_id in gone:
-            self._forget(job_id)
+            self.starts.drop(job_id)
 
-    def _forget(self, job_id: JobId) -> None:
-        del self._starts[job_id]
-        if job_id in self._queue_of:
-            self._count[self._queue_of.pop(job_id)] -= 1
 
-    def start_of(self, job_id: JobId) -> int | None:
-        """When a waiting job will start, if it has a place."""
-        planned = self._starts.get(job_id)
-        return None if planned is None else planned.start_ms
-
-    def is_promised(self, job_id: JobId) -> bool:
-        return job_id in self._starts and self._starts[job_id].promised
-
-    def nodes_of(self, job_id: JobId) -> list[NodeName]:
-        """Where a waiting job will start, if it has a place."""
-        planned = self._starts.get(job_id)
-        return [] if planned is None else [placement.node for placement in planned.placements]
-
-    def starts(self, gone: Collection[JobId]) -> tuple[PlannedStart, ...]:
-        planned = (start for job_id, start in self._starts.items() if job_id not in gone)
-        return tuple(sorted(planned, key=lambda start: (start.start_ms, start.job)))
-
-    def size_of(self, template: JobTemplate, queue: QueuePolicy) -> int:
-        """Expected run time × share of the cluster, to let small jobs go first."""
-        lengths = Lengths(queue.durations, self._snapshot.run_times)
-        length_ms = min(lengths.expected_ms(template), limit_ms(template))
-        return length_ms * self._snapshot.nodes.share_ppm(template) * PPM
+def _promised_seats(record: JobRecord, work: Work, position: Mapping[NodeName, int]) -> list[Seat]:
+    assert record.promise is not None
+    return [
+        Seat(work.kind_of_group[record.job.group_of(one.rank)], position[one.node], one.gpu_devices)
+        for one in record.promise.placements
+        if one.node in position
+    ]

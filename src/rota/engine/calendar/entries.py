@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.calendar.durations import limit_ms
-from rota.engine.calendar.timeline import Held, Timeline
+from rota.engine.calendar.timeline import Holding, Timeline
 from rota.model.calendar import Reservation
 from rota.model.ids import NodeName
 from rota.model.job import JobRecord
@@ -115,12 +115,12 @@ def account_room(nodes: NodeColumns, reservation: Reservation) -> tuple[Int64s, 
     return free, gpu
 
 
-def promised_seats(record: JobRecord, snapshot: Snapshot) -> list[Held]:
+def promised_seats(record: JobRecord, snapshot: Snapshot) -> list[Holding]:
     """What a promised start takes, on nodes that still exist."""
     assert record.promise is not None
     job, position = record.job, snapshot.nodes.position
     return [
-        Held(
+        Holding(
             position[placement.node],
             snapshot.demand(job.template.groups[job.group_of(placement.rank)].spec),
             placement.gpu_devices,

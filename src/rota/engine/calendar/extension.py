@@ -18,7 +18,7 @@ from rota.engine.calendar.agenda import Agenda
 from rota.engine.calendar.durations import limit_ms as limit_of
 from rota.engine.calendar.entries import EVERYBODY, fixed_entries
 from rota.engine.calendar.running import running_without
-from rota.engine.calendar.timeline import Held
+from rota.engine.calendar.timeline import Holding
 from rota.engine.decide import decide
 from rota.engine.placing.board import Board
 from rota.engine.placing.score import task_price_micro
@@ -128,11 +128,11 @@ class _Obstructions:
         self._agenda = Agenda(endless, Board(endless), now_ms)
         evicted = {(one.job, one.rank) for one in plan.evictions}
         # Nobody asks who minds it.
-        self._agenda.set_running(running_without(evicted, endless, lambda _: NO_FOOTPRINT))
+        self._agenda.lines.set_running(running_without(evicted, endless, lambda _: NO_FOOTPRINT))
         for planned in plan.starts:
             if planned.promised:
                 promise = Promise(planned.start_ms, planned.placements)
-                self._agenda.add_promise(replace(snapshot.jobs[planned.job], promise=promise))
+                self._agenda.lines.add_promise(replace(snapshot.jobs[planned.job], promise=promise))
 
     def found(self) -> list[_Obstruction]:
         found = [*self._announced(), *self._promised(), *self._own_reservation()]
@@ -199,14 +199,14 @@ def _posts(snapshot: Snapshot, record: JobRecord) -> dict[int, _Post]:
     return posts
 
 
-def _held(snapshot: Snapshot, record: JobRecord) -> Iterator[tuple[int, Held, int]]:
+def _held(snapshot: Snapshot, record: JobRecord) -> Iterator[tuple[int, Holding, int]]:
     """Of each of its tasks on nodes that exist."""
     job, nodes = record.job, snapshot.nodes
     for placement in record.placements:
         if placement.node in nodes.position:
             position = nodes.position[placement.node]
             demand = snapshot.demand(job.template.groups[job.group_of(placement.rank)].spec)
-            yield position, Held(position, demand, placement.gpu_devices), placement.started_ms
+            yield position, Holding(position, demand, placement.gpu_devices), placement.started_ms
 
 
 # -- what it costs

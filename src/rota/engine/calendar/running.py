@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rota.engine.calendar.durations import Lengths
-from rota.engine.calendar.timeline import Devices, Ends, Held
+from rota.engine.calendar.timeline import Devices, Ends, Holding
 from rota.engine.placing.topology import Footprint
 from rota.model.ids import JobId
 from rota.model.job import JobTemplate
@@ -49,10 +49,10 @@ class Running:
         at_ms = lengths.ends_ms(self.templates, self.kind, self.started_ms, now_ms)
         return Ends(at_ms, self.position, self.kind, self.demands, self.devices)
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[Holding]:
         places = zip(self.position.tolist(), self.kind.tolist(), strict=True)
         devices = self.devices or [()] * len(self.kind)
-        return [Held(at, self.demands[kind], got) for (at, kind), got in zip(places, devices, strict=True)]
+        return [Holding(at, self.demands[kind], got) for (at, kind), got in zip(places, devices, strict=True)]
 
 
 def running_without(

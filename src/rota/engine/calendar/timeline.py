@@ -32,7 +32,7 @@ _SPARE = 32
 """Space for so many segments more than there are ends."""
 
 
-class Held(NamedTuple):
+class Holding(NamedTuple):
     """What one task holds where."""
 
     position: int
@@ -52,7 +52,7 @@ class Ends:
     devices: Sequence[Devices]
     """Of each task; empty: none has any."""
 
-    def and_of(self, tasks: Sequence[tuple[int, Held]]) -> Ends:
+    def and_of(self, tasks: Sequence[tuple[int, Holding]]) -> Ends:
         """Those of more tasks as well, given one by one."""
         if not tasks:
             return self
@@ -150,13 +150,13 @@ class Timeline:
             self._totals[:count] = self._free[0].sum(axis=1)
             self._totals[:count, taken] += given - given[0]
 
-    def take(self, held: Iterable[Held], start_ms: int, end_ms: int) -> None:
+    def take(self, held: Iterable[Holding], start_ms: int, end_ms: int) -> None:
         """Nobody else gets this from start to end."""
         if end_ms > max(start_ms, self.now_ms):
             first = self._shift(list(held), start_ms, end_ms, -1)
             self._falls[first] |= first > 0
 
-    def give_back(self, held: Iterable[Held], start_ms: int, end_ms: int) -> None:
+    def give_back(self, held: Iterable[Holding], start_ms: int, end_ms: int) -> None:
         """Undoes `take`; moments at which something fell stay marked, which is only slower."""
         if end_ms > max(start_ms, self.now_ms):
             self._shift(list(held), start_ms, end_ms, 1)
@@ -173,7 +173,7 @@ class Timeline:
         self._totals[slots] = np.maximum(self._free[slots], 0).sum(axis=2)
         self._falls[first] |= first > 0
 
-    def _shift(self, held: list[Held], start_ms: int, end_ms: int, sign: int) -> int:
+    def _shift(self, held: list[Holding], start_ms: int, end_ms: int, sign: int) -> int:
         first, slots = self._span(start_ms, end_ms)
         for demand, positions in _by_demand(held):
             amounts = sign * demand.taken
@@ -286,7 +286,7 @@ class Timeline:
         return bool((self._free[slots] < 0).any() or (self._gpu[slots] < 0).any())
 
 
-def _by_demand(held: list[Held]) -> Iterable[tuple[Demand, list[int]]]:
+def _by_demand(held: list[Holding]) -> Iterable[tuple[Demand, list[int]]]:
     """Positions of tasks that ask for the same: most tasks of a job do."""
     found: dict[int, tuple[Demand, list[int]]] = {}
     for one in held:

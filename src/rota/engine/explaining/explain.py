@@ -10,6 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from rota.engine.budget import ENDLESS, Budget
+from rota.engine.decide import outcome, run_cycle
 from rota.engine.explaining.remedy import remedies_for
 from rota.engine.explaining.verdicts import NodeRefusal, node_refusals
 from rota.engine.explaining.what_if import WhatIf
@@ -18,6 +19,7 @@ from rota.engine.placing.score import FULL
 from rota.engine.placing.signature import Signature
 from rota.engine.placing.work import Work
 from rota.engine.plugin import Plugins
+from rota.engine.workbench import Workbench
 from rota.model.explanation import Explanation, NodeScores, Outcome, RefusedNodes
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Plan
@@ -78,15 +80,15 @@ def explain(
     """The explanation of one job, which must be in the snapshot. When the budget is spent, what would help is
     no longer looked for."""
     lookout = _Lookout(job_id, plugins)
-    cycle = WhatIf(snapshot, policy, now_ms, plugins, lookout)
-    cycle.run()
-    plan = cycle.plan()
-    explanation = _outcome(cycle, lookout, plan, job_id, budget)
+    bench = Workbench(snapshot, policy, now_ms, plugins, lookout)
+    run_cycle(bench)
+    plan = outcome(bench)
+    explanation = _explained(bench, lookout, plan, job_id, budget)
     return replace(explanation, faults=plan.faults)
 
 
-def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId, budget: Budget) -> Explanation:
-    snapshot = cycle.snapshot
+def _explained(bench: Workbench, lookout: _Lookout, plan: Plan, job_id: JobId, budget: Budget) -> Explanation:
+    snapshot = bench.snapshot
     bound = [one for one in plan.bindings if one.job == job_id]
     lost = {one.rank for one in plan.evictions if one.job == job_id}
     kept = [one for one in snapshot.jobs[job_id].placements if one.rank not in lost]
@@ -104,18 +106,18 @@ def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId, budget
         )
     if verdict is None:
         return Explanation(job_id, Outcome.RUNNING, nodes)
-    refused = cycle.refusal_of(job_id)
-    if refused is None or lost:
+    refusal = bench.refusals.of_job(job_id)
+    if refusal is None or lost:
         return Explanation(job_id, Outcome.EVICTED, nodes, verdict)
-    job = next(job for job in refused.jobs if job.id == job_id)
+    job = next(job for job in refusal.jobs if job.id == job_id)
     planned = next((start for start in plan.starts if start.job == job_id), None)
-    remedies, is_cut_short = remedies_for(cycle, refused, job, planned, budget)
+    remedies, is_cut_short = remedies_for(WhatIf(bench), refusal, job, planned, budget)
     return Explanation(
         job_id,
         Outcome.WAITING,
         nodes,
         verdict,
-        _named(refused.nodes, snapshot),
+        _named(refusal.nodes, snapshot),
         remedies=remedies,
         start_ms=planned.start_ms if planned else None,
         promised=planned is not None and planned.promised,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from rota.engine.compile import Compiler
+from rota.engine.compile import Compiler, topology_of
 from rota.engine.outside import OutsidePlugins
 from rota.engine.placing.board import Board
 from rota.engine.placing.place import hardest_first, regions, rules_of, would_place
@@ -17,8 +17,9 @@ from rota.engine.placing.search import search
 from rota.engine.placing.selected import GroupIndex, affinity_group
 from rota.engine.placing.work import Work
 from rota.engine.plugin import Concern, Plugins
+from rota.engine.scope import Turn
 from rota.model.job import Job, JobTemplate, TopologyMode
-from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
+from rota.model.policy import Policy
 from rota.model.selectors import Selector
 from rota.model.taints import Toleration
 from rota.model.task import JobAffinity, Spread, TaskSpec
@@ -42,21 +43,21 @@ class IdleCluster:
         passing = {taint.key for taints in snapshot.nodes.taint_sets for taint in taints if taint.is_passing}
         self._bears = tuple(Toleration(key, exists=True) for key in sorted(passing))
 
-    def room_for(self, key: LaneKey, job: Job, scheduler: SchedulerPolicy, queue: QueuePolicy) -> int:
+    def room_for(self, turn: Turn, key: LaneKey, job: Job) -> int:
         """How many tasks of the job could start together; at most all that it has."""
-        plain = replace(scheduler, plugins=())
+        plain = Turn(replace(turn.scheduler, plugins=()), turn.queue)
         template = self._without_company(key.template)
         compiler = Compiler(
             self._snapshot,
             self._board,
+            topology_of(self._snapshot),
             self._policy,
             self._now_ms,
             self._plugins,
             OutsidePlugins(self._plugins, self._snapshot),
         )
         compiler.know(template)
-        compiler.enter(plain, queue)
-        work = compiler.compiled(replace_template(key, template), job)
+        work = compiler.compiled(plain, replace_template(key, template), job)
         tasks = [0] * len(work.counts)
         for kind, group in zip(work.kind_of_group, template.groups, strict=True):
             tasks[kind] += group.count

@@ -8,10 +8,10 @@ from functools import partial
 from msgspec.structs import replace
 
 from rota.engine.budget import ENDLESS, Budget
-from rota.engine.decide import Refused
 from rota.engine.explaining.change import Limiter, loosenings, paying, resources_of, with_specs
 from rota.engine.explaining.what_if import Trial, WhatIf
 from rota.engine.placing.score import task_price_micro
+from rota.engine.refusals import LaneRefusal
 from rota.model.calendar import PlannedStart
 from rota.model.explanation import NOW, Change, Remedy
 from rota.model.ids import NodeName
@@ -63,25 +63,25 @@ class _Spent(Exception):
 
 
 def remedies_for(
-    cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None, budget: Budget = ENDLESS
+    what_if: WhatIf, refusal: LaneRefusal, job: Job, planned: PlannedStart | None, budget: Budget = ENDLESS
 ) -> tuple[tuple[Remedy, ...], bool]:
     """Every single change that helps, the smallest first; but first those with which it starts now. And
     whether time was up before all were tried."""
-    reasons = [refusal.reason for refusal in refused.verdict.refusals]
+    reasons = [one.reason for one in refusal.verdict.refusals]
     if _NOT_THE_JOB.intersection(reason.code for reason in reasons):
         return (), False
     if any(reason.code is Code.LIMIT and reason.subject.endswith(f" {RUNNING_JOBS}") for reason in reasons):
         return (), False
-    cycle.make_way(job)
+    what_if.make_way(job)
     found: list[Remedy] = []
     is_cut_short = False
     try:
-        for remedy in _Search(cycle, refused, job, planned, budget).remedies():
+        for remedy in _Search(what_if, refusal, job, planned, budget).remedies():
             found.append(remedy)
     except _Spent:
         is_cut_short = True
     found.sort(key=_effort)
-    if refused.verdict.kind is not Kind.NEVER:
+    if refusal.verdict.kind is not Kind.NEVER:
         found.sort(key=lambda remedy: remedy.start_ms != NOW)
     return tuple(found), is_cut_short
 
@@ -100,18 +100,18 @@ def _remedy(change: Change, trial: Trial, subject: str = "", asked: int = 0, amo
 
 class _Search:
     def __init__(
-        self, cycle: WhatIf, refused: Refused, job: Job, planned: PlannedStart | None, budget: Budget
+        self, what_if: WhatIf, refusal: LaneRefusal, job: Job, planned: PlannedStart | None, budget: Budget
     ) -> None:
-        self._cycle = cycle
+        self._what_if = what_if
         self._budget = budget
-        self._refused = refused
+        self._refusal = refusal
         self._job = job
         self._template = job.template
-        self._never = refused.verdict.kind is Kind.NEVER
+        self._never = refusal.verdict.kind is Kind.NEVER
         self._latest_ms: int | None = None
         """It must start by then for a change to be worth it; None: at any time that can be told."""
         if planned is not None:
-            wait_ms = planned.start_ms - cycle.now_ms
+            wait_ms = planned.start_ms - what_if.now_ms
             self._latest_ms = planned.start_ms - max(_SOONER_MS, wait_ms // _SOONER_PART)
 
     def remedies(self) -> Iterator[Remedy]:
@@ -127,9 +127,9 @@ class _Search:
         if self._budget.is_spent:
             raise _Spent
         if self._never:
-            possible = self._cycle.trial_when_idle(self._refused, self._job, template)
-            return possible and (self._cycle.trial(self._refused, self._job, template) or possible)
-        trial = self._cycle.trial(self._refused, self._job, template)
+            possible = self._what_if.trial_when_idle(self._refusal, self._job, template)
+            return possible and (self._what_if.trial(self._refusal, self._job, template) or possible)
+        trial = self._what_if.trial(self._refusal, self._job, template)
         if trial is None or trial.start_ms is None:
             return None
         is_sooner = self._latest_ms is None or trial.start_ms <= self._latest_ms
@@ -186,7 +186,7 @@ class _Search:
     # -- fewer conditions
 
     def _loosened(self) -> Iterator[Remedy]:
-        for change, subject, loosened in loosenings(self._cycle.snapshot.nodes, self._template):
+        for change, subject, loosened in loosenings(self._what_if.snapshot.nodes, self._template):
             trial = self._attempt(loosened)
             if trial is None:
                 continue
@@ -197,12 +197,12 @@ class _Search:
                     yield replace(_remedy(Change.NODE_LABEL, trial, subject), node=lacking.pop())
 
     def _has_label(self, node: NodeName, pair: str) -> bool:
-        nodes = self._cycle.snapshot.nodes
+        nodes = self._what_if.snapshot.nodes
         return pair in {f"{key}={value}" for key, value in nodes.specs[nodes.position[node]].labels}
 
     def _price(self) -> Iterator[Remedy]:
         """The least that a task would have to be allowed to cost an hour."""
-        groups, snapshot = self._template.groups, self._cycle.snapshot
+        groups, snapshot = self._template.groups, self._what_if.snapshot
         allowed = [group.spec.max_price_micro_per_hour for group in groups]
         limits = [limit for limit in allowed if limit is not None]
         if not limits:

@@ -1,4 +1,4 @@
-"""A cycle that is asked, once its plan is made, how it would have gone if a job were different."""
+"""Asks, once a plan is made, how it would have gone if a job were different."""
 
 from __future__ import annotations
 
@@ -9,16 +9,20 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
-from rota.engine.decide import Cycle, Refused
+from rota.engine.evicting.evict import Claim
+from rota.engine.evicting.making_room import fits_but_for_plans, would_delay
 from rota.engine.explaining.idle import without_jobs
 from rota.engine.order import effective_priority
 from rota.engine.placing.place import would_place
 from rota.engine.placing.work import Seat, Work
-from rota.engine.scope import queue_named, scheduler_for
+from rota.engine.refusals import LaneRefusal
+from rota.engine.scope import Turn, turn_of
+from rota.engine.workbench import Workbench
 from rota.model.explanation import NOW
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate
 from rota.model.verdict import Code
+from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import replace_template
 
 _OPEN_IN_TIME = (Code.TOO_EARLY, Code.RESERVATION)
@@ -35,79 +39,99 @@ class Trial:
     """None: once there is room, and nobody can tell when that is."""
 
 
-class WhatIf(Cycle):
+class WhatIf:
+    def __init__(self, bench: Workbench) -> None:
+        """`bench`: as a cycle has left it."""
+        self._bench = bench
+
+    @property
+    def snapshot(self) -> Snapshot:
+        return self._bench.snapshot
+
     @property
     def now_ms(self) -> int:
-        return self._now_ms
+        return self._bench.now_ms
 
     def make_way(self, job: Job) -> None:
         """Takes a waiting job out of the calendar, before trials of it."""
-        self._ahead.make_way(job)
+        self._bench.ahead.make_way(job)
 
-    def trial(self, refused: Refused, job: Job, template: JobTemplate) -> Trial | None:
+    def trial(self, refusal: LaneRefusal, job: Job, template: JobTemplate) -> Trial | None:
         """When and where a waiting job would start if it were like this, as the plan leaves board and
         calendar. Nothing is changed by asking."""
-        changed = replace(job, template=template)
-        work = self._work_to_try(refused, changed)
-        if work is None:
+        attempt = _attempt(self._bench, refusal, job, template)
+        if attempt is None:
             return None
-        closed = self._gates.closed_to(changed)
-        if closed is None and (found := self._trial_now(changed, work)):
+        closed = self._bench.gates.closed_to(attempt.job)
+        if closed is None and (found := attempt.now()):
             return found
         if closed is not None and closed.code not in _OPEN_IN_TIME:
             return None
-        return self._trial_later(changed, work)
+        return attempt.later()
 
-    def trial_when_idle(self, refused: Refused, job: Job, template: JobTemplate) -> Trial | None:
+    def trial_when_idle(self, refusal: LaneRefusal, job: Job, template: JobTemplate) -> Trial | None:
         """Where it could start if nothing ran and nothing was announced; nobody knows when."""
-        cycle, changed = self._when_idle, replace(job, template=template)
-        work = cycle._work_to_try(refused, changed)
-        found = None if work is None else cycle._trial_now(changed, work)
+        attempt = _attempt(self._when_idle, refusal, job, template)
+        found = None if attempt is None else attempt.now()
         return None if found is None else dataclasses.replace(found, start_ms=None)
 
     @cached_property
-    def _when_idle(self) -> WhatIf:
-        idle = dataclasses.replace(without_jobs(self.snapshot), waiting=self.snapshot.waiting)
-        return WhatIf(idle, self._policy, self._now_ms, self._plugins)
+    def _when_idle(self) -> Workbench:
+        bench = self._bench
+        idle = dataclasses.replace(without_jobs(bench.snapshot), waiting=bench.snapshot.waiting)
+        return Workbench(idle, bench.policy, bench.now_ms, bench.plugins)
 
-    def _work_to_try(self, refused: Refused, job: Job) -> Work | None:
-        scheduler = scheduler_for(job.template, self._policy.schedulers)
-        if scheduler is None:
-            return None
-        self._enter(scheduler, queue_named(job.template.queue, scheduler))
-        key = replace_template(refused.cursor.lane.key, job.template)
-        return self._books.allowed(job.template, self._compiler.compiled(key, job))
 
-    def _trial_now(self, job: Job, work: Work) -> Trial | None:
-        template = job.template
-        with self._board.without(self._ahead.kept_back(template, self._queue)):
-            seats = would_place(work, self._board)
+def _attempt(bench: Workbench, refusal: LaneRefusal, job: Job, template: JobTemplate) -> _Attempt | None:
+    """The job as if it were like this; None: nobody is in charge of it, or a quota doesn't allow it."""
+    changed, turn = replace(job, template=template), turn_of(template, bench.policy.schedulers)
+    if turn is None:
+        return None
+    key = replace_template(refusal.cursor.lane.key, template)
+    work = bench.books.allowed(template, bench.compiler.compiled(turn, key, changed))
+    return None if work is None else _Attempt(bench, turn, changed, work)
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    bench: Workbench
+    turn: Turn
+    job: Job
+    work: Work
+
+    def now(self) -> Trial | None:
+        bench, job, work, template = self.bench, self.job, self.work, self.job.template
+        with bench.board.without(bench.ahead.kept_back(template, self.turn.queue)):
+            seats = would_place(work, bench.board)
         if seats is not None:
-            return self._tried(seats)
-        waited_ms = self._now_ms - job.submitted_ms
-        priority = effective_priority(template, job.retries, waited_ms, self._scheduler.promotion)
-        if template.reservation or not self._evictor.may_make_room(template, priority):
+            return self._trial(seats)
+        waited_ms, scheduler = bench.now_ms - job.submitted_ms, self.turn.scheduler
+        priority = effective_priority(template, job.retries, waited_ms, scheduler.promotion)
+        claim = Claim(job, priority, scheduler.preemption)
+        if template.reservation or not bench.evictor.may_make_room(claim):
             return None
-        checkpoint = self._board.checkpoint()
-        with self._board.without(self._ahead.kept_from_evictors(template)):
-            fits = self._ahead.is_open and self._fits_but_for_plans(work)
-            done = None if fits else self._evictor.preempted(job, priority, work)
-        delays = done is not None and self._would_delay(template, work, done)
-        self._board.rollback(checkpoint)
+        checkpoint = bench.board.checkpoint()
+        with bench.board.without(bench.ahead.kept_from_evictors(template)):
+            fits = bench.ahead.is_open and fits_but_for_plans(bench, work)
+            done = None if fits else bench.evictor.preempted(claim, work)
+        delays = done is not None and would_delay(bench, self.turn, claim, work, done)
+        bench.board.rollback(checkpoint)
         if done is None or delays:
             return None
-        running = self.snapshot.running.tasks
+        running = bench.snapshot.running.tasks
         evicted = {running[task].job.id for unit in done.victims for task in unit.tasks}
-        return self._tried(done.seats, tuple(sorted(evicted)))
+        return self._trial(done.seats, tuple(sorted(evicted)))
 
-    def _trial_later(self, job: Job, work: Work) -> Trial | None:
-        if not self._ahead.may_plan(self._queue):
+    def later(self) -> Trial | None:
+        ahead, job = self.bench.ahead, self.job
+        if not ahead.may_plan(self.turn):
             return None
-        slot = self._ahead.find(job, work, self._queue, max(self._now_ms, job.start_after_ms))
-        return None if slot is None else self._tried(slot.seats, start_ms=slot.start_ms)
+        not_before_ms = max(self.bench.now_ms, job.start_after_ms)
+        slot = ahead.find(job, self.work, self.turn.queue, not_before_ms)
+        return None if slot is None else self._trial(slot.seats, start_ms=slot.start_ms)
 
-    def _tried(
+    def _trial(
         self, seats: Iterable[Seat], evicted: tuple[JobId, ...] = (), start_ms: int | None = NOW
     ) -> Trial:
-        names = self.snapshot.nodes.names
+        names = self.bench.snapshot.nodes.names
         return Trial(tuple(names[seat.position] for seat in seats), evicted, start_ms)

@@ -93,6 +93,7 @@ class Topology:
         self._index = GroupIndex()
         self._keys: defaultdict[Group | _Owned, list[str]] = defaultdict(list)
         """Over which topology keys each is counted."""
+        self._of_running: dict[int, Footprint] = {}
 
     def prepare(self, kinds: Iterable[tuple[str, TaskSpec]]) -> None:
         """Makes every counter that these kinds of tasks (with their namespaces) ask for, so that
@@ -133,6 +134,15 @@ class Topology:
         owned = [self._counters[one] for one in _owned(namespace, spec) if one in self._counters]
         counters = sorted([*counters, *owned], key=_number) if owned else counters
         return Footprint(tuple(counters)) if counters else NO_FOOTPRINT
+
+    def footprint_of_running(self, kind: int) -> Footprint:
+        """The counters that running tasks of a kind are in."""
+        footprint = self._of_running.get(kind)
+        if footprint is None:
+            template, group = self._running.kinds[kind]
+            footprint = self.footprint(template.namespace, template.groups[group].spec)
+            self._of_running[kind] = footprint
+        return footprint
 
     def _in_order(self, groups: Iterable[Group | _Owned]) -> list[Counter]:
         found = [self._counters[group, key] for group in groups for key in self._keys[group]]

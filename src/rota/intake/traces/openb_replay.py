@@ -31,16 +31,16 @@ from rota.model.ids import JobId, Labels, NodeName
 from rota.model.job import Job, JobTemplate, TaskGroup
 from rota.model.node import Node
 from rota.model.task import TaskSpec
-from rota.model.workload import Outcome, SimJob, Workload
+from rota.model.workload import RecordedEnd, SimJob, Workload
 
 _TIME_COLUMNS = ("creation_time", "deletion_time", "scheduled_time")
 _OUTCOMES = {
-    "": Outcome.UNKNOWN,
-    "Pending": Outcome.UNKNOWN,
-    "Running": Outcome.UNKNOWN,
-    "Unknown": Outcome.UNKNOWN,
-    "Succeeded": Outcome.COMPLETED,
-    "Failed": Outcome.FAILED,
+    "": RecordedEnd.UNKNOWN,
+    "Pending": RecordedEnd.UNKNOWN,
+    "Running": RecordedEnd.UNKNOWN,
+    "Unknown": RecordedEnd.UNKNOWN,
+    "Succeeded": RecordedEnd.COMPLETED,
+    "Failed": RecordedEnd.FAILED,
 }
 _RAN = frozenset(("Running", "Succeeded", "Failed"))
 
@@ -93,7 +93,7 @@ class _Pod(NamedTuple):
 
     line: int
     job: Job
-    outcome: Outcome
+    outcome: RecordedEnd
     created_s: int
     scheduled_s: int | None
     deleted_s: int | None
@@ -140,7 +140,7 @@ class _Reader:
         deleted_s = end_s if pod.deleted_s is None else pod.deleted_s
         if pod.scheduled_s is None:
             self._notes.count("pods that were never scheduled: cancelled after as long a wait", pod.line)
-            run_s, waited_s, outcome = 0, deleted_s - pod.created_s, Outcome.CANCELLED
+            run_s, waited_s, outcome = 0, deleted_s - pod.created_s, RecordedEnd.CANCELLED
         else:
             if pod.deleted_s is None:
                 self._notes.count("pods that outlived the trace, taken to end with it", pod.line)
@@ -174,7 +174,7 @@ def _time_s(row: Row, column: str, not_before: tuple[str, int]) -> int | None:
     return time_s
 
 
-def _outcome(row: Row, scheduled_s: int | None) -> Outcome:
+def _outcome(row: Row, scheduled_s: int | None) -> RecordedEnd:
     phase = row["pod_phase"]
     if phase not in _OUTCOMES:
         raise row.error(

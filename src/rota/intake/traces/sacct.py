@@ -37,22 +37,22 @@ from rota.intake.traces._text import Line, lines_of
 from rota.intake.traces._tres import SIZE_COLUMNS, groups_of
 from rota.model.ids import JobId, Labels, QueueName
 from rota.model.job import Job, JobTemplate
-from rota.model.workload import Outcome, SimJob, Workload
+from rota.model.workload import RecordedEnd, SimJob, Workload
 
-_OUTCOMES: Mapping[str, Outcome] = {
-    "COMPLETED": Outcome.COMPLETED,
-    "FAILED": Outcome.FAILED,
-    "NODE_FAIL": Outcome.FAILED,
-    "BOOT_FAIL": Outcome.FAILED,
-    "OUT_OF_MEMORY": Outcome.FAILED,
-    "LAUNCH_FAILED": Outcome.FAILED,
-    "RECONFIG_FAIL": Outcome.FAILED,
-    "DEADLINE": Outcome.CANCELLED,
-    "CANCELLED": Outcome.CANCELLED,
-    "REVOKED": Outcome.CANCELLED,
-    "TIMEOUT": Outcome.TIMED_OUT,
-    "PREEMPTED": Outcome.UNKNOWN,
-    "REQUEUED": Outcome.UNKNOWN,
+_OUTCOMES: Mapping[str, RecordedEnd] = {
+    "COMPLETED": RecordedEnd.COMPLETED,
+    "FAILED": RecordedEnd.FAILED,
+    "NODE_FAIL": RecordedEnd.FAILED,
+    "BOOT_FAIL": RecordedEnd.FAILED,
+    "OUT_OF_MEMORY": RecordedEnd.FAILED,
+    "LAUNCH_FAILED": RecordedEnd.FAILED,
+    "RECONFIG_FAIL": RecordedEnd.FAILED,
+    "DEADLINE": RecordedEnd.CANCELLED,
+    "CANCELLED": RecordedEnd.CANCELLED,
+    "REVOKED": RecordedEnd.CANCELLED,
+    "TIMEOUT": RecordedEnd.TIMED_OUT,
+    "PREEMPTED": RecordedEnd.UNKNOWN,
+    "REQUEUED": RecordedEnd.UNKNOWN,
 }
 _UNFINISHED: Mapping[str, str] = {
     "PENDING": "jobs that still waited, left out",
@@ -140,11 +140,11 @@ class _Reader:
         start_ms = self._time(row, "Start", not_before=("Submit", submit_ms))
         self._add(row, job_id, submit_ms, start_ms, _OUTCOMES[state])
 
-    def _add(self, row: Row, job_id: str, submit_ms: int, start_ms: int | None, outcome: Outcome) -> None:
+    def _add(self, row: Row, job_id: str, submit_ms: int, start_ms: int | None, outcome: RecordedEnd) -> None:
         end_ms = self._time(row, "End", not_before=("Submit", submit_ms))
         run_ms = self._run_ms(row, start_ms)
         if run_ms is None:
-            if outcome is not Outcome.CANCELLED:
+            if outcome is not RecordedEnd.CANCELLED:
                 self._notes.count("jobs whose run time is unknown, left out", row.line.number)
                 return
             run_ms = 0

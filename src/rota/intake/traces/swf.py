@@ -38,7 +38,7 @@ from rota.model.job import Job, JobTemplate, TaskGroup
 from rota.model.node import Node, NodeSpec
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
-from rota.model.workload import Outcome, SimJob, Workload, cpu_milli_of
+from rota.model.workload import RecordedEnd, SimJob, Workload, cpu_milli_of
 
 Tasks = Literal["processors", "whole"]
 
@@ -68,10 +68,10 @@ FIELDS = (
 _COLUMN = {name: index for index, name in enumerate(FIELDS)}
 
 _OUTCOMES = {
-    "1": Outcome.COMPLETED,
-    "0": Outcome.FAILED,
-    "5": Outcome.CANCELLED,
-    "-1": Outcome.UNKNOWN,
+    "1": RecordedEnd.COMPLETED,
+    "0": RecordedEnd.FAILED,
+    "5": RecordedEnd.CANCELLED,
+    "-1": RecordedEnd.UNKNOWN,
 }
 _PARTS = frozenset(("2", "3", "4"))
 _UNKNOWN = "-1"
@@ -90,7 +90,7 @@ class _Record(NamedTuple):
     template: JobTemplate
     arrival_ms: int
     run_ms: int
-    outcome: Outcome
+    outcome: RecordedEnd
     waited_ms: int | None
 
 
@@ -196,7 +196,7 @@ class _Reader:
         outcome = self._outcome(line, fields)
         processors = self._size(line, fields)
         run_ms = _milliseconds(line, fields, "run_time")
-        if run_ms is None and outcome is Outcome.CANCELLED:
+        if run_ms is None and outcome is RecordedEnd.CANCELLED:
             run_ms = 0
         if run_ms is None or processors is None:
             what = "run time" if run_ms is None else "size"
@@ -256,7 +256,7 @@ class _Reader:
         self._last_submit = submit_ms
         return submit_ms
 
-    def _outcome(self, line: Line, fields: list[str]) -> Outcome:
+    def _outcome(self, line: Line, fields: list[str]) -> RecordedEnd:
         status = fields[_COLUMN["status"]]
         if status not in _OUTCOMES:
             raise _error(line, "status", f"{status} is no status", "give 0, 1, 2, 3, 4, 5 or -1")

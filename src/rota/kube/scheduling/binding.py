@@ -69,7 +69,7 @@ class Placing(Struct, frozen=True):
     """Pods that must be gone before."""
 
 
-class Outcome(Enum):
+class BindResult(Enum):
     BOUND = "bound"
     GONE = "gone"
     """The pod, or another scheduler has bound it, or its node isn't there any more; or we no longer lead."""
@@ -108,9 +108,9 @@ class Binder:
                 *(self._place(name, node) for name, node in placing.nodes.items())
             )
             for name, outcome in zip(placing.nodes, outcomes, strict=True):
-                if outcome is Outcome.BOUND:
+                if outcome is BindResult.BOUND:
                     unbound.discard(name)
-                elif outcome is Outcome.FAILED:
+                elif outcome is BindResult.FAILED:
                     failed.add(name)
         except (KubeError, TimeoutError) as error:
             log.warning("a decision can't be carried out", job=placing.job, why=str(error))
@@ -197,28 +197,28 @@ class Binder:
 
     # -- binding
 
-    async def _place(self, name: TaskName, node: NodeName) -> Outcome:
+    async def _place(self, name: TaskName, node: NodeName) -> BindResult:
         pod = self._mirror.pod(name)
         if pod is None:
-            return Outcome.GONE
+            return BindResult.GONE
         if pod.spec.volumes:
             try:
                 await self._volumes.provide(name, pod)
             except (KubeError, VolumesLost, TimeoutError) as error:
                 log.warning("a pod's volumes can't be had", pod=name, why=str(error) or "not in time")
-                return Outcome.FAILED
+                return BindResult.FAILED
         outcome = await self._bind(name, pod, node)
-        if outcome is Outcome.BOUND:
+        if outcome is BindResult.BOUND:
             self.bound += 1
             self._teller.scheduled(pod, node)
         return outcome
 
-    async def _bind(self, name: TaskName, pod: Pod, node: NodeName) -> Outcome:
+    async def _bind(self, name: TaskName, pod: Pod, node: NodeName) -> BindResult:
         namespace, short_name = namespace_of(pod.metadata), pod.metadata.name or ""
         is_unsure = False
         for attempt in range(1, ATTEMPTS + 1):
             if not self._mirror.has_node(node) or not self._leads():
-                return Outcome.GONE
+                return BindResult.GONE
             try:
                 if is_unsure:
                     seen = await self._look(pod, node)
@@ -226,27 +226,27 @@ class Binder:
                         return seen
                     is_unsure = False
                 await self._client.bind(namespace, short_name, node, uid=_uid(pod))
-                return Outcome.BOUND
+                return BindResult.BOUND
             except (NotFound, Withheld):
-                return Outcome.GONE
+                return BindResult.GONE
             except KubeError as error:
                 is_unsure = is_unsure or error.may_have_happened or isinstance(error, Conflict)
                 log.info("a pod isn't bound yet", pod=name, node=node, attempt=attempt, why=str(error))
                 if not (error.may_pass or is_unsure):
                     note = f"can't be bound to {node}: {error}"
                     self._teller.event(pod, "Warning", "FailedScheduling", "Binding", note)
-                    return Outcome.FAILED
+                    return BindResult.FAILED
             await asyncio.sleep(PAUSES.pause_s(attempt, random.random()))
-        return Outcome.FAILED
+        return BindResult.FAILED
 
-    async def _look(self, pod: Pod, node: NodeName) -> Outcome | None:
+    async def _look(self, pod: Pod, node: NodeName) -> BindResult | None:
         """What became of it; None: it can still be bound."""
         found = await self._client.get(PODS, pod.metadata.name or "", namespace_of(pod.metadata))
         if found.metadata.uid != pod.metadata.uid or found.metadata.deletion_timestamp is not None:
-            return Outcome.GONE
+            return BindResult.GONE
         if not found.spec.node_name:
             return None
-        return Outcome.BOUND if found.spec.node_name == node else Outcome.GONE
+        return BindResult.BOUND if found.spec.node_name == node else BindResult.GONE
 
 
 def _uid(pod: Pod) -> str:

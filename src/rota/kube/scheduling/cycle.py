@@ -27,6 +27,7 @@ from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import Aside
+from rota.loop.telemetry.measuring import measure_cycle
 from rota.loop.telemetry.metrics import CycleResult, Metrics
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.plan import EvictionCause, Plan
@@ -231,11 +232,5 @@ class Scheduling:
             self._teller.waits(name, text)
 
     def _measure(self, plan: Plan, seconds: float) -> None:
-        waiting = sum(len(entry.jobs) for entry in plan.waiting)
-        is_scheduled = bool(plan.bindings)
-        self._metrics.observe_cycle(
-            seconds, CycleResult.SCHEDULED if is_scheduled else CycleResult.UNSCHEDULABLE
-        )
-        self._metrics.count_attempts(CycleResult.SCHEDULED, len(plan.bindings))
-        self._metrics.count_attempts(CycleResult.UNSCHEDULABLE, waiting)
+        measure_cycle(self._metrics, seconds, plan, scheduled=len(plan.bindings))
         self._metrics.set_pending({"default": self._mirror.state.waiting_count})

@@ -3,25 +3,16 @@ policy names, under guard."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 
 from rota.engine.plugin import Plugins, RefusalOrder
 from rota.kube.scheduling.filters import KUBE_FILTERS
-from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
-from rota.loop.hosting.time_limit import TimeLimit
+from rota.loop.hosting.plugin_host import PluginHost
 from rota.model.policy import Policy
 from rota.plugins import SCORES
 
+KUBE_RULES = Plugins(KUBE_FILTERS, SCORES, refusal_order=RefusalOrder.AS_ASKED, evicts_elsewhere=False)
 
-@contextmanager
-def rules_of(policy: Policy, host: PluginHost) -> Iterator[Plugins]:
-    with TimeLimit(CALL_LIMIT_S) as guard:
-        yield Plugins(
-            KUBE_FILTERS,
-            SCORES,
-            host.makers(policy),
-            guard,
-            RefusalOrder.AS_ASKED,
-            evicts_elsewhere=False,
-        )
+
+def rules_of(policy: Policy, host: PluginHost) -> AbstractContextManager[Plugins]:
+    return host.in_force(policy, KUBE_RULES)

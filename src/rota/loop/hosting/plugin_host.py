@@ -3,15 +3,16 @@ imported only when named, and called under a guard."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 
-from rota.engine.plugin import Plugin, PluginMaker
+from rota.engine.plugin import Plugin, PluginMaker, Plugins
 from rota.loop.hosting.time_limit import TimeLimit
 from rota.model.policy import Policy, SchedulerPolicy
-from rota.plugins import NAMED
+from rota.plugins import BUILT_IN, NAMED
 
 GROUP = "rota.plugins"
 CALL_LIMIT_S = 2.0
@@ -61,6 +62,14 @@ class PluginHost:
             for name, points in self._by_name.items()
             for point in points
         ]
+
+    @contextmanager
+    def in_force(
+        self, policy: Policy, rules: Plugins = BUILT_IN, call_limit_s: float = CALL_LIMIT_S
+    ) -> Iterator[Plugins]:
+        """What takes part in a decision: these rules, and under guard the plugins that the policy names."""
+        with TimeLimit(call_limit_s) as guard:
+            yield replace(rules, by_name=self.makers(policy), guard=guard)
 
     def makers(self, policy: Policy) -> dict[str, PluginMaker]:
         """Of each plugin that the policy names, what makes it. One that can't be imported raises

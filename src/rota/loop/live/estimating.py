@@ -10,17 +10,14 @@ from threading import Thread
 from msgspec import Struct, msgpack
 
 from rota.engine.decide import decide
-from rota.engine.plugin import Plugins
 from rota.forecast.planned import Planner
 from rota.forecast.run_times import RunTimeBook, RunTimeState
 from rota.forecast.tell import PlannedStarts
-from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
-from rota.loop.hosting.time_limit import TimeLimit
+from rota.loop.hosting.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.model.verdict import Kind
-from rota.plugins import FILTERS, SCORES
 from rota.snapshot.state import ClusterState
 
 
@@ -61,8 +58,7 @@ def _forecast(question: Question) -> Forecast:
     state.load(question.records)
     state.set_run_times(RunTimeBook(question.run_times).quantiles)
     snapshot = state.snapshot()
-    with TimeLimit(CALL_LIMIT_S) as guard:
-        plugins = Plugins(FILTERS, SCORES, PluginHost().makers(question.policy), guard)
+    with PluginHost().in_force(question.policy) as plugins:
         plan = decide(snapshot, question.policy, question.now_ms, plugins)
         planner = Planner(plugins)
         starts: dict[JobId, PlannedStarts] = {}

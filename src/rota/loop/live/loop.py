@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager
 from functools import cache
 from heapq import heapify, heappop, heappush
 from time import perf_counter
@@ -37,8 +37,7 @@ from rota.lifecycle.events import (
 )
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import Phase
-from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
-from rota.loop.hosting.time_limit import TimeLimit
+from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.preconditions import Command, Grounds, changing
 from rota.loop.live.side_threads import Aside
 from rota.loop.live.small_decisions import has_plugins, is_small
@@ -52,7 +51,6 @@ from rota.model.plan import Binding, Eviction, Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Code
 from rota.model.workload import ENDLESS_MS
-from rota.plugins import FILTERS, SCORES
 from rota.snapshot.state import RunTimes, Snapshot
 from rota.store.batch import Batch
 
@@ -216,7 +214,8 @@ class LiveLoop:
             plan = await self._decided(snapshot, now_ms)
         self.plan = plan
         self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, perf_counter() - began
-        measure_cycle(self._metrics, self.last_cycle_s, plan)
+        scheduled = len({binding.job for binding in plan.bindings})
+        measure_cycle(self._metrics, self.last_cycle_s, plan, scheduled=scheduled)
         failures = await self._transactor.do_each(list(self._commands(plan, grounds)))
         if any(failures):
             self._look_later()
@@ -253,10 +252,8 @@ class LiveLoop:
         """A decision that is under way is left."""
         self._aside.shutdown()
 
-    @contextmanager
-    def plugins(self) -> Iterator[Plugins]:
-        with TimeLimit(CALL_LIMIT_S) as guard:
-            yield Plugins(FILTERS, SCORES, self._host.makers(self.policy), guard)
+    def plugins(self) -> AbstractContextManager[Plugins]:
+        return self._host.in_force(self.policy)
 
     async def _end_late(self, now_ms: int) -> None:
         while self._deadlines and self._deadlines[0][0] <= now_ms:

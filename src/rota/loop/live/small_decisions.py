@@ -22,11 +22,6 @@ def has_plugins(policy: Policy) -> bool:
     return any(one.plugins or one.selection.plugin for one in policy.schedulers)
 
 
-def never_small(snapshot: Snapshot) -> bool:
-    """For whoever wants to see what happens while something is decided."""
-    return False
-
-
 def is_small(snapshot: Snapshot) -> bool:
     """Of a policy without plugins."""
     waiting, running = snapshot.waiting, snapshot.running

@@ -13,10 +13,8 @@ from typing import NamedTuple
 
 from rota import __version__
 from rota.engine.decide import decide
-from rota.engine.plugin import Plugins
 from rota.intake.errors import InputError
-from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
-from rota.loop.hosting.time_limit import TimeLimit
+from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.records.canonical import encoded
 from rota.loop.records.cycles import Cycle, CycleFolder
 from rota.loop.records.inputs import Delta, Inputs
@@ -24,7 +22,6 @@ from rota.loop.records.plugin_origins import PluginOrigin, origins_of
 from rota.model.cluster import ClusterRecords
 from rota.model.plan import Plan
 from rota.model.policy import Policy
-from rota.plugins import FILTERS, SCORES
 from rota.snapshot.defaults import admit
 from rota.snapshot.state import ClusterState
 
@@ -74,8 +71,7 @@ class Replay:
                 yield self._replayed(cycle, policy, table.state)
 
     def _replayed(self, cycle: Cycle, policy: Policy, state: ClusterState) -> Replayed:
-        with TimeLimit(CALL_LIMIT_S) as guard:
-            plugins = Plugins(FILTERS, SCORES, self._host.makers(policy), guard)
+        with self._host.in_force(policy) as plugins:
             plan = decide(state.snapshot(), policy, cycle.now_ms, plugins)
         is_equal = encoded(plan) == encoded(cycle.plan)
         return Replayed(cycle.number, cycle.now_ms, cycle.input_hash, cycle.plan, plan, is_equal)

@@ -15,13 +15,12 @@ from rota.model.plan import Plan
 from rota.store.batch import Batch
 
 
-def measure_cycle(metrics: Metrics, seconds: float, plan: Plan) -> None:
+def measure_cycle(metrics: Metrics, seconds: float, plan: Plan, *, scheduled: int) -> None:
+    """`scheduled`: how many count as scheduled: jobs, or pods."""
     waiting = sum(len(entry.jobs) for entry in plan.waiting)
     metrics.observe_cycle(seconds, CycleResult.SCHEDULED if plan.bindings else CycleResult.UNSCHEDULABLE)
-    if plan.bindings:
-        metrics.count_attempts(CycleResult.SCHEDULED, len({binding.job for binding in plan.bindings}))
-    if waiting:
-        metrics.count_attempts(CycleResult.UNSCHEDULABLE, waiting)
+    metrics.count_attempts(CycleResult.SCHEDULED, scheduled)
+    metrics.count_attempts(CycleResult.UNSCHEDULABLE, waiting)
     victims = Counter(eviction.preemptor for eviction in plan.evictions if eviction.preemptor)
     for count in victims.values():
         metrics.observe_preemption(count)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from rota.engine.calendar.timeline import FOREVER_MS, NO_ENDS, Held, Timeline, room_in, starts
+from rota.engine.calendar.timeline import FOREVER_MS, NO_ENDS, Holding, Timeline, room_in, starts
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, Resources
 from rota.model.task import TaskSpec
 from rota.snapshot import rows
@@ -39,7 +39,7 @@ MOMENTS = (0, NOW, NOW, 12, 13, 15, LAST, FOREVER_MS)
 
 
 class Taken(NamedTuple):
-    held: tuple[Held, ...]
+    held: tuple[Holding, ...]
     start_ms: int
     end_ms: int
 
@@ -55,10 +55,10 @@ class Block(NamedTuple):
 
 
 @st.composite
-def tasks(draw: st.DrawFn) -> Held:
+def tasks(draw: st.DrawFn) -> Holding:
     demand = draw(st.sampled_from(DEMANDS))
     devices = (draw(st.integers(0, DEVICES - 1)),) if demand.uses_gpu else ()
-    return Held(draw(st.integers(0, NODES - 1)), demand, devices)
+    return Holding(draw(st.integers(0, NODES - 1)), demand, devices)
 
 
 @st.composite
@@ -97,7 +97,7 @@ class Naive:
         for moment in range(len(self.free)):
             follow_devices(self.free[moment], self.gpu[moment])
 
-    def shift(self, held: Iterable[Held], start_ms: int, end_ms: int, sign: int) -> None:
+    def shift(self, held: Iterable[Holding], start_ms: int, end_ms: int, sign: int) -> None:
         for moment in self._moments(start_ms, end_ms):
             for one in held:
                 self.free[moment, :, one.position] += sign * one.demand.take
@@ -232,7 +232,7 @@ def cpu_at(line: Timeline, start_ms: int, end_ms: int) -> int:
     return int(line.room(start_ms, end_ms).free[rows.CPU, 0])
 
 
-ONE = Held(0, DEMANDS[0], ())
+ONE = Holding(0, DEMANDS[0], ())
 
 
 class TestEdges:

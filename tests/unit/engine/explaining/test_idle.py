@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from rota.engine.explaining.idle import IdleCluster
+from rota.engine.scope import Turn
 from rota.model.ids import JobId
 from rota.model.policy import Policy, QueuePolicy
 from rota.snapshot import snapshot_of
@@ -22,9 +23,9 @@ def room(cluster: Cluster, queue: QueuePolicy | None = None, **words: Any) -> in
     [lane] = [lane for lane in snapshot.waiting.lanes() if any(job.id == "j" for job in lane.view()[0])]
     scheduler = policy.schedulers[0]
     idle = IdleCluster(snapshot, policy, NOW_MS, PLUGINS)
-    job, queue = snapshot.jobs[JobId("j")].job, queue or scheduler.queues[0]
-    found = idle.room_for(lane.key, job, scheduler, queue)
-    assert found == idle.room_for(lane.key, job, scheduler, queue), "asking must leave no trace"
+    job, turn = snapshot.jobs[JobId("j")].job, Turn(scheduler, queue or scheduler.queues[0])
+    found = idle.room_for(turn, lane.key, job)
+    assert found == idle.room_for(turn, lane.key, job), "asking must leave no trace"
     return found
 
 

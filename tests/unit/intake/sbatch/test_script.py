@@ -5,9 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import json
 
 from rota.intake.errors import InputError
-from rota.intake.job_files import JobFile, to_submission_json
+from rota.intake.job_files import JobFile
 from rota.intake.sbatch import is_script, read_sbatch
 from rota.intake.sbatch.options import LONG, SHORT
 from rota.intake.submissions import Entry, read_submission
@@ -20,6 +21,11 @@ from rota.model.task import TaskSpec
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 GIB = 2**30
+
+
+def _sent(job_file: JobFile) -> bytes:
+    """As a client sends it."""
+    return json.encode({"jobs": job_file.jobs})
 
 
 class Scripts:
@@ -114,7 +120,7 @@ def test_what_can_be_honoured(scripts: Scripts) -> None:
 
 def test_what_is_sent_is_what_was_read(scripts: Scripts) -> None:
     job_file = scripts.read("#SBATCH --mem=1G -t 5", "#SBATCH --array=0-3")
-    sent = read_submission(to_submission_json(job_file), "default", "default")
+    sent = read_submission(_sent(job_file), "default", "default")
     assert sent.entries == job_file.submission.entries
 
 

@@ -13,7 +13,7 @@ from rota.intake.traces.files import read_machine, read_workload
 from rota.model.cluster import ClusterRecords
 from rota.model.node import Gpus
 from rota.model.resources import GpuRequest
-from rota.model.workload import Outcome
+from rota.model.workload import RecordedEnd
 from tests.unit.intake.traces.reading import by_id, left_out, read, refusal
 
 DATA = Path(__file__).parents[3] / "data" / "openb"
@@ -64,11 +64,11 @@ class TestPods:
     def test_end_as_their_phase_says(self, tmp_path: Path) -> None:
         jobs = by_id(read(tmp_path, PODS, "pods.csv"))
         assert {name: one.outcome for name, one in jobs.items()} == {
-            "early": Outcome.FAILED,
-            "share": Outcome.UNKNOWN,
-            "whole": Outcome.COMPLETED,
-            "gone": Outcome.CANCELLED,
-            "stays": Outcome.UNKNOWN,
+            "early": RecordedEnd.FAILED,
+            "share": RecordedEnd.UNKNOWN,
+            "whole": RecordedEnd.COMPLETED,
+            "gone": RecordedEnd.CANCELLED,
+            "stays": RecordedEnd.UNKNOWN,
         }
 
     def test_that_were_never_scheduled_leave_when_they_did(self, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ class TestPods:
             "a,1,1,0,0,5,9,6"
         )
         [one] = read(tmp_path, gzip.compress(text.encode()), "pods.csv.gz").jobs
-        assert (one.run_ms, one.outcome, one.job.template.labels) == (3000, Outcome.UNKNOWN, ())
+        assert (one.run_ms, one.outcome, one.job.template.labels) == (3000, RecordedEnd.UNKNOWN, ())
 
     def test_an_excerpt_of_the_trace(self) -> None:
         workload = read_workload(DATA / "pods.csv")

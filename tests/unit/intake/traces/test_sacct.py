@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rota.intake.errors import InputError
 from rota.intake.traces.files import TraceOptions
 from rota.intake.traces.sacct import sacct_from
-from rota.model.workload import Outcome, SimJob, Workload
+from rota.model.workload import RecordedEnd, SimJob, Workload
 from tests.unit.intake.traces.reading import by_id, left_out, read_data
 
 HEADER = "JobID|User|Account|Partition|Submit|Start|End|ElapsedRaw|TimelimitRaw|NNodes|NCPUS|ReqTRES|State"
@@ -141,13 +141,13 @@ class TestColumns:
     @pytest.mark.parametrize(
         "state, outcome",
         [
-            ("CANCELLED by 1000", Outcome.CANCELLED),
-            ("CANCELLED+", Outcome.CANCELLED),
-            ("NODE_FAIL", Outcome.FAILED),
-            ("PREEMPTED", Outcome.UNKNOWN),
+            ("CANCELLED by 1000", RecordedEnd.CANCELLED),
+            ("CANCELLED+", RecordedEnd.CANCELLED),
+            ("NODE_FAIL", RecordedEnd.FAILED),
+            ("PREEMPTED", RecordedEnd.UNKNOWN),
         ],
     )
-    def test_states(self, state: str, outcome: Outcome) -> None:
+    def test_states(self, state: str, outcome: RecordedEnd) -> None:
         assert parse_one(State=state).outcome is outcome
 
 

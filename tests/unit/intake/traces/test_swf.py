@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rota.intake.errors import InputError
 from rota.intake.traces.files import TraceOptions
 from rota.intake.traces.swf import FIELDS, swf_from
-from rota.model.workload import Outcome, Workload, offered_load
+from rota.model.workload import RecordedEnd, Workload, offered_load
 from tests.unit.intake.traces.reading import DATA, by_id, left_out, read, read_data, refusal
 
 TRACE = "rota_synth_256.swf.gz"
@@ -108,7 +108,7 @@ class TestColumns:
     @pytest.mark.parametrize("run_time", [-1, 0])
     def test_of_a_job_that_was_cancelled_before_it_ran(self, run_time: int) -> None:
         [one] = parse(job(status=5, run_time=run_time, wait_time=90)).jobs
-        assert (one.run_ms, one.outcome, one.waited_ms) == (0, Outcome.CANCELLED, 90_000)
+        assert (one.run_ms, one.outcome, one.waited_ms) == (0, RecordedEnd.CANCELLED, 90_000)
         assert one.cancelled_waiting
 
     def test_of_a_job_that_takes_no_time(self) -> None:

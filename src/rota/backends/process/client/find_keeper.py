@@ -9,10 +9,9 @@ from collections.abc import Callable, Sequence
 
 from rota.backends.backend import BackendUnavailable, TaskReport
 from rota.backends.process.client.link import Link
+from rota.backends.process.environment import base_environment
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.keeper import ALREADY_KEPT, UNFIT
-from rota.backends.process.keeper.spawning import base_environment
-from rota.backends.process.options import KeeperOptions
+from rota.backends.process.options import ALREADY_KEPT, UNFIT, KeeperOptions
 from rota.launch.account import has_rights
 
 

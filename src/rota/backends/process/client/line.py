@@ -11,10 +11,11 @@ from rota.backends.backend import BackendUnavailable, TaskEnded, TaskRef, TaskRe
 from rota.backends.process.client.link import Link
 from rota.backends.process.frames import ChangeLimit, Describe, Description, Settle, Start, Stop
 from rota.model.ids import JobId
+from rota.patience.backoff import Backoff
 
 _TASKS_A_FRAME = 500
 _CONNECTS_WITHIN_S = 10.0
-_LONGEST_PAUSE_S = 5.0
+_PAUSES = Backoff(first_s=0.05, longest_s=5.0)
 
 OnReports = Callable[[Sequence[TaskReport]], None]
 Connect = Callable[[OnReports], Awaitable[Link]]
@@ -103,15 +104,15 @@ class KeeperLine:
             await self._link.lost()
             self._is_linked.clear()
             await self._link.close()
-            pause_s = 0.05
+            failures = 0
             while not self._is_linked.is_set():
                 try:
                     self._link = await self._connect(self._heard)
                     self._is_linked.set()
                 except BackendUnavailable as error:
                     self._failure = str(error)
-                    await asyncio.sleep(pause_s)
-                    pause_s = min(_LONGEST_PAUSE_S, 2 * pause_s)
+                    failures += 1
+                    await asyncio.sleep(_PAUSES.pause_s(failures, chance=0.0))
 
     def _heard(self, reports: Sequence[TaskReport]) -> None:
         for report in reports:

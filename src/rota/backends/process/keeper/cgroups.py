@@ -18,13 +18,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from rota.backends.process.keeper.cgroup_files import read_all, read_file, write_file, write_to
+from rota.backends.process.options import MOST_PROCESSES
 from rota.model.resources import Resources
 
-MOST_PROCESSES = 4096
 _PERIOD_US = 100_000
 _LEAST_QUOTA_US = 1_000
-_CONTROLLERS = ("memory", "pids", "cpu")
-_LACKING = {"memory": "no memory limits", "pids": "no limit of processes", "cpu": "no cpu limits"}
 _MOST_FREE = 32
 _MOST_OPEN = 32
 """Groups whose files stay open: each has six, and a process may have a thousand or so."""
@@ -37,10 +36,6 @@ _PEAK = ("memory.max_usage_in_bytes", "memory.peak")
 _USAGE = ("memory.usage_in_bytes",)
 _WAYS = {"cgroup.procs": os.O_WRONLY, "memory.max_usage_in_bytes": os.O_RDWR}
 
-_PIECE_BYTES = 1 << 16
-_SHORT_BYTES = 1 << 10
-"""The kernel gives less than that only at the end of a file."""
-
 _Settings = tuple[tuple[str, str], ...]
 
 
@@ -51,14 +46,6 @@ class Wanted(Struct, frozen=True):
     """Of cpu and memory; 0: none."""
     cpu_share_milli: int = 0
     """Its share where the cpus are too few for all; 0: as if it had asked for one cpu."""
-
-
-class Mount(Struct, frozen=True):
-    """Of one hierarchy, or of the unified one: no controllers named."""
-
-    path: Path
-    root: str
-    controllers: frozenset[str]
 
 
 class Group:
@@ -84,7 +71,7 @@ class Group:
         for path in self.paths:
             # Opened anew each time: version 1 says the same again to who has it open.
             with suppress(OSError):
-                found.update(map(int, _read(f"{path}/cgroup.procs").split()))
+                found.update(map(int, read_file(f"{path}/cgroup.procs").split()))
         return found
 
     def take_in(self, pid: int) -> None:
@@ -98,7 +85,7 @@ class Group:
                     self._write(f"{path}/cgroup.procs", str(one))
             # What it starts from now on is in the group. What it has started before isn't.
             with suppress(OSError):
-                new = set(map(int, _read(f"/proc/{one}/task/{one}/children").split())) - seen
+                new = set(map(int, read_file(f"/proc/{one}/task/{one}/children").split())) - seen
                 seen |= new
                 waiting += new
 
@@ -109,7 +96,7 @@ class Group:
         for path in self.paths:
             for name, value in (("cgroup.kill", "1"), ("pids.max", "0")):
                 with suppress(OSError):
-                    _write(f"{path}/{name}", value)
+                    write_file(f"{path}/{name}", value)
 
     def ran_out_of_memory(self) -> bool:
         for line in self._read_first(_KILLS).splitlines():
@@ -158,14 +145,14 @@ class Group:
 
     def _read(self, path: str) -> str:
         try:
-            return _read_all(self._open(path))
+            return read_all(self._open(path))
         finally:
             if not self.keeps_open:
                 self._let_go()
 
     def _write(self, path: str, value: str) -> None:
         try:
-            _write_to(self._open(path), path, value)
+            write_to(self._open(path), path, value)
         finally:
             if not self.keeps_open:
                 self._let_go()
@@ -214,7 +201,7 @@ class Cgroups:
             for path in group.paths:
                 for file, value in settings:
                     with suppress(FileNotFoundError):
-                        _write(f"{path}/{file}", value)
+                        write_file(f"{path}/{file}", value)
         except OSError:
             self._remove(group)
             raise
@@ -269,65 +256,6 @@ class Cgroups:
                 os.rmdir(base)
 
 
-def find_cgroups(name: str, *, mountinfo: str, own: str, most_processes: int = MOST_PROCESSES) -> Cgroups:
-    """`name`: of the group that those of all tasks are made in. The two texts: as in /proc/self."""
-    mounts = _mounts(mountinfo)
-    places = _places(own)
-    if not any(mount.controllers for mount in mounts):
-        unified = next(iter(mounts), None)
-        if unified is None:
-            return Cgroups((), 0, ["no limits of memory, processes and cpu: cgroups aren't mounted"])
-        return _find_unified(_inside(unified, places.get("", "/")), name, most_processes)
-    bases, lacking = [], []
-    for controller in _CONTROLLERS:
-        mount = next((each for each in mounts if controller in each.controllers), None)
-        if mount is None:
-            lacking.append(f"{_LACKING[controller]}: the cgroup controller {controller!r} isn't mounted")
-            continue
-        base = _inside(mount, places.get(controller, "/")) / name
-        try:
-            base.mkdir(exist_ok=True)
-        except OSError as error:
-            lacking.append(f"{_LACKING[controller]}: {base}: {error.strerror}")
-        else:
-            bases.append(base)
-    return Cgroups(list(dict.fromkeys(bases)), 1, lacking, most_processes)
-
-
-def _find_unified(own: Path, name: str, most_processes: int) -> Cgroups:
-    """In one's own group, or beside it: a group with processes of its own can't hand controllers on."""
-    reason = ""
-    for place in (own, own.parent):
-        base = place / name
-        try:
-            there = _controllers(place)
-            wanted = " ".join(f"+{controller}" for controller in _CONTROLLERS if controller in there)
-            _write(f"{place}/cgroup.subtree_control", wanted)
-            base.mkdir(exist_ok=True)
-            _write(f"{base}/cgroup.subtree_control", wanted)
-        except OSError as error:
-            reason = f"{place}: {error.strerror}"
-            with suppress(OSError):
-                base.rmdir()
-        else:
-            lacking = [
-                f"{_LACKING[controller]}: {place} has no cgroup controller {controller!r}"
-                for controller in _CONTROLLERS
-                if controller not in there
-            ]
-            return Cgroups([base], 2, lacking, most_processes)
-    says = f"no limits of memory, processes and cpu: {reason}; a systemd unit with Delegate=yes allows them"
-    return Cgroups((), 2, [says])
-
-
-def _controllers(place: Path) -> list[str]:
-    """Those that it can hand on."""
-    there = _read(f"{place}/cgroup.controllers").split()
-    if not set(there) & set(_CONTROLLERS):
-        raise OSError(0, "it has no controllers")
-    return there
-
-
 def _settings(version: int, wanted: Wanted, most_processes: int) -> _Settings:
     """Files that a hierarchy doesn't have are left out by the caller."""
     settings: list[tuple[str, str]] = []
@@ -353,63 +281,3 @@ def _settings(version: int, wanted: Wanted, most_processes: int) -> _Settings:
         else:
             settings += [("memory.max", memory), ("memory.swap.max", "0")]
     return tuple(settings)
-
-
-def _mounts(mountinfo: str) -> list[Mount]:
-    mounts = []
-    for line in mountinfo.splitlines():
-        fields, _, filesystem = line.partition(" - ")
-        kind, _, options = filesystem.split(" ", 2)
-        _, _, _, root, path, *_ = fields.split(" ")
-        controllers = frozenset(options.split(",")) & set(_CONTROLLERS)
-        if kind == "cgroup2" or (kind == "cgroup" and controllers):
-            mounts.append(Mount(Path(path), root, controllers if kind == "cgroup" else frozenset()))
-    return mounts
-
-
-def _places(own: str) -> dict[str, str]:
-    """In which group this process is, by controller; of the unified hierarchy: by ""."""
-    places: dict[str, str] = {}
-    for line in own.splitlines():
-        _, controllers, path = line.split(":", 2)
-        for controller in controllers.split(","):
-            places[controller] = path
-    return places
-
-
-def _inside(mount: Mount, place: str) -> Path:
-    """A container may see only a part of the hierarchy."""
-    inside = place.removeprefix(mount.root) if mount.root != "/" else place
-    return mount.path / inside.lstrip("/")
-
-
-def _read(path: str) -> str:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        return _read_all(file)
-    finally:
-        os.close(file)
-
-
-def _read_all(file: int) -> str:
-    data = os.pread(file, _PIECE_BYTES, 0)
-    if data and len(data) > _SHORT_BYTES:
-        while piece := os.pread(file, _PIECE_BYTES, len(data)):
-            data += piece
-    return data.decode()
-
-
-def _write(path: str, value: str) -> None:
-    """Never makes the file: where there is none, the kernel doesn't know the setting."""
-    file = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        _write_to(file, path, value)
-    finally:
-        os.close(file)
-
-
-def _write_to(file: int, path: str, value: str) -> None:
-    try:
-        os.pwrite(file, value.encode(), 0)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path) from None

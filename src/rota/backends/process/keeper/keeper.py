@@ -22,10 +22,11 @@ from rota.backends.backend import TaskRef
 from rota.backends.process import frames
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper import journal
-from rota.backends.process.keeper.cgroups import Cgroups, find_cgroups
+from rota.backends.process.keeper.cgroups import Cgroups
 from rota.backends.process.keeper.confining import Unfit, confine
 from rota.backends.process.keeper.connections import Connection, Connections
 from rota.backends.process.keeper.custody import Custody
+from rota.backends.process.keeper.find_cgroups import find_cgroups
 from rota.backends.process.keeper.journal import Journal
 from rota.backends.process.keeper.kernel import Kernel, Linux
 from rota.backends.process.keeper.ledger import Ledger
@@ -33,16 +34,10 @@ from rota.backends.process.keeper.processes import adopt_orphans
 from rota.backends.process.keeper.recovery import remember
 from rota.backends.process.keeper.watch import Watch
 from rota.backends.process.lease import LeaseWatch
-from rota.backends.process.options import KeeperOptions
+from rota.backends.process.options import ALREADY_KEPT, FOREGROUND, UNFIT, KeeperOptions
 from rota.clock import since_boot_ms
 from rota.lifecycle.state import EndReason
 
-ALREADY_KEPT = 3
-"""Exit status: another keeper has this folder."""
-FOREGROUND = "--foreground"
-"""It goes on in the process that it was started in."""
-UNFIT = 4
-"""Exit status: it can't keep tasks as it is told to, and has said why."""
 _WRITE_AGAIN_S = 1.0
 
 

@@ -11,12 +11,13 @@ from typing import Protocol
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskStart
+from rota.backends.process.environment import base_environment
 from rota.backends.process.keeper import processes
 from rota.backends.process.keeper.aside import ForkedAside
 from rota.backends.process.keeper.cgroups import Group
 from rota.backends.process.keeper.ending import used_by
 from rota.backends.process.keeper.rooms import Room
-from rota.backends.process.keeper.spawning import Spawned, base_environment, environment_of, prepare, spawn
+from rota.backends.process.keeper.spawning import Spawned, environment_of, prepare, spawn
 from rota.launch.sandbox import Sandbox
 from rota.lifecycle.state import Used
 

@@ -77,10 +77,6 @@ class LogWriter:
                 self._kept.pop().unlink()
 
     @property
-    def is_stalled(self) -> bool:
-        return self._waiting is not None
-
-    @property
     def offset_bytes(self) -> int:
         """So much the task has written, as far as it came here."""
         return self._offset_bytes

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import pwd
 import signal
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from rota.backends.backend import TaskStart
+from rota.backends.process.environment import DEFAULT_PATH
 from rota.backends.process.keeper.cgroups import Group
 from rota.backends.process.keeper.processes import MARK, kill_group
 from rota.backends.process.keeper.rooms import Room, hand_over
@@ -18,7 +18,6 @@ from rota.launch.sandbox import Sandbox
 from rota.launch.starting import Program
 from rota.launch.starting import start as launch
 
-_DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 _SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 """To be as they are by default in a task, whatever the keeper does about them or was started with. All of
 them, though only those that are ignored would outlive the execution: of one that isn't named, glibc asks
@@ -38,22 +37,11 @@ class Spawned(NamedTuple):
     """Where the child says why it can't execute its program, or closes once it does. None: it has."""
 
 
-def base_environment(keepers: Mapping[str, str]) -> dict[str, str]:
-    """What every task gets: nothing else of the keeper's own reaches it."""
-    try:
-        user = pwd.getpwuid(os.getuid())
-        name, home = user.pw_name, user.pw_dir
-    except KeyError:
-        name, home = str(os.getuid()), "/"
-    defaults = {"PATH": _DEFAULT_PATH, "HOME": home, "LANG": "C.UTF-8", "USER": name}
-    return {name: keepers.get(name, default) for name, default in defaults.items()}
-
-
 def environment_of(base: Mapping[str, str], account: Account | None, room: Room) -> dict[str, str]:
     """For a task that isn't to run as we do, or to see our home."""
     name = base["USER"] if account is None else account.name
     home = str(room.work) if account is None or not account.home else account.home
-    return {"PATH": _DEFAULT_PATH, "HOME": home, "LANG": base["LANG"], "USER": name, "LOGNAME": name}
+    return {"PATH": DEFAULT_PATH, "HOME": home, "LANG": base["LANG"], "USER": name, "LOGNAME": name}
 
 
 def prepare(start: TaskStart, room: Room) -> None:
@@ -156,7 +144,7 @@ def _arguments(start: TaskStart, room: Room) -> list[str]:
 def _folders_of_programs(path: str) -> frozenset[str]:
     """Those of the machine, and those that whoever started Rota looks for programs in. Were they on a disk
     that doesn't answer, Rota itself would wait for it."""
-    return frozenset(folder for folder in f"{path}:{_DEFAULT_PATH}".split(":") if folder.startswith("/"))
+    return frozenset(folder for folder in f"{path}:{DEFAULT_PATH}".split(":") if folder.startswith("/"))
 
 
 def _known(program: Program, script: str, own_path: str) -> str | None:

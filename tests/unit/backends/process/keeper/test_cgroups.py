@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted, find_cgroups
+from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
+from rota.backends.process.keeper.find_cgroups import find_cgroups
 from rota.model.resources import Resources
 
 WANTED = Wanted(Resources(cpu_milli=1500, memory_bytes=1 << 30), cpu_share_milli=500)
