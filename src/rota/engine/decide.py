@@ -42,7 +42,18 @@ from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.plan import Binding, Plan, Waiting
 from rota.model.policy import Policy, Promotion, QueuePolicy, QueueStrategy, SchedulerPolicy
-from rota.model.verdict import Code, Kind, Reason, Refusal, Unblock, Verdict
+from rota.model.reasons import (
+    AwaitsPartner,
+    BehindInStrictQueue,
+    LimitReached,
+    NoScheduler,
+    PromisedLater,
+    QueueClosed,
+    QueuePaused,
+    QuotaReached,
+    WasPreempted,
+)
+from rota.model.verdict import Kind, Reason, Refusal, Unblock, Verdict
 from rota.snapshot.nodes import ABSENT
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane
@@ -223,7 +234,7 @@ class Cycle:
             scheduler = scheduler_for(lane.key.template, schedulers)
             if scheduler is None:
                 template = lane.key.template
-                reason = Reason(Code.NO_SCHEDULER, template.scheduler, detail=template.namespace)
+                reason = NoScheduler(template.scheduler, template.namespace)
                 self._refuse(self._cursor(lane), _verdict_of(reason))
             else:
                 number = schedulers.index(scheduler)
@@ -259,7 +270,7 @@ class Cycle:
         """Nobody waits behind who will never start, or a queue would be stuck for ever; nor behind who is
         over a limit of their own."""
         verdict = self._refused[lane.number].verdict
-        own_limit = any(refusal.reason.code is Code.LIMIT for refusal in verdict.refusals)
+        own_limit = any(isinstance(refusal.reason, LimitReached) for refusal in verdict.refusals)
         return verdict.kind is Kind.NEVER or own_limit
 
     def _is_refused(self, run: Run) -> bool:
@@ -297,7 +308,7 @@ class Cycle:
 
     def _hold_behind(self, first: Job, order: Order) -> None:
         """Nobody overtakes in a strict queue: everyone behind the first that can't start waits."""
-        verdict = _verdict_of(Reason(Code.STRICT_QUEUE, first.id))
+        verdict = _verdict_of(BehindInStrictQueue(first.id))
         is_known = self._ahead.start_of(first.id) is not None
         while (run := order.next()) is not None:
             if not self._is_refused(run):
@@ -429,15 +440,15 @@ class Cycle:
     def _not_yet(self, job: Job) -> Reason | None:
         """What keeps the job back whatever room there is."""
         if job.id in self._evictor.lost:
-            return Reason(Code.PREEMPTED)
+            return WasPreempted()
         if closed := self._gates.closed_to(job):
             return closed
         if self._books.caps.of_jobs and not self._is_placed(job.id):
             _, limit = self._books.caps.ask_jobs(job.template)
             if limit is not None:
                 return limit
-        partner = job.template.connect_to
-        return Reason(Code.PARTNER, partner) if partner and not self._is_placed(JobId(partner)) else None
+        partner = JobId(job.template.connect_to)
+        return AwaitsPartner(partner) if partner and not self._is_placed(partner) else None
 
     def _is_placed(self, job_id: JobId) -> bool:
         record = self.snapshot.jobs.get(job_id)
@@ -653,10 +664,10 @@ class Cycle:
     def _earliest(self, job: Job, verdict: Verdict) -> int | None:
         """From when on to look for a place; None: that can't be told."""
         reason = verdict.refusals[0].reason if verdict.refusals else None
-        match reason.code if reason else None:
-            case Code.QUEUE_PAUSED | Code.QUEUE_CLOSED | Code.QUOTA | Code.LIMIT | Code.PREEMPTED:
+        match reason:
+            case QueuePaused() | QueueClosed() | QuotaReached() | LimitReached() | WasPreempted():
                 return None
-            case Code.STRICT_QUEUE:
+            case BehindInStrictQueue():
                 earliest_ms = self._ahead.last_start_ms
             case _:
                 earliest_ms = self._now_ms
@@ -704,7 +715,7 @@ class Cycle:
             else:
                 start_ms, _ = _promised_order(record)
                 self._hold_for(record.job.template, work)
-                self._refuse(self._cursor(lane), _verdict_of(Reason(Code.PROMISED, asked=start_ms)))
+                self._refuse(self._cursor(lane), _verdict_of(PromisedLater(start_ms)))
 
 
 def _held(work: Work, seats: Iterable[Seat]) -> list[Held]:

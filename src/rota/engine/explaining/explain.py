@@ -81,11 +81,13 @@ def explain(
     cycle = WhatIf(snapshot, policy, now_ms, plugins, lookout)
     cycle.run()
     plan = cycle.plan()
-    explanation = _outcome(cycle, lookout, plan, job_id, budget)
+    explanation = _outcome(cycle, plugins, lookout, plan, job_id, budget)
     return replace(explanation, faults=plan.faults)
 
 
-def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId, budget: Budget) -> Explanation:
+def _outcome(
+    cycle: WhatIf, plugins: Plugins, lookout: _Lookout, plan: Plan, job_id: JobId, budget: Budget
+) -> Explanation:
     snapshot = cycle.snapshot
     bound = [one for one in plan.bindings if one.job == job_id]
     lost = {one.rank for one in plan.evictions if one.job == job_id}
@@ -109,7 +111,7 @@ def _outcome(cycle: WhatIf, lookout: _Lookout, plan: Plan, job_id: JobId, budget
         return Explanation(job_id, Outcome.EVICTED, nodes, verdict)
     job = next(job for job in refused.jobs if job.id == job_id)
     planned = next((start for start in plan.starts if start.job == job_id), None)
-    remedies, is_cut_short = remedies_for(cycle, refused, job, planned, budget)
+    remedies, is_cut_short = remedies_for(cycle, plugins.filters, refused, job, planned, budget)
     return Explanation(
         job_id,
         Outcome.WAITING,

@@ -18,10 +18,10 @@ from rota.engine.scope import queue_named, scheduler_for
 from rota.model.explanation import NOW
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate
-from rota.model.verdict import Code
+from rota.model.reasons import OutsideReservation, TooEarly
 from rota.snapshot.waiting import replace_template
 
-_OPEN_IN_TIME = (Code.TOO_EARLY, Code.RESERVATION)
+_OPEN_IN_TIME = (TooEarly, OutsideReservation)
 """What keeps a job from starting now, but doesn't keep it out of the calendar."""
 
 
@@ -54,7 +54,7 @@ class WhatIf(Cycle):
         closed = self._gates.closed_to(changed)
         if closed is None and (found := self._trial_now(changed, work)):
             return found
-        if closed is not None and closed.code not in _OPEN_IN_TIME:
+        if closed is not None and not isinstance(closed, _OPEN_IN_TIME):
             return None
         return self._trial_later(changed, work)
 

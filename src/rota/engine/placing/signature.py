@@ -47,9 +47,10 @@ from rota.engine.plugin import (
     TaskView,
 )
 from rota.model.policy import SchedulerPolicy, Strategy
+from rota.model.reasons import RefusedByPlugin
 from rota.model.resources import GpuRequest
 from rota.model.task import CostGoal, Spread
-from rota.model.verdict import Code, Reason
+from rota.model.verdict import Reason
 from rota.snapshot import rows
 from rota.snapshot.nodes import NODE_KEY
 
@@ -340,7 +341,7 @@ class Signature:
                 mask = words.setdefault(str(text or ""), np.zeros(len(passed), dtype=np.bool_))
                 mask[at] = True
             for text, refused in sorted(words.items(), key=lambda item: item[0]):
-                yield Reason(Code.PLUGIN, one.config.name, detail=text), refused
+                yield RefusedByPlugin(one.config.name, text), refused
 
     # -- what doesn't change within a cycle
 
