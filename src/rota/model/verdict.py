@@ -3,7 +3,7 @@
 A reason is data: one frozen struct for each thing that can be in the way, with its fields typed and its rule
 beside them. The engine's own are in `rota.model.reasons`; a rule that is a module of its own (a plugin, the
 mirror of a Kubernetes cluster) defines its reasons where it gives them. Text is made of them at the edge, in
-`rota.views.reason_words` and in `rota.kube.scheduling.words`.
+`rota.views.wording` and in `rota.kube.scheduling.words`.
 """
 
 from __future__ import annotations

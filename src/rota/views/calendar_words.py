@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 from rota.model.quantities import format_duration
 from rota.model.reasons import (
     MaintenanceAhead,
@@ -22,15 +19,8 @@ from rota.model.reasons import (
 )
 from rota.model.verdict import Reason
 from rota.views.quoting import one_line
+from rota.views.saying import ReasonWords, said_with_times
 from rota.views.times import TimeText
-
-R = TypeVar("R", bound=Reason)
-
-
-def _said(
-    kind: type[R], words: Callable[[R, TimeText], str]
-) -> tuple[type[Reason], Callable[[Any, TimeText], str]]:
-    return kind, words
 
 
 def _stopped(queue: str, state: str, message: str) -> str:
@@ -68,19 +58,23 @@ def _from(start_ms: int, when: TimeText) -> str:
     return f" from {when(start_ms)} on" if start_ms else ""
 
 
-CALENDAR_REASONS: dict[type[Reason], Callable[[Any, TimeText], str]] = dict(
+CALENDAR_REASONS: ReasonWords = dict(
     (
-        _said(QueuePaused, lambda r, _: _stopped(r.queue, "paused", r.message)),
-        _said(QueueClosed, lambda r, _: _stopped(r.queue, "closed", r.message)),
-        _said(RoomPlanned, _planned),
-        _said(TooEarly, lambda r, when: f"not to start before {when(r.start_ms)}"),
-        _said(PromisedLater, lambda r, when: f"promised to start at {when(r.start_ms)}"),
-        _said(PeriodMissed, lambda r, when: f"can't start by {when(r.latest_ms)}, its latest start"),
-        _said(SlaMissed, lambda r, _: f"not started within {format_duration(r.within_ms)} of its submission"),
-        _said(OutsideReservation, _outside),
-        _said(RoomReserved, _reserved),
-        _said(NotReservedFor, _not_for),
-        _said(MaintenanceAhead, lambda r, when: f"maintenance {r.window}{_from(r.start_ms, when)}"),
+        said_with_times(QueuePaused, lambda r, _: _stopped(r.queue, "paused", r.message)),
+        said_with_times(QueueClosed, lambda r, _: _stopped(r.queue, "closed", r.message)),
+        said_with_times(RoomPlanned, _planned),
+        said_with_times(TooEarly, lambda r, when: f"not to start before {when(r.start_ms)}"),
+        said_with_times(PromisedLater, lambda r, when: f"promised to start at {when(r.start_ms)}"),
+        said_with_times(
+            PeriodMissed, lambda r, when: f"can't start by {when(r.latest_ms)}, its latest start"
+        ),
+        said_with_times(
+            SlaMissed, lambda r, _: f"not started within {format_duration(r.within_ms)} of its submission"
+        ),
+        said_with_times(OutsideReservation, _outside),
+        said_with_times(RoomReserved, _reserved),
+        said_with_times(NotReservedFor, _not_for),
+        said_with_times(MaintenanceAhead, lambda r, when: f"maintenance {r.window}{_from(r.start_ms, when)}"),
     )
 )
 

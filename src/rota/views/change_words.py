@@ -1,9 +1,6 @@
-"""Words for changes that would let a job start, by their types."""
+"""Words for the changes that the engine itself tries, by their types; those of plugins: `plugin_words`."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from rota.model.changes import (
     AskForLess,
@@ -16,13 +13,7 @@ from rota.model.changes import (
     ShortenTimeLimit,
     StartWithFewer,
 )
-from rota.model.explanation import Change
 from rota.model.quantities import format_duration
-from rota.plugins.gpu_model import AllowGpuModel
-from rota.plugins.node_affinity import DropNodeAffinity
-from rota.plugins.node_selector import DropNodeSelector, LabelNode
-from rota.plugins.pool import AllowPool
-from rota.plugins.taints import Tolerate
 from rota.views.amounts import (
     amount_text,
     asked_amount_text,
@@ -32,12 +23,7 @@ from rota.views.amounts import (
     priority_text,
 )
 from rota.views.conditions import requirements_text
-
-C = TypeVar("C", bound=Change)
-
-
-def _said(kind: type[C], words: Callable[[C], str]) -> tuple[type[Change], Callable[[Any], str]]:
-    return kind, words
+from rota.views.saying import ChangeWords, proposed
 
 
 def _less(change: AskForLess) -> str:
@@ -65,22 +51,16 @@ def _without_affinity(change: DropJobAffinity) -> str:
     return f"drop the affinity over {change.topology_key} with {requirements_text(change.requirements)}"
 
 
-CHANGES: dict[type[Change], Callable[[Any], str]] = dict(
+ENGINE_CHANGES: ChangeWords = dict(
     (
-        _said(AskForLess, _less),
-        _said(StartWithFewer, lambda c: f"start with {count_text(c.count, 'task')} (needs {c.needed})"),
-        _said(Tolerate, lambda c: f"tolerate {', '.join(taint.notation for taint in c.taints)}"),
-        _said(DropNodeSelector, lambda c: f"drop the node selector {c.key}={c.value}"),
-        _said(LabelNode, lambda c: f"give node {c.node} the label {c.key}={c.value}"),
-        _said(DropNodeAffinity, lambda c: "drop the node affinity"),
-        _said(AllowPool, lambda c: f"allow the pool {c.pool}"),
-        _said(AllowGpuModel, lambda c: f"allow the GPU model {c.model}"),
-        _said(DropJobAffinity, _without_affinity),
-        _said(DropSpread, lambda c: f"drop the spread over {c.topology_key}"),
-        _said(ShareNodes, lambda c: "share nodes: drop exclusive"),
-        _said(PayMore, _pay),
-        _said(DropTopology, lambda c: f"drop the topology rule over {c.key}"),
-        _said(ShortenTimeLimit, _shorter),
-        _said(RaisePriority, _priority),
+        proposed(AskForLess, _less),
+        proposed(StartWithFewer, lambda c: f"start with {count_text(c.count, 'task')} (needs {c.needed})"),
+        proposed(DropJobAffinity, _without_affinity),
+        proposed(DropSpread, lambda c: f"drop the spread over {c.topology_key}"),
+        proposed(ShareNodes, lambda c: "share nodes: drop exclusive"),
+        proposed(PayMore, _pay),
+        proposed(DropTopology, lambda c: f"drop the topology rule over {c.key}"),
+        proposed(ShortenTimeLimit, _shorter),
+        proposed(RaisePriority, _priority),
     )
 )

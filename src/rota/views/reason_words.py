@@ -1,13 +1,7 @@
-"""Words for reasons, by their types.
-
-A rule that is new gets its words here: one line of `REASONS`, or of `calendar_words` where it is a matter of
-time.
-"""
+"""Words for the reasons of the engine itself, by their types; those that are a matter of time have theirs in
+`calendar_words`, those of plugins in `plugin_words`."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from rota.model.job import TopologyMode, TopologyRule
 from rota.model.reasons import (
@@ -46,58 +40,10 @@ from rota.model.reasons import (
     WasPreempted,
 )
 from rota.model.resources import HostPort
-from rota.model.verdict import Reason
-from rota.plugins.backend import NotOfBackend
-from rota.plugins.gpu_model import OtherGpuModel
-from rota.plugins.node_affinity import NodeAffinityUnmet
-from rota.plugins.node_name import OtherNodeNamed
-from rota.plugins.node_ready import NodeCordoned, NodeNotReady
-from rota.plugins.node_selector import NodeSelectorUnmet
-from rota.plugins.pool import NotInPool
-from rota.plugins.price import TooExpensive
-from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
-from rota.views.amounts import amount_text, asked_amount_text, asked_text, count_text, price_text
-from rota.views.calendar_words import CALENDAR_PASSING, CALENDAR_REASONS
-from rota.views.conditions import requirements_text, terms_text
+from rota.views.amounts import amount_text, asked_amount_text, asked_text, count_text
+from rota.views.conditions import requirements_text
 from rota.views.quoting import one_line
-from rota.views.times import TimeText
-
-R = TypeVar("R", bound=Reason)
-Entry = tuple[type[Reason], Callable[[Any, TimeText], str]]
-
-
-def _said(kind: type[R], words: Callable[[R], str]) -> Entry:
-    return kind, lambda reason, _: words(reason)
-
-
-def _always(kind: type[Reason], words: str) -> Entry:
-    return kind, lambda reason, _: words
-
-
-# -- nodes
-
-
-def _pool(reason: NotInPool) -> str:
-    if not reason.pools:
-        return "no pool that job, queue and tenant have in common"
-    return f"not in pool {', '.join(reason.pools)}"
-
-
-def _taint(reason: UntoleratedTaint | UntoleratedPassingTaint) -> str:
-    others = f" and {reason.others} others" if reason.others else ""
-    return f"untolerated taint {taint_name(reason)}{others}"
-
-
-def taint_name(reason: UntoleratedTaint | UntoleratedPassingTaint) -> str:
-    if reason.effect is None:
-        return f"{reason.key}: {reason.value}"
-    return f"{reason.key}{f'={reason.value}' if reason.value else ''}:{reason.effect.value}"
-
-
-def _price(reason: TooExpensive) -> str:
-    allowed, cheapest = price_text(reason.limit_micro), price_text(reason.cheapest_micro)
-    return f"too dear: allows {allowed}, cheapest {cheapest}"
-
+from rota.views.saying import ReasonWords, always, said
 
 # -- room
 
@@ -201,62 +147,43 @@ def _no_scheduler(reason: NoScheduler) -> str:
     return f"no scheduler named {reason.scheduler}{where}"
 
 
-REASONS: dict[type[Reason], Callable[[Any, TimeText], str]] = {
-    **CALENDAR_REASONS,
-    **dict(
-        (
-            _always(NodeNotReady, "node not ready"),
-            _always(NodeCordoned, "node cordoned"),
-            _said(OtherNodeNamed, lambda r: f"only node {r.node} will do"),
-            _said(NotInPool, _pool),
-            _said(NotOfBackend, lambda r: f"not of backend {', '.join(r.backends)}"),
-            _said(NodeSelectorUnmet, lambda r: f"node selector {r.key}={r.value} doesn't match"),
-            _said(NodeAffinityUnmet, lambda r: f"node affinity {terms_text(r.terms)} doesn't match"),
-            _said(UntoleratedTaint, _taint),
-            _said(UntoleratedPassingTaint, _taint),
-            _said(OtherGpuModel, lambda r: f"no GPU of model {' or '.join(r.models)}"),
-            _said(TooExpensive, _price),
-            _said(BeyondCapacity, _beyond_capacity),
-            _said(Insufficient, _insufficient),
-            _always(NodeInUse, "node in use: asks to have it to itself"),
-            _always(NodeExclusive, "a job has the node to itself"),
-            _said(PortTaken, lambda r: f"host port {_port(r.port)} taken"),
-            _said(DiskTaken, lambda r: f"disk {r.disk} in use there"),
-            _said(ClaimInUse, lambda r: f"another task uses claim {r.claim}, which is for one at a time"),
-            _said(TooManyVolumes, _volume_limit),
-            _always(VolumeOutOfReach, "one of its volumes can't be used there"),
-            _always(VolumeInOtherZone, "one of its volumes is in another zone"),
-            _always(NoVolumeToBind, "no volume there for one of its claims"),
-            _always(NoSpaceForVolume, "too little space there for one of its volumes"),
-            _said(JobAffinityUnmet, _near),
-            _said(JobAntiAffinityUnmet, _away),
-            _always(RunningAntiAffinity, "anti-affinity of a job there"),
-            _said(TopologyLabelMissing, lambda r: f"node has no label {r.key}"),
-            _said(
-                SpreadUneven,
-                lambda r: f"spread over {r.topology_key} would be uneven by more than {r.max_skew}",
-            ),
-            _said(RefusedByPlugin, _plugin),
-            _said(
-                GangLacksRoom, lambda r: f"room for {r.fitting} of the {r.needed} tasks that start together"
-            ),
-            _said(GangBeyondCapacity, _gang_beyond),
-            _said(LayoutLacksRoom, _layout),
-            _said(LayoutBeyondCapacity, _layout_beyond),
-            _said(QuotaReached, _quota),
-            _said(BeyondQuota, _quota_beyond),
-            _said(LimitReached, _limit),
-            _said(BeyondLimit, _limit),
-            _said(AwaitsPartner, lambda r: f"waits for its partner {r.job}"),
-            _said(BehindInStrictQueue, lambda r: f"behind {r.job}, which can't start (strict queue)"),
-            _said(WasPreempted, _preempted),
-            _always(EvictedByTaint, "evicted by a NoExecute taint, queued again"),
-            _always(EvictedForMaintenance, "evicted for maintenance"),
-            _said(NoScheduler, _no_scheduler),
-            _always(NoNodes, "the cluster has no nodes"),
-        )
-    ),
-}
-
-PASSING: dict[type[Reason], str] = {**CALENDAR_PASSING}
-"""Whether they can pass, where the events of their rule would say it badly."""
+ENGINE_REASONS: ReasonWords = dict(
+    (
+        said(BeyondCapacity, _beyond_capacity),
+        said(Insufficient, _insufficient),
+        always(NodeInUse, "node in use: asks to have it to itself"),
+        always(NodeExclusive, "a job has the node to itself"),
+        said(PortTaken, lambda r: f"host port {_port(r.port)} taken"),
+        said(DiskTaken, lambda r: f"disk {r.disk} in use there"),
+        said(ClaimInUse, lambda r: f"another task uses claim {r.claim}, which is for one at a time"),
+        said(TooManyVolumes, _volume_limit),
+        always(VolumeOutOfReach, "one of its volumes can't be used there"),
+        always(VolumeInOtherZone, "one of its volumes is in another zone"),
+        always(NoVolumeToBind, "no volume there for one of its claims"),
+        always(NoSpaceForVolume, "too little space there for one of its volumes"),
+        said(JobAffinityUnmet, _near),
+        said(JobAntiAffinityUnmet, _away),
+        always(RunningAntiAffinity, "anti-affinity of a job there"),
+        said(TopologyLabelMissing, lambda r: f"node has no label {r.key}"),
+        said(
+            SpreadUneven,
+            lambda r: f"spread over {r.topology_key} would be uneven by more than {r.max_skew}",
+        ),
+        said(RefusedByPlugin, _plugin),
+        said(GangLacksRoom, lambda r: f"room for {r.fitting} of the {r.needed} tasks that start together"),
+        said(GangBeyondCapacity, _gang_beyond),
+        said(LayoutLacksRoom, _layout),
+        said(LayoutBeyondCapacity, _layout_beyond),
+        said(QuotaReached, _quota),
+        said(BeyondQuota, _quota_beyond),
+        said(LimitReached, _limit),
+        said(BeyondLimit, _limit),
+        said(AwaitsPartner, lambda r: f"waits for its partner {r.job}"),
+        said(BehindInStrictQueue, lambda r: f"behind {r.job}, which can't start (strict queue)"),
+        said(WasPreempted, _preempted),
+        always(EvictedByTaint, "evicted by a NoExecute taint, queued again"),
+        always(EvictedForMaintenance, "evicted for maintenance"),
+        said(NoScheduler, _no_scheduler),
+        always(NoNodes, "the cluster has no nodes"),
+    )
+)

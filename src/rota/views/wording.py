@@ -1,7 +1,8 @@
 """Words for what the engine says in data: reasons, remedies, causes, events, amounts.
 
 A text depends on its record alone, and on how times are to be written, so that records which are equal read
-the same. Each reason has its words in `reason_words`, each change in `change_words`, by its type.
+the same. Each reason and each change has its words by its type: those of plugins in `plugin_words`, those of
+the engine in `reason_words`, `calendar_words` and `change_words`.
 """
 
 from __future__ import annotations
@@ -17,11 +18,16 @@ from rota.views.amounts import (
     priority_text,
     request_text,
 )
-from rota.views.change_words import CHANGES
-from rota.views.reason_words import PASSING, REASONS
+from rota.views.calendar_words import CALENDAR_PASSING, CALENDAR_REASONS
+from rota.views.change_words import ENGINE_CHANGES
+from rota.views.plugin_words import PLUGIN_CHANGES, PLUGIN_REASONS
+from rota.views.reason_words import ENGINE_REASONS
+from rota.views.saying import ChangeWords, ReasonWords
 from rota.views.times import TimeText, utc_text
 
 __all__ = [
+    "CHANGES",
+    "REASONS",
     "amount_text",
     "asked_text",
     "cause_text",
@@ -36,6 +42,10 @@ __all__ = [
     "remedy_text",
     "request_text",
 ]
+
+
+REASONS: ReasonWords = {**ENGINE_REASONS, **CALENDAR_REASONS, **PLUGIN_REASONS}
+CHANGES: ChangeWords = {**ENGINE_CHANGES, **PLUGIN_CHANGES}
 
 
 def reason_text(reason: Reason, when: TimeText = utc_text) -> str:
@@ -88,7 +98,7 @@ def cause_text(eviction: Eviction) -> str:
 
 def passing_text(reason: Reason) -> str:
     """Whether the reason can pass, and by what."""
-    if known := PASSING.get(type(reason)):
+    if known := CALENDAR_PASSING.get(type(reason)):
         return known
     events = " or ".join(text for event, text in _EVENTS.items() if event in reason.unblocked_by)
     events = events.replace("changes or a node joins", "changes or joins")

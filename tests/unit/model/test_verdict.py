@@ -29,12 +29,9 @@ from tests.reasons import EXAMPLES
 EVERY = list(members_of(Reason).values())
 
 
-def test_there_is_an_example_of_every_reason() -> None:
-    assert sorted(one.code for one in EXAMPLES) == sorted(
-        code
-        for code, kind in members_of(Reason).items()
-        if kind.__module__.startswith(("rota.model.", "rota.plugins."))
-    )
+def test_there_is_an_example_of_every_reason_of_the_engine() -> None:
+    codes = {code for code, kind in members_of(Reason).items() if kind.__module__.startswith("rota.model.")}
+    assert codes <= {one.code for one in EXAMPLES}
 
 
 @pytest.mark.covers("why-1")

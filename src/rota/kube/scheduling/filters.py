@@ -12,13 +12,12 @@ from rota.model.ids import NodeName
 from rota.model.selectors import NodeTerm, Operator
 from rota.model.taints import Effect, Taint, Tolerations, tolerated
 from rota.model.verdict import Reason
+from rota.plugins import FILTERS
 from rota.plugins.node_affinity import NodeAffinityFilter
-from rota.plugins.node_name import OtherNodeNamed
-from rota.plugins.node_ready import NodeCordoned, NodeReadyFilter
+from rota.plugins.node_name import NodeNameFilter, OtherNodeNamed
+from rota.plugins.node_ready import NodeCordoned
 from rota.plugins.node_selector import NodeSelectorFilter
-from rota.plugins.pool import PoolFilter
 from rota.plugins.taints import TaintFilter, refusals_by_taint, untolerated
-from rota.plugins.volumes import VolumeFilter
 from rota.snapshot.nodes import NodeColumns
 
 
@@ -96,15 +95,19 @@ def _first_untolerated(borne: Tolerations, taints: tuple[Taint, ...]) -> Taint |
     return next((taint for taint in keeping_away if not tolerated(taint, borne)), None)
 
 
-KUBE_FILTERS: tuple[NodeFilter, ...] = (
+_IN_KUBERNETES_ORDER: tuple[NodeFilter, ...] = (
     NamedNodesFilter(),
     UnschedulableFilter(),
     UntoleratedFilter(),
     NodeSelectorFilter(),
     NodeAffinityFilter(),
-    PoolFilter(),
-    NodeReadyFilter(),
-    VolumeFilter(),
 )
-"""A pod that names its node itself never waits. Pools come from a policy, and readiness matters only where
-nobody has made taints of it."""
+_INSTEAD = (NodeNameFilter, TaintFilter)
+"""A pod that names its node itself never waits; taints are judged by `UntoleratedFilter`."""
+
+KUBE_FILTERS: tuple[NodeFilter, ...] = (
+    *_IN_KUBERNETES_ORDER,
+    *(one for one in FILTERS if not isinstance(one, (*_INSTEAD, NodeSelectorFilter, NodeAffinityFilter))),
+)
+"""Those that kube-scheduler has come first. Pools come from a policy, and readiness matters only where nobody
+has made taints of it."""

@@ -276,8 +276,9 @@ CASES: dict[str, tuple[Change, Callable[[], Cluster]]] = {
 }
 
 
-def test_there_is_a_case_for_every_change() -> None:
-    assert {type(change) for change, _ in CASES.values()} == set(members_of(Change).values())
+def test_there_is_a_case_for_every_change_of_the_engine() -> None:
+    engines = {kind for kind in members_of(Change).values() if kind.__module__.startswith("rota.model.")}
+    assert engines <= {type(change) for change, _ in CASES.values()}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -118,11 +118,7 @@ def for_one(claim: str) -> dict[str, Any]:
 
 
 Case = tuple[Cluster, Policy]
-GIVEN_BY_THE_ENGINE = [
-    kind
-    for kind in members_of(Reason).values()
-    if kind.__module__.startswith(("rota.model.", "rota.plugins."))
-]
+OF_THE_ENGINE = [kind for kind in members_of(Reason).values() if kind.__module__.startswith("rota.model.")]
 
 
 def case(cluster: Cluster, rules: Policy | None = None, **words: Any) -> Case:
@@ -232,11 +228,11 @@ CASES: dict[type[Reason], Callable[[], Case]] = {
 }
 
 
-def test_there_is_a_case_for_every_reason() -> None:
-    assert set(CASES) == set(GIVEN_BY_THE_ENGINE)
+def test_there_is_a_case_for_every_reason_of_the_engine() -> None:
+    assert set(CASES) >= set(OF_THE_ENGINE)
 
 
-@pytest.mark.parametrize("kind", GIVEN_BY_THE_ENGINE, ids=code_of)
+@pytest.mark.parametrize("kind", CASES, ids=code_of)
 class TestEveryReason:
     def verdict(self, kind: type[Reason]) -> Verdict:
         cluster, rules = CASES[kind]()
