@@ -1,4 +1,4 @@
-"""Words for the reasons of plugins, and for the changes that they propose: a new plugin gets its words here."""
+"""Words for the reasons of plugins and for the changes that they propose. A new plugin has its words here."""
 
 from __future__ import annotations
 

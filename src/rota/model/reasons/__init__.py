@@ -1,4 +1,5 @@
-"""Why jobs wait, one struct for each reason: those that the engine gives. Plugins define their own."""
+"""Why jobs wait, one struct for each reason: those that the engine gives. Plugins define their own, and so
+does the mirror of a Kubernetes cluster. What a job's state keeps of them is a `rota.model.causes.Cause`."""
 
 from rota.model.reasons.calendar import (
     TOO_LATE,
