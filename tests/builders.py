@@ -35,7 +35,7 @@ from rota.model.policy import (
     TenantPolicy,
     default_weights,
 )
-from rota.model.verdict import Code, Verdict
+from rota.model.verdict import Reason, Verdict
 from rota.plugins import FILTERS, SCORES
 from rota.snapshot import snapshot_of
 from rota.snapshot.state import RunTimes
@@ -188,8 +188,8 @@ class Planned:
                 return waiting.verdict
         raise AssertionError(f"{name} doesn't wait")
 
-    def reasons(self, name: str) -> set[Code]:
-        return {refusal.reason.code for refusal in self.waits(name).refusals}
+    def reasons(self, name: str) -> set[type[Reason]]:
+        return {type(refusal.reason) for refusal in self.waits(name).refusals}
 
     def start(self, name: str) -> float:
         """When the calendar has the job start, in seconds from now."""

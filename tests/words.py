@@ -180,8 +180,8 @@ def when(text: str) -> Requirement:
     return Requirement(key, Operator(operator), tuple(values[0].split(",")) if values else ())
 
 
-def node_term(text: str) -> NodeTerm:
-    return NodeTerm(Selector((when(text),)))
+def node_term(*conditions: str) -> NodeTerm:
+    return NodeTerm(Selector(tuple(map(when, conditions))))
 
 
 def near(key: str, condition: str, weight: int | None = None) -> JobAffinity:

@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from rota.api.documents import AttemptDocument, EventDocument, JobDetail, JobDocument, NodeDocument
-from rota.lifecycle.state import Cause, EndReason, Phase
+from rota.lifecycle.state import EndReason, Phase
+from rota.model.causes import Cause
 from tests.crash.diary import entry_of
 from tests.crash.jobs import ENDLESS_S, Form
 from tests.crash.rules import Broken

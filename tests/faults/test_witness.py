@@ -7,7 +7,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef, TaskStart
-from rota.lifecycle.state import Cause, EndReason, JobState, LiveTask, Phase, TaskEnd, TaskPhase
+from rota.lifecycle.state import EndReason, JobState, LiveTask, Phase, TaskEnd, TaskPhase
+from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Gpus, Node, NodeSpec
 from rota.model.resources import GpuRequest, Resources

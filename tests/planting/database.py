@@ -31,8 +31,8 @@ def batches_are_kept_in_two_transactions() -> Iterator[None]:
 
 @contextmanager
 def commits_are_not_synced() -> Iterator[None]:
-    def prepare(engine: Any, begin: str, *more: str) -> None:
-        careful(engine, begin, *more, "PRAGMA synchronous = OFF")
+    def prepare(engine: Any, begin: str, cache_kib: int, *more: str) -> None:
+        careful(engine, begin, cache_kib, *more, "PRAGMA synchronous = OFF")
 
     careful = database._prepare_sqlite
     with patch.object(database, "_prepare_sqlite", prepare):

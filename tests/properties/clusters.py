@@ -37,7 +37,8 @@ from rota.model.resources import GpuRequest, HostPort, Resources
 from rota.model.selectors import NodeTerm, PreferredNodeTerm, Selector
 from rota.model.taints import Effect, Taint, Toleration
 from rota.model.task import CostGoal, JobAffinity, TaskSpec
-from rota.model.verdict import Code
+from rota.plugins.node_ready import NodeCordoned, NodeNotReady
+from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from tests.builders import ByName
 from tests.reference.gangs import gang_ask, lies_right
 from tests.reference.rules import device_choices, refusals
@@ -238,7 +239,7 @@ def templates(draw: st.DrawFn, chance: float, priorities: Sequence[int]) -> JobT
     return JobTemplate(groups, least, priority=priority, **parts)
 
 
-SINCE_THEN = {Code.TAINT, Code.PASSING_TAINT, Code.NODE_CORDONED, Code.NODE_NOT_READY}
+SINCE_THEN = {UntoleratedTaint, UntoleratedPassingTaint, NodeCordoned, NodeNotReady}
 
 LOW = (Priority.LOW, Priority.BATCH, -1, Priority.MEDIUM, Priority.HIGH)
 ALL = (Priority.MEDIUM, Priority.HIGH, 500, Priority.CRITICAL, Priority.LOW, Priority.BATCH)

@@ -7,6 +7,7 @@ from itertools import combinations
 
 from rota.model.policy import QueueStrategy
 from rota.model.verdict import Kind
+from rota.model.vocabulary import code_of
 from tests.reference import quotas
 from tests.reference.case import Case, Step
 from tests.reference.gangs import can_start, lies_right, queue_of
@@ -58,8 +59,8 @@ def check_constraints(case: Case) -> Complaints:
             world.lift(victim)
         for task in step.placed:
             ask = step.gang.asks[task.job.group_of(task.rank)]
-            for code, subject in sorted(refusals(world, ask, world.nodes[task.node]), key=str):
-                yield f"{task.job.id}/{task.rank} on {task.node}: {code.value} {subject}"
+            for kind, subject in sorted(refusals(world, ask, world.nodes[task.node]), key=str):
+                yield f"{task.job.id}/{task.rank} on {task.node}: {code_of(kind)} {subject}"
             world.put(task)
         job = step.gang.record.job
         if not lies_right(job.template.topology, [world.nodes[task.node] for task in world.of(job.id)]):
@@ -108,7 +109,7 @@ def check_order(case: Case) -> Complaints:
         for job in entry.jobs:
             key = _order_key(case, job)
             is_tied = job in case.bindings or _depends_on_others(case, job)
-            if key is None or is_tied or entry.verdict.refusals[0].reason.code in NOT_ABOUT_NODES:
+            if key is None or is_tied or type(entry.verdict.refusals[0].reason) in NOT_ABOUT_NODES:
                 continue
             behind = [
                 other

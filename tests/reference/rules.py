@@ -8,15 +8,36 @@ from fractions import Fraction
 
 from rota.model.job import Job
 from rota.model.node import Node
+from rota.model.reasons import (
+    BeyondCapacity,
+    Insufficient,
+    JobAffinityUnmet,
+    JobAntiAffinityUnmet,
+    NodeExclusive,
+    NodeInUse,
+    PortTaken,
+    RunningAntiAffinity,
+    SpreadUneven,
+    TopologyLabelMissing,
+)
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, HostPort
 from rota.model.selectors import NodeTerm, Selector
 from rota.model.taints import Effect, Taint, bears_until_ms, tolerated
 from rota.model.task import JobAffinity, Spread, TaskSpec
-from rota.model.verdict import Code
+from rota.model.verdict import Reason
+from rota.plugins.backend import NotOfBackend
+from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.node_affinity import NodeAffinityUnmet
+from rota.plugins.node_name import OtherNodeNamed
+from rota.plugins.node_ready import NodeCordoned, NodeNotReady
+from rota.plugins.node_selector import NodeSelectorUnmet
+from rota.plugins.pool import NotInPool
+from rota.plugins.price import TooExpensive
+from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from tests.reference.world import Task, World, amounts, capacity, domain, free, free_devices, label
 
-Because = tuple[Code, str]
-"""A reason and what it is about; the subject is empty where the code says enough."""
+Because = tuple[type[Reason], str]
+"""A reason and what it is about; the subject is empty where the reason alone says enough."""
 
 
 @dataclass(frozen=True)
@@ -48,26 +69,26 @@ def refusals(world: World, ask: Ask, node: Node) -> set[Because]:
 def by_properties(ask: Ask, node: Node, is_offer: bool) -> Iterator[Because]:
     spec = ask.spec
     if spec.node_name and spec.node_name != node.name:
-        yield Code.OTHER_NODE_NAMED, spec.node_name
+        yield OtherNodeNamed, spec.node_name
     if any(node.spec.pool not in pools for pools in ask.pools):
-        yield Code.POOL, ""
+        yield NotInPool, ""
     if spec.backends and node.spec.backend not in spec.backends:
-        yield Code.BACKEND, ""
+        yield NotOfBackend, ""
     for key, value in spec.node_selector:
         if label(node, key) != value:
-            yield Code.NODE_SELECTOR, f"{key}={value}"
+            yield NodeSelectorUnmet, f"{key}={value}"
     if spec.node_affinity and not any(_holds(term, node) for term in spec.node_affinity):
-        yield Code.NODE_AFFINITY, ""
+        yield NodeAffinityUnmet, ""
     if spec.gpu.count and spec.gpu.models and node.spec.gpus.model not in spec.gpu.models:
-        yield Code.GPU_MODEL, ""
+        yield OtherGpuModel, ""
     for taint in _against(ask, node):
-        yield Code.PASSING_TAINT if taint.is_passing else Code.TAINT, taint.notation
+        yield UntoleratedPassingTaint if taint.is_passing else UntoleratedTaint, taint.notation
     if ask.most_per_hour is not None and price(spec, node, is_offer) > ask.most_per_hour:
-        yield Code.PRICE, ""
+        yield TooExpensive, ""
     if not node.ready:
-        yield Code.NODE_NOT_READY, ""
+        yield NodeNotReady, ""
     if node.cordoned:
-        yield Code.NODE_CORDONED, ""
+        yield NodeCordoned, ""
 
 
 def _holds(term: NodeTerm, node: Node) -> bool:
@@ -110,22 +131,21 @@ def by_room(world: World, spec: TaskSpec, node: Node) -> Iterator[Because]:
         if name == "gpu":
             continue
         if has.get(name, 0) < amount:
-            yield Code.BEYOND_CAPACITY, name
+            yield BeyondCapacity, name
         if left.get(name, 0) < amount:
-            yield Code.INSUFFICIENT, name
+            yield Insufficient, name
     if spec.gpu.count:
-        subject = "gpu share" if spec.gpu.is_fraction else "gpu"
         if len(devices) < spec.gpu.count:
-            yield Code.BEYOND_CAPACITY, subject
+            yield BeyondCapacity, "gpu"
         if not device_choices(devices, spec.gpu):
-            yield Code.INSUFFICIENT, subject
+            yield Insufficient, "gpu"
     others = world.on(node)
     if spec.exclusive and others:
-        yield Code.NODE_IN_USE, ""
+        yield NodeInUse, ""
     if not spec.exclusive and any(other.spec.exclusive for other in others):
-        yield Code.NODE_EXCLUSIVE, ""
+        yield NodeExclusive, ""
     if any(clash(mine, theirs) for other in others for mine in spec.ports for theirs in other.spec.ports):
-        yield Code.PORT_TAKEN, ""
+        yield PortTaken, ""
 
 
 def device_choices(left: list[int], gpu: GpuRequest) -> list[tuple[int, ...]]:
@@ -153,13 +173,13 @@ def by_neighbours(world: World, ask: Ask, node: Node) -> Iterator[Because]:
         if term.is_required and not term.anti:
             yield from _near(world, ask, term, node)
         if term.is_required and term.anti and _in_domain(world, term, namespace, node):
-            yield Code.JOB_ANTI_AFFINITY, ""
+            yield JobAntiAffinityUnmet, ""
     if any(
         _excludes(task, ask.job, spec, world.nodes[task.node], node)
         for task in world.tasks()
         if task.spec.job_affinity
     ):
-        yield Code.RUNNING_ANTI_AFFINITY, ""
+        yield RunningAntiAffinity, ""
     for rule in spec.spread:
         if rule.required:
             yield from _spread(world, ask, rule, node)
@@ -167,14 +187,14 @@ def by_neighbours(world: World, ask: Ask, node: Node) -> Iterator[Because]:
 
 def _near(world: World, ask: Ask, term: JobAffinity, node: Node) -> Iterator[Because]:
     if domain(node, term.topology_key) is None:
-        yield Code.TOPOLOGY_LABEL_MISSING, term.topology_key
+        yield TopologyLabelMissing, term.topology_key
     if term in ask.granted:
         return
     namespace = ask.job.template.namespace
     is_of_the_kind = selects(term, namespace, namespace, ask.spec.labels)
     first = is_of_the_kind and not any(_all_in_domains(world, term, namespace))
     if not first and not _in_domain(world, term, namespace, node):
-        yield Code.JOB_AFFINITY, ""
+        yield JobAffinityUnmet, ""
 
 
 def _all_in_domains(world: World, term: JobAffinity, namespace: str) -> Iterator[Task]:
@@ -217,7 +237,7 @@ def selects(
 def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Because]:
     here = domain(node, rule.topology_key)
     if here is None:
-        yield Code.TOPOLOGY_LABEL_MISSING, rule.topology_key
+        yield TopologyLabelMissing, rule.topology_key
         return
     if rule in ask.granted:
         return
@@ -231,7 +251,7 @@ def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Becaus
     least = min(counts.values()) if counts and len(counts) >= rule.min_domains else 0
     itself = int(rule.selector.selects(ask.spec.labels))
     if counts.get(here, 0) + itself - least > rule.max_skew:
-        yield Code.SPREAD, rule.topology_key
+        yield SpreadUneven, rule.topology_key
 
 
 def _counts_for_spread(ask: Ask, rule: Spread, node: Node) -> bool:

@@ -7,11 +7,47 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from rota.model.plan import EvictionCause
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import (
+    AwaitsPartner,
+    BehindInStrictQueue,
+    BeyondCapacity,
+    BeyondLimit,
+    BeyondQuota,
+    EvictedByTaint,
+    EvictedForMaintenance,
+    GangBeyondCapacity,
+    GangLacksRoom,
+    Insufficient,
+    LayoutBeyondCapacity,
+    LayoutLacksRoom,
+    LimitReached,
+    MaintenanceAhead,
+    NoNodes,
+    NoScheduler,
+    NotReservedFor,
+    OutsideReservation,
+    PeriodMissed,
+    PromisedLater,
+    QueueClosed,
+    QueuePaused,
+    QuotaReached,
+    RoomPlanned,
+    RoomReserved,
+    SlaMissed,
+    SpreadUneven,
+    TooEarly,
+    TopologyLabelMissing,
+    WasPreempted,
+)
+from rota.model.taints import Taint
+from rota.model.verdict import Kind, Reason, Refusal, Verdict
+from rota.plugins.node_name import OtherNodeNamed
+from rota.plugins.node_selector import NodeSelectorUnmet
+from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from tests.reference import quotas
 from tests.reference.case import Case
 from tests.reference.gangs import GangAsk, can_start, hopeful, queue_of
-from tests.reference.rules import Ask, refusals
+from tests.reference.rules import Ask, Because, refusals
 from tests.reference.world import World, amounts, capacity
 
 Complaints = Iterator[str]
@@ -35,7 +71,7 @@ def check_never(case: Case) -> Complaints:
     for job, verdict in _verdicts_about_nodes(case):
         if case.is_in_part(job):
             continue
-        codes = ", ".join(sorted(refusal.reason.code.value for refusal in verdict.refusals))
+        codes = ", ".join(sorted(refusal.reason.code for refusal in verdict.refusals))
         # Between the two lies what depends on whether other jobs of its kind may ever come.
         if verdict.kind is Kind.NEVER and can_start(idle, hopeful(case.gangs[job], of_its_own=False)):
             yield f"{job}: never ({codes}), but idle it could"
@@ -62,48 +98,49 @@ def _verdicts_about_nodes(case: Case) -> Iterator[tuple[str, Verdict]]:
         (job, verdict)
         for job, verdict in _verdicts(case)
         if job not in case.evictions
-        and not any(refusal.reason.code in NOT_ABOUT_NODES for refusal in verdict.refusals)
+        and not any(type(refusal.reason) in NOT_ABOUT_NODES for refusal in verdict.refusals)
     )
 
 
-NOT_ABOUT_NODES = {
-    Code.QUOTA,
-    Code.QUOTA_BEYOND,
-    Code.LIMIT,
-    Code.LIMIT_BEYOND,
-    Code.PARTNER,
-    Code.STRICT_QUEUE,
-    Code.QUEUE_PAUSED,
-    Code.QUEUE_CLOSED,
-    Code.CALENDAR,
-    Code.TOO_EARLY,
-    Code.PROMISED,
-    Code.PERIOD_MISSED,
-    Code.SLA_MISSED,
-    Code.RESERVATION,
-    Code.NOT_RESERVED_FOR,
-    Code.MAINTENANCE,
-    Code.EVICTED_FOR_MAINTENANCE,
-    Code.PREEMPTED,
-    Code.EVICTED_BY_TAINT,
-    Code.NO_SCHEDULER,
-    Code.NO_NODES,
+NOT_ABOUT_NODES: set[type[Reason]] = {
+    QuotaReached,
+    BeyondQuota,
+    LimitReached,
+    BeyondLimit,
+    AwaitsPartner,
+    BehindInStrictQueue,
+    QueuePaused,
+    QueueClosed,
+    RoomPlanned,
+    TooEarly,
+    PromisedLater,
+    PeriodMissed,
+    SlaMissed,
+    OutsideReservation,
+    RoomReserved,
+    NotReservedFor,
+    MaintenanceAhead,
+    EvictedForMaintenance,
+    WasPreempted,
+    EvictedByTaint,
+    NoScheduler,
+    NoNodes,
 }
-_WHOLE_GANG = {Code.GANG, Code.GANG_BEYOND_CAPACITY, Code.TOPOLOGY, Code.TOPOLOGY_BEYOND_CAPACITY}
+_WHOLE_GANG = (GangLacksRoom, GangBeyondCapacity, LayoutLacksRoom, LayoutBeyondCapacity)
 
 
 def _reason_faults(case: Case, world: World, job: str, verdict: Verdict) -> Complaints:
-    alone = [refusal for refusal in verdict.refusals if refusal.reason.code in NOT_ABOUT_NODES]
+    alone = [refusal for refusal in verdict.refusals if type(refusal.reason) in NOT_ABOUT_NODES]
     if job in case.evictions:
         causes = {one.cause for one in case.evictions[job]}
-        by_taint = Code.EVICTED_BY_TAINT if EvictionCause.TAINT in causes else Code.PREEMPTED
-        if [refusal.reason.code for refusal in verdict.refusals] not in ([by_taint], [Code.PREEMPTED]):
+        by_taint = EvictedByTaint if EvictionCause.TAINT in causes else WasPreempted
+        if [type(refusal.reason) for refusal in verdict.refusals] not in ([by_taint], [WasPreempted]):
             yield f"was evicted, but waits for {verdict.refusals}"
     elif alone:
         if len(verdict.refusals) > 1 or alone[0].nodes:
-            yield f"{alone[0].reason.code.value} is not about nodes"
+            yield f"{alone[0].reason.code} is not about nodes"
         if verdict.kind is not alone[0].reason.kind:
-            yield f"{alone[0].reason.code.value} is not {verdict.kind.value}"
+            yield f"{alone[0].reason.code} is not {verdict.kind.value}"
         if not _is_true(case, world, job, alone[0].reason):
             yield f"not true: {alone[0].reason}"
     else:
@@ -112,22 +149,22 @@ def _reason_faults(case: Case, world: World, job: str, verdict: Verdict) -> Comp
 
 def _is_true(case: Case, world: World, job: str, reason: Reason) -> bool:
     """Reasons that are about something else than nodes."""
-    match reason.code:
-        case Code.NO_NODES:
+    match reason:
+        case NoNodes():
             return not world.nodes
-        case Code.NO_SCHEDULER:
+        case NoScheduler():
             return case.scheduler(job) is None
-        case Code.PARTNER:
+        case AwaitsPartner(awaited):
             partner = case.jobs[job].job.template.connect_to
-            return reason.subject == partner and not world.of(partner)
-        case Code.QUOTA | Code.QUOTA_BEYOND:
+            return awaited == partner and not world.of(partner)
+        case QuotaReached() | BeyondQuota():
             gang = case.rest(job)
-            if reason.code is Code.QUOTA_BEYOND:
+            if isinstance(reason, BeyondQuota):
                 return not _quota_allows(case, world.idle(), hopeful(gang, of_its_own=True))
             return not _quota_allows(case, world, gang)
-        case Code.STRICT_QUEUE:
-            waits = any(reason.subject in entry.jobs for entry in case.plan.waiting)
-            return waits and share_queue(case, job, reason.subject) and _is_strict(case, job)
+        case BehindInStrictQueue(first):
+            waits = any(first in entry.jobs for entry in case.plan.waiting)
+            return waits and share_queue(case, job, first) and _is_strict(case, job)
     return False
 
 
@@ -174,49 +211,56 @@ def _group_faults(world: World, gang: GangAsk, group: int, verdict: Verdict) -> 
     holds: set[str] = set()
     for refusal in verdict.refusals:
         reason = refusal.reason
-        if reason.code in _WHOLE_GANG:
+        if isinstance(reason, _WHOLE_GANG):
             holds.update(world.nodes)
-            if reason.code in (Code.GANG, Code.GANG_BEYOND_CAPACITY) and reason.available >= reason.asked:
-                yield f"a gang of {reason.asked} is said not to fit where {reason.available} do"
+            is_gang = isinstance(reason, GangLacksRoom | GangBeyondCapacity)
+            if is_gang and reason.fitting >= reason.needed:
+                yield f"a gang of {reason.needed} is said not to fit where {reason.fitting} do"
             continue
         nodes = {name for name, reasons in truth.items() if _matches(reason, reasons)}
         holds |= nodes
         if len(nodes) < refusal.nodes:
-            yield f"{reason.code.value} {reason.subject} of {refusal.nodes} nodes, is true of {sorted(nodes)}"
+            yield f"{reason} of {refusal.nodes} nodes, is true of {sorted(nodes)}"
         yield from _amount_faults(world, gang, group, refusal, nodes)
     if holds != set(world.nodes):
         yield f"nothing keeps it from {sorted(set(world.nodes) - holds)}"
 
 
-_WITH_SUBJECT = {
-    Code.OTHER_NODE_NAMED,
-    Code.NODE_SELECTOR,
-    Code.TAINT,
-    Code.PASSING_TAINT,
-    Code.BEYOND_CAPACITY,
-    Code.INSUFFICIENT,
-    Code.TOPOLOGY_LABEL_MISSING,
-    Code.SPREAD,
-}
+def _matches(reason: Reason, reasons: Iterable[Because]) -> bool:
+    return (type(reason), _subject(reason)) in reasons
 
 
-def _matches(reason: Reason, reasons: Iterable[tuple[Code, str]]) -> bool:
-    return (reason.code, reason.subject if reason.code in _WITH_SUBJECT else "") in reasons
+def _subject(reason: Reason) -> str:
+    """What it is about, where the rules say so too."""
+    match reason:
+        case OtherNodeNamed(node):
+            return node
+        case NodeSelectorUnmet(key, value):
+            return f"{key}={value}"
+        case UntoleratedTaint() | UntoleratedPassingTaint():
+            assert reason.effect is not None
+            return Taint(reason.key, reason.effect, reason.value).notation
+        case BeyondCapacity() | Insufficient():
+            return reason.resource
+        case TopologyLabelMissing(key) | SpreadUneven(key):
+            return key
+        case _:
+            return ""
 
 
 def _amount_faults(world: World, gang: GangAsk, group: int, refusal: Refusal, nodes: set[str]) -> Complaints:
     reason = refusal.reason
-    if reason.code not in (Code.BEYOND_CAPACITY, Code.INSUFFICIENT):
+    if not isinstance(reason, BeyondCapacity | Insufficient):
         return
-    spec = gang.asks[group].spec
-    asked = amounts(spec).get("gpu" if reason.subject.startswith("gpu") else reason.subject, 0)
+    resource = reason.resource
+    asked = amounts(gang.asks[group].spec).get(resource, 0)
     if reason.asked != asked:
-        yield f"asks for {asked} {reason.subject}, not {reason.asked}"
+        yield f"asks for {asked} {resource}, not {reason.asked}"
     if not 0 <= reason.available < asked:
-        yield f"{reason.available} {reason.subject} would be enough for {asked}"
-    most = max((capacity(world.nodes[name]).get(reason.subject, 0) for name in nodes), default=0)
-    if reason.code is Code.BEYOND_CAPACITY and reason.subject != "gpu share" and reason.available > most:
-        yield f"no node has {reason.available} {reason.subject}"
+        yield f"{reason.available} {resource} would be enough for {asked}"
+    most = max((capacity(world.nodes[name]).get(resource, 0) for name in nodes), default=0)
+    if isinstance(reason, BeyondCapacity) and not reason.of_one_device and reason.available > most:
+        yield f"no node has {reason.available} {resource}"
 
 
 def _could_preempt(case: Case, world: World, gang: GangAsk) -> bool:

@@ -15,6 +15,14 @@ import yaml
 from msgspec import UNSET
 
 from rota.model.calendar import PlannedStart
+from rota.model.changes import (
+    AskForLess,
+    DropTopology,
+    PayMore,
+    RaisePriority,
+    ShortenTimeLimit,
+    StartWithFewer,
+)
 from rota.model.cluster import ClusterRecords
 from rota.model.explanation import Change, Explanation, Remedy
 from rota.model.ids import JobId
@@ -28,6 +36,10 @@ from rota.model.quantities import (
     parse_price_micro,
 )
 from rota.model.verdict import Verdict
+from rota.plugins.gpu_model import AllowGpuModel
+from rota.plugins.node_selector import DropNodeSelector, LabelNode
+from rota.plugins.pool import AllowPool
+from rota.plugins.taints import Tolerate
 from rota.views.wording import reason_text, remedy_text
 from tests.scenarios.form import (
     DevicesForm,
@@ -324,39 +336,65 @@ def _helps(wanted: tuple[HelpForm, ...], explanation: Explanation) -> tuple[Plai
         one, other = _help(form, remedy)
         expected.append(one)
         actual.append(other)
-    expected += [form.change.value for form in wanted[len(found) :]]
+    expected += [form.change for form in wanted[len(found) :]]
     actual += [remedy_text(remedy) for remedy in found[len(wanted) :]]
     return expected, actual
 
 
 def _help(form: HelpForm, remedy: Remedy) -> tuple[Plain, Plain]:
-    expected: dict[str, Plain] = {"change": form.change.value}
-    actual: dict[str, Plain] = {"change": remedy.change.value}
+    expected: dict[str, Plain] = {"change": form.change}
+    actual: dict[str, Plain] = {"change": remedy.change.code}
+    told = _told(remedy.change)
     for name in ("subject", "node"):
         if getattr(form, name) is not UNSET:
-            expected[name], actual[name] = getattr(form, name), getattr(remedy, name)
+            expected[name], actual[name] = getattr(form, name), told.get(name)
     for name in ("starts_on", "evicts"):
         if getattr(form, name) is not UNSET:
             expected[name], actual[name] = list(getattr(form, name)), list(getattr(remedy, name))
     if form.amount is not UNSET:
-        same = _base_amount(form, form.amount) == remedy.amount
+        same = _base_amount(form, form.amount) == told.get("amount")
         expected["amount"], actual["amount"] = form.amount, form.amount if same else remedy_text(remedy)
     if expected != actual:
         actual["says"] = remedy_text(remedy)
     return expected, actual
 
 
+def _told(change: Change) -> dict[str, Plain]:
+    """What scenarios say of changes, by their fields there."""
+    match change:
+        case AskForLess():
+            return {"subject": change.resource, "amount": change.most}
+        case StartWithFewer():
+            return {"amount": change.count}
+        case ShortenTimeLimit():
+            return {"amount": change.most_ms}
+        case RaisePriority():
+            return {"amount": change.priority}
+        case PayMore():
+            return {"amount": change.price_micro}
+        case Tolerate(taints):
+            return {"subject": ", ".join(taint.notation for taint in taints)}
+        case DropNodeSelector(key, value):
+            return {"subject": f"{key}={value}"}
+        case LabelNode(node, key, value):
+            return {"subject": f"{key}={value}", "node": node}
+        case AllowPool(name) | AllowGpuModel(name) | DropTopology(name):
+            return {"subject": name}
+        case _:
+            return {}
+
+
 def _base_amount(form: HelpForm, amount: int | float | str) -> int:
-    match form.change:
-        case Change.PRIORITY:
+    match form.change, form.subject:
+        case "priority", _:
             return int(Priority[str(amount).upper()])
-        case Change.PRICE:
+        case "price", _:
             return parse_price_micro(amount)
-        case Change.RESOURCE if form.subject == "cpu":
+        case "resource", "cpu":
             return parse_cpu_milli(amount)
-        case Change.RESOURCE if form.subject in ("memory", "storage"):
+        case "resource", "memory" | "storage":
             return parse_bytes(amount)
-        case Change.RESOURCE if form.subject in ("gpu", "gpu share"):
+        case "resource", "gpu":
             return parse_gpu_milli(amount)
         case _:
             return int(amount)

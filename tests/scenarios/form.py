@@ -6,7 +6,7 @@ from typing import Annotated, Any, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, field
 
-from rota.model.explanation import Change, Outcome
+from rota.model.explanation import Outcome
 from rota.model.plan import EvictionCause
 from rota.model.verdict import Kind
 
@@ -48,7 +48,7 @@ class WaitingForm(Form):
 
 
 class HelpForm(Form):
-    change: Change
+    change: str
     subject: str | UnsetType = UNSET
     amount: Amount | UnsetType = UNSET
     node: str | UnsetType = UNSET

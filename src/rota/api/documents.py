@@ -8,8 +8,9 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
-from rota.lifecycle.state import Cause, EndReason, Phase, TaskPhase
+from rota.lifecycle.state import EndReason, Phase, TaskPhase
 from rota.model.calendar import QueueMode
+from rota.model.causes import Cause
 
 T = TypeVar("T")
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from rota.control.access import Who
+from rota.control.allowed_changes import is_allowed
 from rota.control.draft import Draft
 from rota.control.errors import BadInput, Conflict, NotAllowed, TooOften
 from rota.control.memory import Memory
@@ -19,7 +20,6 @@ from rota.limits.applying import Account, Origin, Owner, Scope, accounts, asked_
 from rota.limits.checking import (
     Excess,
     excesses,
-    is_allowed,
     longer_than_allowed,
     owner_of,
     with_default_time_limit,
@@ -130,7 +130,7 @@ class Allowing:
     def allowed_help(self, explanation: Explanation, template: JobTemplate, who: Who) -> Explanation:
         """Without what would help the job and isn't allowed: whoever asks can't do it."""
         limits = asked_limits(self._limits, owner_of(template), who.is_operator)
-        remedies = tuple(one for one in explanation.remedies if is_allowed(one, limits))
+        remedies = tuple(one for one in explanation.remedies if is_allowed(one.change, limits))
         return replace(explanation, remedies=remedies)
 
     def submissions_left(self, account: Account, now_ms: int) -> int:

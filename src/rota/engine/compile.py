@@ -25,7 +25,7 @@ _KEPT = 1024
 """How many signatures are kept at a time: each holds a few numbers for every node."""
 NETWORK = "network"
 """The label by which nodes say who reaches them: nodes in different networks don't reach each other."""
-_NO_POOL = "\0"
+NO_POOL = "\0"
 """Matches no pool: the job, its queue and its tenant have none in common."""
 
 
@@ -153,7 +153,7 @@ class Compiler:
             self._tenant_pools.get(f"{template.project}/{template.user}", ()),
         ):
             if limit and pools:
-                pools = tuple(pool for pool in pools if pool in limit) or (_NO_POOL,)
+                pools = tuple(pool for pool in pools if pool in limit) or (NO_POOL,)
             elif limit:
                 pools = limit
         price = spec.max_price_micro_per_hour

@@ -28,7 +28,9 @@ from rota.engine.unblocking import unblocked
 from rota.engine.workbench import Workbench
 from rota.model.plan import Plan, Waiting
 from rota.model.policy import Policy
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import (
+    NoScheduler,
+)
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane
 
@@ -63,7 +65,7 @@ def _queues(bench: Workbench) -> list[QueueLanes]:
     queues, orphans = queues_in_turn(bench.snapshot.waiting.lanes(), bench.policy.schedulers)
     for lane in orphans:
         template = lane.key.template
-        reason = Reason(Code.NO_SCHEDULER, template.scheduler, detail=template.namespace)
+        reason = NoScheduler(template.scheduler, template.namespace)
         bench.refuse(NOBODYS_TURN, bench.cursor(lane, NOBODYS_TURN), verdict_by(reason))
     return queues
 

@@ -8,6 +8,7 @@ through a guard, and one that fails counts as silent.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
@@ -16,6 +17,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rota.engine.loosening import Loosening
 from rota.model.job import Job, JobTemplate
 from rota.model.node import NodeSpec
 from rota.model.plan import Binding
@@ -54,18 +56,22 @@ class Concern(Enum):
     OTHER = "other"
 
 
-class NodeFilter(Protocol):
-    """Refuses nodes by what they are. `passes` decides; `refusals` is asked only to explain."""
+class NodeFilter(ABC):
+    """Refuses nodes by what they are. `passes` decides; the others are asked only to explain."""
 
-    concern: Concern
+    concern: Concern = Concern.OTHER
 
+    @abstractmethod
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         """Which nodes will do; None: all."""
-        ...
 
+    @abstractmethod
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterable[tuple[Reason, Bools]]:
         """Reasons and the nodes they refuse; together the complement of `passes`."""
-        ...
+
+    def loosenings(self, template: JobTemplate, nodes: NodeColumns) -> Iterable[Loosening]:
+        """Ways for a job to ask for less of this rule, each of which may let it start."""
+        return ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,8 @@ from rota.engine.refusals import verdict_by
 from rota.engine.scope import Turn
 from rota.engine.workbench import Workbench
 from rota.model.job import Job
-from rota.model.verdict import Code, Kind, Reason, Verdict
+from rota.model.reasons import BehindInStrictQueue, LimitReached
+from rota.model.verdict import Kind, Verdict
 from rota.snapshot.waiting import Lane
 
 
@@ -16,7 +17,7 @@ def hold_behind(bench: Workbench, turn: Turn, first: Job, lane: Lane, order: Ord
     """Everyone behind the first that can't start, which is of this lane, waits."""
     if _holds_up_nobody(bench.refusals[lane].verdict):
         return
-    verdict = verdict_by(Reason(Code.STRICT_QUEUE, first.id))
+    verdict = verdict_by(BehindInStrictQueue(first.id))
     is_known = bench.ahead.starts.start_of(first.id) is not None
     while (stretch := order.next()) is not None:
         if not bench.is_refused(stretch):
@@ -32,5 +33,5 @@ def hold_behind(bench: Workbench, turn: Turn, first: Job, lane: Lane, order: Ord
 def _holds_up_nobody(verdict: Verdict) -> bool:
     """Nobody waits behind who will never start, or a queue would be stuck for ever; nor behind who is
     over a limit of their own."""
-    own_limit = any(refusal.reason.code is Code.LIMIT for refusal in verdict.refusals)
+    own_limit = any(isinstance(refusal.reason, LimitReached) for refusal in verdict.refusals)
     return verdict.kind is Kind.NEVER or own_limit

@@ -27,14 +27,13 @@ from rota.model.job import Job, JobRecord, Placement, Promise
 from rota.model.node import Node, Offer
 from rota.model.plan import Binding, Eviction, Plan, Waiting
 from rota.model.policy import Policy
-from rota.model.verdict import Code
+from rota.model.reasons import TOO_LATE
 from rota.model.workload import ENDLESS_MS
 from rota.snapshot.state import ClusterState, RunTimes, Snapshot
 
 _NEXT_CYCLE_MS = 1
 """After evictions: those who had to go are asked again, and time moves on."""
 _FIRST_LOOK_MS = 1000
-_TOO_LATE = frozenset((Code.SLA_MISSED, Code.PERIOD_MISSED))
 
 
 class Left(NamedTuple):
@@ -358,7 +357,7 @@ class VirtualCluster:
         failed = [
             job
             for entry in waiting
-            if any(refusal.reason.code in _TOO_LATE for refusal in entry.verdict.refusals)
+            if any(isinstance(refusal.reason, TOO_LATE) for refusal in entry.verdict.refusals)
             for job in entry.jobs
             if not self._state.record(job).placements
         ]

@@ -9,7 +9,6 @@ from signal import Signals
 from msgspec import UNSET, UnsetType
 
 from rota.intake._fields import Amount, Field
-from rota.model.interning import Interned, fingerprint
 from rota.intake._job_forms import RUN_FIELDS, InputFileForm, RetryForm, RunForm
 from rota.intake._templates import read_duration_ms
 from rota.intake._wording import nearest, quoted

@@ -162,7 +162,7 @@ class PodReader:
 
     def _with_volumes(self, spec: TaskSpec, pod: Pod) -> TaskSpec:
         needs = self._volumes.needs_of(pod)
-        alone = [one_at_a_time(f"claim {name}") for name in needs.alone]
+        alone = [one_at_a_time(name) for name in needs.alone]
         return structs.replace(
             spec,
             volume_nodes=needs.nodes,

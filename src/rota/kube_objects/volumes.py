@@ -10,8 +10,7 @@ from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, P
 from rota.kube_objects.selectors import node_terms
 from rota.model.resources import DISK, WHOLE_DISK
 from rota.model.selectors import NodeTerm, Operator, Requirement, Selector
-from rota.model.task import VolumeNodes
-from rota.model.verdict import Code
+from rota.model.task import VolumeNodes, VolumeTrouble
 
 FOR_ONE_POD = "ReadWriteOncePod"
 _ZONE, _REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
@@ -109,7 +108,7 @@ def usable_on(volume: PersistentVolume) -> Iterator[VolumeNodes]:
         yield VolumeNodes(terms)
     for key, value in sorted((volume.metadata.labels or {}).items()):
         if key in _NOW_CALLED:
-            yield VolumeNodes(_zone_terms(key, value), Code.VOLUME_ZONE)
+            yield VolumeNodes(_zone_terms(key, value), VolumeTrouble.ZONE)
 
 
 def terms_of(volume: PersistentVolume) -> tuple[NodeTerm, ...]:

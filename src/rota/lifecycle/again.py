@@ -10,15 +10,8 @@ from rota.lifecycle.ending import bring_to_end
 from rota.lifecycle.events import Evicted
 from rota.lifecycle.live import Live, known_rank, staying, stops, told_to_stop
 from rota.lifecycle.outcome import Advanced, Objection, Refused
-from rota.lifecycle.state import Cause, JobState, Phase, TaskPhase
-from rota.model.plan import EvictionCause
-
-_CAUSES = {
-    EvictionCause.PREEMPTED: Cause.PREEMPTED,
-    EvictionCause.RECLAIMED: Cause.PREEMPTED,
-    EvictionCause.TAINT: Cause.TAINT,
-    EvictionCause.MAINTENANCE: Cause.MAINTENANCE,
-}
+from rota.lifecycle.state import JobState, Phase, TaskPhase
+from rota.model.causes import cause_of_eviction
 
 
 def has_enough(state: JobState, count: int) -> bool:
@@ -62,7 +55,7 @@ def restart(state: JobState, live: Live, at_ms: int, **changes: Any) -> Advanced
 def evicted(state: JobState, event: Evicted, at_ms: int) -> Advanced:
     """Tasks that have ended meanwhile are passed over: what is left of them has to make room all the same."""
     ranks = _evictable(state, event.ranks)
-    cause = _CAUSES[event.cause]
+    cause = cause_of_eviction(event.cause)
     live = tuple(
         replace(task, phase=TaskPhase.STOPPING, evicted=True) if task.rank in ranks else task
         for task in state.live

@@ -10,7 +10,8 @@ from rota.lifecycle.events import CancelAsked, SetAside, StartMissed
 from rota.lifecycle.instructions import TellDependents
 from rota.lifecycle.live import Live, stops, told_to_stop
 from rota.lifecycle.outcome import Advanced, Objection, Refused
-from rota.lifecycle.state import Cause, JobState, Phase
+from rota.lifecycle.state import JobState, Phase
+from rota.model.causes import Cause
 
 
 def over(state: JobState, phase: Phase, at_ms: int, **changes: Any) -> Advanced:

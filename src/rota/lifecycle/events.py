@@ -6,7 +6,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from rota.lifecycle.state import Cause, TaskEnd
+from rota.lifecycle.state import TaskEnd
+from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Promise
 from rota.model.plan import EvictionCause

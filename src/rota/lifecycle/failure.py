@@ -7,7 +7,8 @@ from rota.lifecycle.ending import bring_to_end, over
 from rota.lifecycle.live import Live, staying, with_rank
 from rota.lifecycle.outcome import Advanced
 from rota.lifecycle.retry import may_retry, pause_ms
-from rota.lifecycle.state import Cause, JobState, Phase, TaskEnd
+from rota.lifecycle.state import JobState, Phase, TaskEnd
+from rota.model.causes import Cause
 from rota.model.run import OnTaskFailure
 
 

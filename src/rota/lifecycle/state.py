@@ -7,6 +7,7 @@ from enum import Enum
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate, Placement, Promise
 from rota.model.run import Dependency, JobSpec
@@ -31,29 +32,6 @@ class Phase(Enum):
 
 
 TERMINAL = frozenset((Phase.SUCCEEDED, Phase.FAILED, Phase.CANCELLED, Phase.TIMED_OUT))
-
-
-class Cause(Enum):
-    """Why a job is in its phase, where the phase alone doesn't say. Text is made at the edge."""
-
-    HELD = "held"
-    DEPENDENCY = "dependency"
-    """Waits for another job to end."""
-    DEPENDENCY_FAILED = "dependency-failed"
-    """The other job ended in a way that it never can start after."""
-    TASK_FAILED = "task-failed"
-    RETRY = "retry"
-    PREEMPTED = "preempted"
-    TAINT = "taint"
-    """Its node no longer bears it."""
-    NODE_LOST = "node-lost"
-    BY_USER = "by-user"
-    START_MISSED = "start-missed"
-    DEADLINE = "deadline"
-    TIME_LIMIT = "time-limit"
-    MAINTENANCE = "maintenance"
-    SET_ASIDE = "set-aside"
-    """Rota couldn't handle it; `message` says why."""
 
 
 class TaskPhase(Enum):

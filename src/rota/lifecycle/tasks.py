@@ -10,7 +10,8 @@ from rota.lifecycle.events import Ended, Returned, Started
 from rota.lifecycle.failure import failed
 from rota.lifecycle.live import Live, exchanged, position_of, staying, with_rank, without
 from rota.lifecycle.outcome import Advanced, Objection, Refused
-from rota.lifecycle.state import Cause, EndReason, JobState, Phase, TaskEnd, TaskPhase
+from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, TaskPhase
+from rota.model.causes import Cause
 from rota.model.run import OnTaskFailure
 
 

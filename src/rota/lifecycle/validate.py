@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from rota.lifecycle.state import TERMINAL, Cause, JobState, Phase, TaskPhase
+from rota.lifecycle.state import TERMINAL, JobState, Phase, TaskPhase
+from rota.model.causes import Cause
 
 
 class ImpossibleState(Exception):

@@ -7,7 +7,8 @@ from msgspec.structs import replace
 from rota.lifecycle.ending import over
 from rota.lifecycle.events import DependencyEnded
 from rota.lifecycle.outcome import Advanced, Objection, Refused
-from rota.lifecycle.state import Cause, JobState, Phase
+from rota.lifecycle.state import JobState, Phase
+from rota.model.causes import Cause
 from rota.model.run import After, Dependency
 
 

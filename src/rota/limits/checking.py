@@ -9,7 +9,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rota.limits.applying import Asked, Origin, Owner
-from rota.model.explanation import Change, Remedy
 from rota.model.job import JobTemplate
 from rota.model.limits import ANYTHING
 from rota.model.selectors import NodeTerm, Operator, Requirement
@@ -66,25 +65,9 @@ def longer_than_allowed(time_limit_ms: int, limits: Asked) -> Excess | None:
     return Excess(What.TIME_LIMIT, time_limit_ms, most.value, most.origins)
 
 
-def is_allowed(remedy: Remedy, limits: Asked) -> bool:
-    """Whether the job may be changed so. Whatever asks for less, or insists on less, always may."""
-    match remedy.change:
-        case Change.PRIORITY:
-            most = limits.value("priority")
-            return most is None or remedy.amount <= most
-        case Change.TIME_LIMIT:
-            return longer_than_allowed(remedy.amount, limits) is None
-        case Change.TOLERATION:
-            taints = map(_tainted_with, remedy.subject.split(", "))
-            return not any(_unlisted_labels(What.TOLERATION, "tolerations", taints, limits))
-        case _:
-            return True
-
-
-def _tainted_with(notation: str) -> tuple[str, str | None]:
-    """Key and value of a taint that was written as `key=value:Effect`."""
-    key, _, value = notation.rpartition(":")[0].partition("=")
-    return key, value or None
+def intolerable(taints: Iterable[tuple[str, str | None]], limits: Asked) -> Iterator[Excess]:
+    """Taints, by key and value, that a job may not tolerate."""
+    return _unlisted_labels(What.TOLERATION, "tolerations", taints, limits)
 
 
 def _of_job(template: JobTemplate, limits: Asked) -> Iterator[Excess]:
@@ -114,7 +97,7 @@ def _of_tasks(template: JobTemplate, limits: Asked) -> Iterator[Excess]:
     tolerated = dict.fromkeys(
         (one.key or ANYTHING, None if one.exists else one.value) for spec in specs for one in spec.tolerations
     )
-    yield from _unlisted_labels(What.TOLERATION, "tolerations", tolerated, limits)
+    yield from intolerable(tolerated, limits)
     chosen_by = dict.fromkeys(label for spec in specs for label in _chosen_by(spec))
     yield from _unlisted_labels(What.NODE_LABEL, "node_labels", chosen_by, limits)
 

@@ -1,14 +1,19 @@
-"""The answer to "why": of one job every node's verdict, the scores, and what would help."""
+"""The answer to "why": of one job every node's verdict, the scores, and what would help.
+
+The changes that the engine itself tries are in `rota.model.changes`; plugins define their own.
+"""
 
 from __future__ import annotations
 
 from enum import Enum
+from typing import ClassVar
 
 from msgspec import Struct
 
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import PluginFault
 from rota.model.verdict import Reason, Verdict
+from rota.model.vocabulary import Coded
 
 NOW = 0
 """As a start: at once, at the moment of which the explanation is."""
@@ -36,35 +41,21 @@ class RefusedNodes(Struct, frozen=True):
     nodes: tuple[NodeName, ...]
 
 
-class Change(Enum):
-    RESOURCE = "resource"
-    """Ask for at most `amount` of `subject` (it asked for `asked`)."""
-    GANG_SIZE = "gang size"
-    """Need only `amount` tasks to start (it needed `asked`)."""
-    TOLERATION = "toleration"
-    """Tolerate the taint `subject`."""
-    NODE_SELECTOR = "node selector"
-    """Don't insist on the label `subject`."""
-    NODE_LABEL = "node label"
-    """Put the label `subject` on the node `node`."""
-    NODE_AFFINITY = "node affinity"
-    """Don't insist on the node affinity `subject`."""
-    POOL = "pool"
-    """Allow the pool `subject`."""
-    GPU_MODEL = "gpu model"
-    """Allow the GPU model `subject`."""
-    JOB_AFFINITY = "job affinity"
-    """Don't insist on the affinity or spread `subject`."""
-    EXCLUSIVE = "exclusive"
-    """Don't insist on having nodes to itself."""
-    PRICE = "price"
-    """Pay up to `amount` an hour for a task (it allowed `asked`)."""
-    TOPOLOGY = "topology"
-    """Don't insist on the topology rule over `subject`."""
-    PRIORITY = "priority"
-    """Have the priority `amount` (it has `asked`): it could then preempt."""
-    TIME_LIMIT = "time limit"
-    """Have a time limit of at most `amount` ms (it has `asked`; 0: none)."""
+class Change(Coded):
+    """What all changes that may help have. Derive from `TypedChange`."""
+
+    __slots__ = ()
+    size: ClassVar[float]
+    """How large it is felt to be, against giving up that fraction of what was asked for."""
+
+    @property
+    def effort(self) -> float:
+        """The same, for a change that is one of many sizes by its amounts."""
+        return self.size
+
+
+class TypedChange(Struct, Change, frozen=True, omit_defaults=True, tag_field="code"):
+    """A change with its fields. Its `tag` is the code that documents know it by."""
 
 
 class Remedy(Struct, frozen=True, omit_defaults=True):
@@ -72,10 +63,6 @@ class Remedy(Struct, frozen=True, omit_defaults=True):
     could, could start once there is room); found by deciding again with it."""
 
     change: Change
-    subject: str = ""
-    asked: int = 0
-    amount: int = 0
-    node: NodeName = NodeName("")
     starts_on: tuple[NodeName, ...] = ()
     """Where its tasks would then go."""
     evicts: tuple[JobId, ...] = ()

@@ -10,10 +10,11 @@ from rota.model.ids import Labels
 from rota.model.resources import GpuRequest, HostPort, Resources
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
 from rota.model.taints import Toleration
-from rota.model.verdict import Code
 
 CLUSTER_KEY = "\0cluster"
 """Topology key under which all nodes together are one domain."""
+_PRIVATE = "\0"
+"""Labels that begin with it are Rota's own: nobody else can give them."""
 
 
 class JobAffinity(Struct, frozen=True, cache_hash=True):
@@ -26,22 +27,20 @@ class JobAffinity(Struct, frozen=True, cache_hash=True):
     anti: bool = False
     weight: int | None = None
     """None: required. A number: preferred with this weight."""
+    claim: str = ""
+    """Not a wish for distance: the selected tasks use this claim, which only one task at a time may, wherever
+    it runs."""
 
     @property
     def is_required(self) -> bool:
         return self.weight is None
 
-    @property
-    def is_for_one_at_a_time(self) -> bool:
-        """Not a wish for distance: the selected tasks use something that only one may, wherever it runs."""
-        return self.topology_key == CLUSTER_KEY
 
-
-def one_at_a_time(what: str) -> tuple[tuple[str, str], JobAffinity]:
+def one_at_a_time(claim: str) -> tuple[tuple[str, str], JobAffinity]:
     """A label that nobody else gives, and a rule that no two tasks with it run at the same time."""
-    label = f"\0{what}"
+    label = f"{_PRIVATE}claim {claim}"
     selector = Selector((Requirement(label, Operator.EXISTS),))
-    return (label, ""), JobAffinity(CLUSTER_KEY, selector, anti=True)
+    return (label, ""), JobAffinity(CLUSTER_KEY, selector, anti=True, claim=claim)
 
 
 class Spread(Struct, frozen=True, cache_hash=True):
@@ -58,12 +57,25 @@ class Spread(Struct, frozen=True, cache_hash=True):
     """Only nodes whose taints the task tolerates do."""
 
 
+class VolumeTrouble(Enum):
+    """What is the matter with nodes on which a volume can't be used."""
+
+    LIMIT = "volume limit"
+    """They hold as many volumes as they can."""
+    OUT_OF_REACH = "volume affinity"
+    ZONE = "volume zone"
+    """They are in another zone than the volume."""
+    UNBOUND = "no volume to bind"
+    """They have no volume for the claim."""
+    SPACE = "no space for a volume"
+
+
 class VolumeNodes(Struct, frozen=True, cache_hash=True):
     """Where a volume can be used: on nodes where one of the terms holds."""
 
     terms: tuple[NodeTerm, ...]
     """Empty: nowhere."""
-    otherwise: Code = Code.VOLUME_AFFINITY
+    otherwise: VolumeTrouble = VolumeTrouble.OUT_OF_REACH
     """What is the matter with the other nodes."""
 
 

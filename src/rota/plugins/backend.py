@@ -1,16 +1,20 @@
 """Only nodes of the backends that the job names."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
-from rota.engine.plugin import Bools, Concern, TaskView
+from rota.engine.plugin import Bools, NodeFilter, TaskView
 from rota.model.selectors import Operator, Requirement
-from rota.model.verdict import Code, Reason
+from rota.model.verdict import Reason, Rule, TypedReason, Unblock, never
 from rota.snapshot.nodes import NodeColumns
 
 
-class BackendFilter:
-    concern = Concern.OTHER
+class NotOfBackend(TypedReason, frozen=True, tag="backend"):
+    rule: ClassVar[Rule] = never("backend", Unblock.NODE_ADDED)
+    backends: tuple[str, ...]
 
+
+class BackendFilter(NodeFilter):
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if not task.spec.backends:
             return None
@@ -19,4 +23,4 @@ class BackendFilter:
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         passes = self.passes(task, nodes)
         if passes is not None:
-            yield Reason(Code.BACKEND, ", ".join(task.spec.backends)), ~passes
+            yield NotOfBackend(task.spec.backends), ~passes

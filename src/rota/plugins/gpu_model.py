@@ -1,16 +1,34 @@
 """GPU tasks that need certain models of GPU."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
-from rota.engine.plugin import Bools, Concern, TaskView
+from msgspec.structs import replace
+
+from rota.engine.loosening import Loosening, SpecChange, with_specs
+from rota.engine.plugin import Bools, NodeFilter, TaskView
+from rota.model.explanation import TypedChange
+from rota.model.job import JobTemplate
+from rota.model.resources import GpuRequest
 from rota.model.selectors import Operator, Requirement
-from rota.model.verdict import Code, Reason
+from rota.model.task import TaskSpec
+from rota.model.verdict import CLUSTER, Reason, Rule, TypedReason, never
 from rota.snapshot.nodes import NodeColumns
 
 
-class GpuModelFilter:
-    concern = Concern.OTHER
+class OtherGpuModel(TypedReason, frozen=True, tag="gpu model"):
+    """None of the models that would do."""
 
+    rule: ClassVar[Rule] = never("gpu-model", *CLUSTER)
+    models: tuple[str, ...]
+
+
+class AllowGpuModel(TypedChange, frozen=True, tag="gpu model"):
+    size: ClassVar[float] = 0.45
+    model: str
+
+
+class GpuModelFilter(NodeFilter):
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         gpu = task.spec.gpu
         if not gpu.count or not gpu.models:
@@ -20,4 +38,20 @@ class GpuModelFilter:
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         passes = self.passes(task, nodes)
         if passes is not None:
-            yield Reason(Code.GPU_MODEL, " or ".join(task.spec.gpu.models)), ~passes
+            yield OtherGpuModel(task.spec.gpu.models), ~passes
+
+    def loosenings(self, template: JobTemplate, nodes: NodeColumns) -> Iterator[Loosening]:
+        specs = [group.spec for group in template.groups]
+        if any(spec.gpu.models for spec in specs):
+            allowed = [set(spec.gpu.models) for spec in specs if spec.gpu.count]
+            for model in nodes.gpu_model.values:
+                if model and not all(model in models for models in allowed):
+                    yield Loosening(AllowGpuModel(model), with_specs(template, _allowing(model)))
+
+
+def _allowing(model: str) -> SpecChange:
+    def change(spec: TaskSpec) -> TaskSpec:
+        gpu: GpuRequest = spec.gpu
+        return replace(spec, gpu=replace(gpu, models=(*gpu.models, model))) if gpu.models else spec
+
+    return change

@@ -1,19 +1,35 @@
 """Conditions on nodes' labels and names: those that must hold, and those that had better."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
+from msgspec.structs import replace
 
-from rota.engine.plugin import FULL_SCORE, Bools, Concern, Rating, TaskView
+from rota.engine.loosening import Loosening, with_specs
+from rota.engine.plugin import FULL_SCORE, Bools, Concern, NodeFilter, Rating, TaskView
+from rota.model.explanation import TypedChange
+from rota.model.job import JobTemplate
 from rota.model.selectors import NodeTerm
 from rota.model.taints import Effect, Tolerations, tolerated
-from rota.model.verdict import Code, Reason
+from rota.model.verdict import CLUSTER, Reason, Rule, TypedReason, never
 from rota.snapshot.nodes import NODE_KEY, NodeColumns
 
 _SOFT_TAINT_WEIGHT = 100
 
 
-class NodeAffinityFilter:
+class NodeAffinityUnmet(TypedReason, frozen=True, tag="node affinity"):
+    """None of the terms holds."""
+
+    rule: ClassVar[Rule] = never("node-affinity", *CLUSTER)
+    terms: tuple[NodeTerm, ...]
+
+
+class DropNodeAffinity(TypedChange, frozen=True, tag="node affinity"):
+    size: ClassVar[float] = 0.60
+
+
+class NodeAffinityFilter(NodeFilter):
     concern = Concern.AFFINITY
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
@@ -27,7 +43,12 @@ class NodeAffinityFilter:
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         passes = self.passes(task, nodes)
         if passes is not None:
-            yield Reason(Code.NODE_AFFINITY, _text(task.spec.node_affinity)), ~passes
+            yield NodeAffinityUnmet(task.spec.node_affinity), ~passes
+
+    def loosenings(self, template: JobTemplate, nodes: NodeColumns) -> Iterator[Loosening]:
+        if any(group.spec.node_affinity for group in template.groups):
+            anywhere = with_specs(template, lambda spec: replace(spec, node_affinity=()))
+            yield Loosening(DropNodeAffinity(), anywhere)
 
 
 class NodeAffinityScore:
@@ -73,14 +94,3 @@ def term_holds(term: NodeTerm, nodes: NodeColumns) -> Bools:
     for column, requirement in requirements:
         mask &= column.matching(requirement)
     return mask
-
-
-def _text(terms: tuple[NodeTerm, ...]) -> str:
-    alternatives = []
-    for term in terms:
-        conditions = [
-            f"{one.key} {one.operator.value} {','.join(one.values)}".strip()
-            for one in (*term.labels.requirements, *term.names)
-        ]
-        alternatives.append(" and ".join(conditions) or "nothing")
-    return " or ".join(alternatives)

@@ -1,18 +1,25 @@
 """A task for which somebody has chosen the node already."""
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 
-from rota.engine.plugin import Bools, Concern, TaskView
+from rota.engine.plugin import Bools, NodeFilter, TaskView
 from rota.model.ids import NodeName
-from rota.model.verdict import Code, Reason
+from rota.model.verdict import Reason, Rule, TypedReason, Unblock, never
 from rota.snapshot.nodes import NodeColumns
 
 
-class NodeNameFilter:
-    concern = Concern.OTHER
+class OtherNodeNamed(TypedReason, frozen=True, tag="other node named"):
+    """Only the node that the task names will do."""
 
+    rule: ClassVar[Rule] = never("node-name", Unblock.NODE_ADDED)
+    node: str = ""
+    """Empty: it names several."""
+
+
+class NodeNameFilter(NodeFilter):
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if not task.spec.node_name:
             return None
@@ -25,4 +32,4 @@ class NodeNameFilter:
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         passes = self.passes(task, nodes)
         if passes is not None:
-            yield Reason(Code.OTHER_NODE_NAMED, task.spec.node_name), ~passes
+            yield OtherNodeNamed(task.spec.node_name), ~passes

@@ -1,16 +1,47 @@
 """Nodes whose taints keep the task away. Distinct sets of taints are judged, not nodes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
 
 import numpy as np
+from msgspec.structs import replace
 
-from rota.engine.plugin import Bools, Concern, TaskView
-from rota.model.taints import Effect, Taint, Tolerations, bears_until_ms, tolerated
-from rota.model.verdict import Code, Reason
+from rota.engine.loosening import Loosening, SpecChange, with_specs
+from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
+from rota.model.explanation import TypedChange
+from rota.model.job import JobTemplate
+from rota.model.taints import Effect, Taint, Toleration, Tolerations, bears_until_ms, tolerated
+from rota.model.verdict import CLUSTER, Reason, Rule, TypedReason, never, not_now
 from rota.snapshot.nodes import NodeColumns
 
 
-class TaintFilter:
+class UntoleratedTaint(TypedReason, frozen=True, tag="taint"):
+    rule: ClassVar[Rule] = never("taints", *CLUSTER)
+    key: str
+    value: str = ""
+    effect: Effect | None = None
+    """None: it is named without, as kube-scheduler names it."""
+    others: int = 0
+    """So many other taints share this reason: there are very many."""
+
+
+class UntoleratedPassingTaint(TypedReason, frozen=True, tag="passing taint"):
+    """Of a condition of the node that is expected to pass."""
+
+    rule: ClassVar[Rule] = not_now("taints", *CLUSTER)
+    key: str
+    value: str = ""
+    effect: Effect | None = None
+    others: int = 0
+
+
+class Tolerate(TypedChange, frozen=True, tag="toleration"):
+    size: ClassVar[float] = 0.30
+    taints: tuple[Taint, ...]
+    """All that keep it from the same nodes."""
+
+
+class TaintFilter(NodeFilter):
     concern = Concern.TAINTS
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
@@ -23,7 +54,25 @@ class TaintFilter:
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         borne = Tolerations(task.spec.tolerations)
         firsts = [_first_untolerated(borne, task.now_ms, taints) for taints in nodes.taint_sets]
-        return refusals_by_taint(firsts, lambda taint: taint.notation, nodes)
+        return refusals_by_taint(
+            [untolerated(taint, taint.effect) if taint else None for taint in firsts], nodes
+        )
+
+    def loosenings(self, template: JobTemplate, nodes: NodeColumns) -> Iterator[Loosening]:
+        """The sets of taints of most nodes first."""
+        size = np.bincount(nodes.taint_set, minlength=len(nodes.taint_sets))
+        specs = [group.spec for group in template.groups]
+        tolerations = [Tolerations(some) for some in {spec.tolerations: None for spec in specs}]
+        for number in np.argsort(-size, kind="stable").tolist():
+            lacking = _lacking(tolerations, nodes.taint_sets[number])
+            if lacking:
+                extra = tuple(Toleration(t.key, not t.value, t.value, t.effect) for t in lacking)
+                yield Loosening(Tolerate(lacking), with_specs(template, _tolerating(extra)))
+
+
+def untolerated(taint: Taint, effect: Effect | None) -> UntoleratedTaint | UntoleratedPassingTaint:
+    reason = UntoleratedPassingTaint if taint.is_passing else UntoleratedTaint
+    return reason(taint.key, taint.value, effect)
 
 
 MOST_REASONS = 64
@@ -31,33 +80,42 @@ MOST_REASONS = 64
 
 
 def refusals_by_taint(
-    firsts: Sequence[Taint | None], notation: Callable[[Taint], str], nodes: NodeColumns
+    firsts: Sequence[UntoleratedTaint | UntoleratedPassingTaint | None], nodes: NodeColumns
 ) -> Iterator[tuple[Reason, Bools]]:
-    """`firsts`: of each set of taints, the one to name. Where there are very many, the rarest share one
-    reason."""
-    sets: dict[Reason, list[int]] = {}
-    for number, taint in enumerate(firsts):
-        if taint is not None:
-            code = Code.PASSING_TAINT if taint.is_passing else Code.TAINT
-            sets.setdefault(Reason(code, notation(taint)), []).append(number)
+    """`firsts`: the reason that each set of taints gives. Where there are very many, the rarest share one."""
+    sets: dict[UntoleratedTaint | UntoleratedPassingTaint, list[int]] = {}
+    for number, reason in enumerate(firsts):
+        if reason is not None:
+            sets.setdefault(reason, []).append(number)
     if len(sets) > MOST_REASONS:
         size = np.bincount(nodes.taint_set, minlength=len(firsts))
         ordered = sorted(sets.items(), key=lambda entry: -int(size[entry[1]].sum()))
-        rest: dict[Code, list[tuple[Reason, list[int]]]] = {}
-        for reason, numbers in ordered[MOST_REASONS - 2 :]:
-            rest.setdefault(reason.code, []).append((reason, numbers))
         sets = dict(ordered[: MOST_REASONS - 2])
-        for code, entries in rest.items():
-            others = f" and {len(entries) - 1} others" if len(entries) > 1 else ""
-            sets[Reason(code, f"{entries[0][0].subject}{others}")] = [
-                at for _, some in entries for at in some
-            ]
+        for kind in (UntoleratedTaint, UntoleratedPassingTaint):
+            rare = [entry for entry in ordered[MOST_REASONS - 2 :] if isinstance(entry[0], kind)]
+            if rare:
+                shared = replace(rare[0][0], others=len(rare) - 1)
+                sets[shared] = [number for _, numbers in rare for number in numbers]
     number_of_reason = np.full(len(firsts), -1, dtype=np.int32)
     for at, numbers in enumerate(sets.values()):
         number_of_reason[numbers] = at
     reason_of_node = number_of_reason[nodes.taint_set]
     for at, reason in enumerate(sets):
         yield reason, reason_of_node == at
+
+
+def _lacking(tolerations: Iterable[Tolerations], taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    """Those that some task doesn't tolerate."""
+    return tuple(
+        taint
+        for taint in taints
+        if taint.effect is not Effect.PREFER_NO_SCHEDULE
+        and any(not tolerated(taint, some) for some in tolerations)
+    )
+
+
+def _tolerating(extra: tuple[Toleration, ...]) -> SpecChange:
+    return lambda spec: replace(spec, tolerations=spec.tolerations + extra)
 
 
 def _first_untolerated(borne: Tolerations, now_ms: int, taints: tuple[Taint, ...]) -> Taint | None:

@@ -44,6 +44,13 @@ def port_amounts(port: HostPort) -> tuple[tuple[str, int], ...]:
     return ((name, 1), (f"{name}@{port.address}", 1))
 
 
+def named_ports(port: HostPort) -> tuple[tuple[str, HostPort], ...]:
+    """The names of a port's amounts, and what each is of: the port on every address, or on its own."""
+    everywhere = HostPort(port.port, port.protocol)
+    ports = (everywhere, port) if port.address else (everywhere,)
+    return tuple((name, one) for (name, _), one in zip(port_amounts(port), ports, strict=True))
+
+
 def is_port(name: str) -> bool:
     return name.startswith("port:")
 

@@ -6,7 +6,8 @@ import signal
 from collections.abc import Callable, Iterable
 
 from rota.api.documents import AttemptDocument, JobDocument
-from rota.lifecycle.state import Cause, EndReason, Phase
+from rota.lifecycle.state import EndReason, Phase
+from rota.model.causes import Cause
 from rota.model.quantities import format_duration
 from rota.views.folding import fold_names
 from rota.views.quoting import one_line

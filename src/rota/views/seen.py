@@ -11,7 +11,8 @@ from rota.model.explanation import Explanation
 from rota.model.extension import Extension, Obstacle
 from rota.model.ids import JobId
 from rota.model.plan import PluginFault
-from rota.model.verdict import Code, Reason, Verdict
+from rota.model.reasons import AwaitsPartner, BehindInStrictQueue, RoomPlanned, WasPreempted
+from rota.model.verdict import Reason, Verdict
 from rota.views.why.view import WhyView
 
 Sees = Callable[[JobId], bool]
@@ -20,23 +21,19 @@ SeesProject = Callable[[str], bool]
 HIDDEN = JobId("a job of another project")
 """Stands where the id of such a job would."""
 
-_ABOUT_JOBS = frozenset(
-    (
-        Code.CALENDAR,
-        Code.PARTNER,
-        Code.STRICT_QUEUE,
-        Code.PREEMPTED,
-        Code.EVICTED_BY_TAINT,
-        Code.EVICTED_FOR_MAINTENANCE,
-    )
-)
-"""Reasons whose subject is a job, if they have one."""
-
 
 def seen_reason(reason: Reason, sees: Sees) -> Reason:
-    if reason.code not in _ABOUT_JOBS or not reason.subject or sees(JobId(reason.subject)):
-        return reason
-    return replace(reason, subject=HIDDEN, asked=0)
+    match reason:
+        case RoomPlanned(job) if job and not sees(job):
+            return RoomPlanned(HIDDEN)
+        case AwaitsPartner(job) if not sees(job):
+            return AwaitsPartner(HIDDEN)
+        case BehindInStrictQueue(job) if not sees(job):
+            return BehindInStrictQueue(HIDDEN)
+        case WasPreempted(job) if job and not sees(job):
+            return WasPreempted(HIDDEN)
+        case _:
+            return reason
 
 
 def seen_why(view: WhyView, sees: Sees) -> WhyView:

@@ -11,7 +11,8 @@ import msgspec
 import pytest
 
 from rota.api.documents import Role
-from rota.lifecycle.state import Cause, Phase
+from rota.lifecycle.state import Phase
+from rota.model.causes import Cause
 from rota.sdk.client import Client
 from rota.sdk.errors import BadInput, Conflict, Forbidden, NotFound, RotaError, TooLarge
 from tests.real.server.rota_server import RotaServer, eventually, shell

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from rota.lifecycle.state import Cause, EndReason, Phase
+from rota.lifecycle.state import EndReason, Phase
+from rota.model.causes import Cause
 from rota.sdk.errors import BadInput, Conflict, NotFound
 from tests.real.process.host import is_alive
 from tests.real.server.rota_server import RotaServer, eventually, shell

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rota.lifecycle.state import Cause, Phase
+from rota.lifecycle.state import Phase
+from rota.model.causes import Cause
 from tests.real.process.host import keeper_of
 from tests.real.server.conftest import NewServer
 from tests.real.server.rota_server import RotaServer, eventually, shell

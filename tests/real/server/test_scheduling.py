@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rota.lifecycle.state import Cause, Phase
+from rota.lifecycle.state import Phase
 from rota.model.calendar import QueueMode
+from rota.model.causes import Cause
 from rota.sdk.errors import BadInput, Conflict, NotFound
 from tests.real.server.rota_server import RotaServer, eventually, shell
 

@@ -9,8 +9,9 @@ import pytest
 from msgspec.structs import replace
 
 from rota.api.documents import Role
-from rota.lifecycle.state import Cause, EndReason, JobState, Phase, TaskEnd, Used
+from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, Used
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
+from rota.model.causes import Cause
 from rota.model.cluster import TenantUsage
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId, NodeName, QueueName

@@ -20,7 +20,10 @@ from rota.model.estimate import Estimate
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Placement
 from rota.model.plan import Eviction, EvictionCause, Plan, Waiting
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import Insufficient, PromisedLater
+from rota.model.taints import Effect
+from rota.model.verdict import Kind, Refusal, Verdict
+from rota.plugins.taints import UntoleratedTaint
 from rota.snapshot import snapshot_of
 from rota.views.plan.document import plan_document
 from rota.views.plan.view import PlanView
@@ -29,7 +32,7 @@ from rota.views.times import Clock
 NOW_MS = round(datetime(2026, 3, 28, 11, tzinfo=UTC).timestamp() * 1000)
 MINUTE, HOUR = 60_000, 3_600_000
 BERLIN = ZoneInfo("Europe/Berlin")
-FULL = Refusal(Reason(Code.INSUFFICIENT, "cpu", 8000, 6500), 1)
+FULL = Refusal(Insufficient("cpu", 8000, 6500), 1)
 CLUSTER = """
 nodes: [{name: n, count: 3, resources: {cpu: 8}}]
 jobs:
@@ -127,7 +130,7 @@ class TestTables:
     def test_one_job_a_row(self) -> None:
         plan = Plan(
             waiting=(
-                waiting("desk", reason=Refusal(Reason(Code.PROMISED, asked=NOW_MS + 125 * MINUTE), 0)),
+                waiting("desk", reason=Refusal(PromisedLater(NOW_MS + 125 * MINUTE), 0)),
                 waiting("train"),
             ),
             starts=(start("desk", 125 * MINUTE, promised=True), start("train", 19 * HOUR)),
@@ -187,7 +190,7 @@ class TestTables:
             assert max(map(len, table(plan, wide=wide, columns=80, zone=BERLIN))) <= 80
 
     def test_reasons_beyond_the_main_ones_keep_their_column(self) -> None:
-        refusals = tuple(Refusal(Reason(Code.TAINT, f"t{at}:NoSchedule"), 1) for at in range(5))
+        refusals = tuple(Refusal(UntoleratedTaint(f"t{at}", "", Effect.NO_SCHEDULE), 1) for at in range(5))
         entry = Waiting((JobId("desk"),), Verdict(Kind.NOT_NOW, refusals))
         lines = table(Plan(waiting=(entry,), starts=(start("desk", HOUR),)))
         assert [line.split()[-1] for line in lines if "reasons" in line] == ["reasons"]

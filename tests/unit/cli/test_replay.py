@@ -180,10 +180,10 @@ class TestBadInput:
             assert len(result.data["damage"]) == 1
 
     def test_nothing_can_be_read(self, tmp_path: Path) -> None:
-        (tmp_path / "cycles-000000001.log").write_text("rota-cycles 2 9.0\n")
+        (tmp_path / "cycles-000000001.log").write_text("rota-cycles 3 9.0\n")
         result = rota("replay", str(tmp_path))
         assert (result.code, result.out) == (1, "no cycle can be replayed\n")
-        assert "format 2, written by rota 9.0" in result.err
+        assert "format 3, written by rota 9.0" in result.err
 
     def test_no_record(self, tmp_path: Path) -> None:
         result = rota("replay", str(tmp_path))

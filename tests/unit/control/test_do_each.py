@@ -16,7 +16,8 @@ from rota.control.reports import Reports
 from rota.control.transactor import Transactor
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import Bound, Held, Seat
-from rota.lifecycle.state import Cause, EndReason, Phase, TaskEnd
+from rota.lifecycle.state import EndReason, Phase, TaskEnd
+from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName
 from rota.model.policy import Policy
 from rota.store.batch import Batch

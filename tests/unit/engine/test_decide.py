@@ -21,7 +21,7 @@ from rota.model.policy import (
     TenantPolicy,
     default_weights,
 )
-from rota.model.verdict import Code
+from rota.model.reasons import AwaitsPartner, BehindInStrictQueue, Insufficient, QuotaReached
 from tests.builders import Cluster, policy
 from tests.words import apart, lie, near, tasks
 
@@ -73,9 +73,9 @@ class TestStrictQueues:
         )
         plan = cluster.plan(self.STRICT)
         assert plan.places("a") == ["n"]
-        assert plan.reasons("big") == {Code.INSUFFICIENT}
-        assert plan.reasons("c") == {Code.STRICT_QUEUE}
-        assert plan.waits("c").refusals[0].reason.subject == "big"
+        assert plan.reasons("big") == {Insufficient}
+        assert plan.reasons("c") == {BehindInStrictQueue}
+        assert plan.waits("c").refusals[0].reason == BehindInStrictQueue(JobId("big"))
 
     def test_other_queues_go_on(self) -> None:
         cluster = ONE.job("big", cpu=3).job("other", cpu=1, template={"queue": "other"})
@@ -204,8 +204,10 @@ class TestGangs:
         cluster = Cluster().nodes("a b", cpu=2)
         plan = cluster.job("j", groups=[tasks(1, cpu=2), tasks(3, cpu=1)], min_available=2).plan()
         assert len(plan.places("j")) == 3
-        assert plan.reasons("j") == {Code.INSUFFICIENT}
-        assert plan.waits("j").refusals[0].reason.asked == 1000
+        assert plan.reasons("j") == {Insufficient}
+        [refusal] = plan.waits("j").refusals
+        assert isinstance(refusal.reason, Insufficient)
+        assert refusal.reason.asked == 1000
 
     @pytest.mark.covers("gang-2", "prio-5")
     def test_what_a_quota_leaves_of_one_that_starts_in_part_waits_for_that(self) -> None:
@@ -214,7 +216,7 @@ class TestGangs:
         )
         plan = Cluster().node("a", cpu=9).job("j", cpu=1, tasks=5, min_available=2).plan(rules)
         assert len(plan.places("j")) == 3
-        assert plan.reasons("j") == {Code.QUOTA}
+        assert plan.reasons("j") == {QuotaReached}
 
     def test_ranks_are_bound_group_by_group(self) -> None:
         cluster = Cluster().node("big", cpu=8).node("small", cpu=2)
@@ -229,8 +231,8 @@ class TestGangs:
 class TestPartners:
     def test_a_job_waits_for_its_partner_to_be_placed(self) -> None:
         alone = ONE.job("j", cpu=1, template={"connect_to": "p"})
-        assert alone.plan().reasons("j") == {Code.PARTNER}
-        assert alone.job("p", cpu=9).plan().reasons("j") == {Code.PARTNER}
+        assert alone.plan().reasons("j") == {AwaitsPartner}
+        assert alone.job("p", cpu=9).plan().reasons("j") == {AwaitsPartner}
         assert alone.job("p", cpu=1).plan().waiting() == []
         assert alone.running("p", on=["n"], cpu=1).plan().waiting() == []
 
@@ -242,7 +244,7 @@ class TestPartners:
             .job("urgent", cpu=2, priority="high", spec={"node_name": "n"})
             .job("j", cpu=1, template={"connect_to": "p"})
         )
-        assert cluster.plan().reasons("j") == {Code.PARTNER}
+        assert cluster.plan().reasons("j") == {AwaitsPartner}
 
 
 class TestEqualJobs:

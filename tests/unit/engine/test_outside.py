@@ -20,7 +20,8 @@ from rota.model.policy import (
     Selection,
     Strategy,
 )
-from rota.model.verdict import Code, Kind, Reason, Refusal
+from rota.model.reasons import RefusedByPlugin
+from rota.model.verdict import Kind, Refusal
 from rota.plugins import FILTERS, SCORES
 from tests.builders import Cluster, Planned
 
@@ -90,8 +91,8 @@ class TestFilter:
         verdict = planned(JOB, using(PluginConfig("picky")), picky=picky).waits("j")
         assert verdict.kind is Kind.NOT_NOW
         assert verdict.refusals == (
-            Refusal(Reason(Code.PLUGIN, "picky", detail="a is closed"), 1),
-            Refusal(Reason(Code.PLUGIN, "picky", detail="b is closed"), 1),
+            Refusal(RefusedByPlugin("picky", "a is closed"), 1),
+            Refusal(RefusedByPlugin("picky", "b is closed"), 1),
         )
 
     def test_it_sees_each_placement_of_the_plan(self) -> None:

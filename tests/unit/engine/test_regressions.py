@@ -8,8 +8,9 @@ from msgspec.structs import replace
 from rota.model.job import TopologyRule
 from rota.model.plan import EvictionCause
 from rota.model.policy import FairShare, Quota, Reclaim, TenantPolicy
+from rota.model.reasons import GangLacksRoom
 from rota.model.resources import HostPort
-from rota.model.verdict import Code, Kind
+from rota.model.verdict import Kind
 from tests.builders import Cluster, policy
 from tests.words import apart, lie, near, spread, tasks
 
@@ -133,7 +134,7 @@ def test_the_rest_of_a_gang_that_the_quota_keeps_back_says_so() -> None:
     cluster = Cluster().node("n1", cpu=4).job("gang", groups=groups, min_available=1)
     plan = cluster.plan(policy(tenants=[tenant]))
     assert plan.places("gang") == ["n1"]
-    assert Code.GANG not in plan.reasons("gang")
+    assert GangLacksRoom not in plan.reasons("gang")
 
 
 @pytest.mark.covers("prio-3")

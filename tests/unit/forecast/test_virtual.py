@@ -14,7 +14,8 @@ from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, Placement, Promise
 from rota.model.plan import Eviction, EvictionCause, Plan, Waiting
 from rota.model.policy import Policy, Promotion
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import PeriodMissed, SlaMissed
+from rota.model.verdict import Kind, Reason, Refusal, Verdict
 from rota.model.workload import ENDLESS_MS
 from tests.builders import PLUGINS, Cluster, policy
 from tests.words import NOW_MS, JobWords, job
@@ -45,8 +46,8 @@ def ended(left: list[Left]) -> list[tuple[str, float | None]]:
     return [(one.job.id, seconds(one.at_ms)) for one in left]
 
 
-def verdict(code: Code) -> Verdict:
-    return Verdict(Kind.NEVER, (Refusal(Reason(code), 0),))
+def verdict(reason: Reason) -> Verdict:
+    return Verdict(Kind.NEVER, (Refusal(reason, 0),))
 
 
 class TestJobs:
@@ -206,10 +207,10 @@ class TestPromises:
 
 
 @pytest.mark.covers("time-9")
-@pytest.mark.parametrize("code", [Code.SLA_MISSED, Code.PERIOD_MISSED])
-def test_who_is_too_late_fails_and_leaves(code: Code) -> None:
+@pytest.mark.parametrize("reason", [SlaMissed(1), PeriodMissed(1)])
+def test_who_is_too_late_fails_and_leaves(reason: Reason) -> None:
     cluster = virtual(NODE.job("j", cpu=3).running("r", on=["n"], tasks=2, min_available=1, cpu=1))
-    late = Waiting((JobId("j"), JobId("r")), verdict(code))
+    late = Waiting((JobId("j"), JobId("r")), verdict(reason))
     assert cluster.carry_out(Plan(waiting=(late,))).failed == ("j",)
     assert cluster.record(JobId("j")) is None
     assert cluster.record(JobId("r")) is not None

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rota.lifecycle.advance import Objection, Refused
-from rota.lifecycle.state import Cause, EndReason, Phase
+from rota.lifecycle.state import EndReason, Phase
+from rota.model.causes import Cause
 from rota.model.run import Retry
 from tests.unit.lifecycle.following import Followed, follow
 

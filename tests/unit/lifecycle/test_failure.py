@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rota.lifecycle.events import Held, Released
-from rota.lifecycle.state import Cause, EndReason, Phase, TaskEnd
+from rota.lifecycle.state import EndReason, Phase, TaskEnd
+from rota.model.causes import Cause
 from rota.model.run import Retry
 from tests.unit.lifecycle.following import follow
 

@@ -6,7 +6,8 @@ import pytest
 
 from rota.lifecycle.advance import Objection, Refused
 from rota.lifecycle.events import LimitChanged, Promised
-from rota.lifecycle.state import Cause, Phase
+from rota.lifecycle.state import Phase
+from rota.model.causes import Cause
 from rota.model.job import Promise
 from rota.model.run import Retry
 from tests.unit.lifecycle.following import Followed, follow

@@ -6,7 +6,8 @@ import pytest
 
 from rota.lifecycle.advance import Objection, Refused
 from rota.lifecycle.events import Ended, JobEvent, Returned, Started
-from rota.lifecycle.state import Cause, EndReason, Phase, TaskEnd
+from rota.lifecycle.state import EndReason, Phase, TaskEnd
+from rota.model.causes import Cause
 from rota.model.run import Retry
 from tests.unit.lifecycle.following import Followed, follow
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.lifecycle.state import Cause, JobState, Phase, TaskPhase
+from rota.lifecycle.state import JobState, Phase, TaskPhase
 from rota.lifecycle.validate import ImpossibleState, validate
+from rota.model.causes import Cause
 from rota.model.ids import JobId
 from rota.model.job import Promise
 from rota.model.run import Dependency

@@ -6,7 +6,8 @@ import pytest
 
 from rota.lifecycle.advance import Objection, Refused
 from rota.lifecycle.events import DependencyEnded, Held, Promised, Released
-from rota.lifecycle.state import Cause, Phase
+from rota.lifecycle.state import Phase
+from rota.model.causes import Cause
 from rota.model.ids import JobId
 from rota.model.job import Promise
 from rota.model.run import After, Dependency

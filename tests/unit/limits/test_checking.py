@@ -8,13 +8,12 @@ import pytest
 from msgspec.structs import replace
 
 from rota.limits.applying import asked_limits
-from rota.limits.checking import Excess, What, excesses, is_allowed, owner_of, with_default_time_limit
-from rota.model.explanation import Change, Remedy
+from rota.limits.checking import Excess, What, excesses, owner_of, with_default_time_limit
 from rota.model.ids import QueueName
 from rota.model.job import JobTemplate, Priority, TaskGroup
 from rota.model.limits import Limits, LimitsPolicy
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
-from rota.model.taints import Effect, Taint, Toleration
+from rota.model.taints import Effect, Toleration
 from rota.model.task import JobAffinity, TaskSpec
 from rota.views.limits import excess_help, excess_text
 
@@ -203,58 +202,3 @@ def test_what_is_said(template: JobTemplate, limits: Limits, text: str, help: st
 def test_nothing_is_without_words() -> None:
     for what in What:
         assert excess_text(Excess(what, 1, (), ()))
-
-
-class TestWhatWouldHelp:
-    """A change of the job is only told to whoever may make it."""
-
-    def allowed(self, remedy: Remedy, limits: Limits, *, is_exempt: bool = False) -> bool:
-        policy = LimitsPolicy(default=limits)
-        return is_allowed(remedy, asked_limits(policy, owner_of(job()), is_exempt))
-
-    @pytest.mark.parametrize(
-        ("limits", "remedy", "allowed"),
-        [
-            (Limits(), Remedy(Change.PRIORITY, amount=Priority.MEDIUM), True),
-            (Limits(), Remedy(Change.PRIORITY, amount=Priority.HIGH), False),
-            (Limits(priority=Priority.HIGH), Remedy(Change.PRIORITY, amount=Priority.HIGH), True),
-            (Limits(priority=Priority.HIGH), Remedy(Change.PRIORITY, amount=Priority.CRITICAL), False),
-            (Limits(), Remedy(Change.TIME_LIMIT, amount=99 * HOUR_MS), True),
-            (Limits(time_limit_ms=HOUR_MS), Remedy(Change.TIME_LIMIT, amount=HOUR_MS), True),
-            (Limits(time_limit_ms=HOUR_MS), Remedy(Change.TIME_LIMIT, amount=2 * HOUR_MS), False),
-            (Limits(), Remedy(Change.RESOURCE, "cpu", 2000, 1000), True),
-            (Limits(), Remedy(Change.NODE_SELECTOR, "zone=eu"), True),
-            (Limits(exclusive=False), Remedy(Change.EXCLUSIVE), True),
-        ],
-    )
-    def test_amounts(self, limits: Limits, remedy: Remedy, allowed: bool) -> None:
-        assert self.allowed(remedy, limits) is allowed
-        assert self.allowed(remedy, limits, is_exempt=True)
-
-    @pytest.mark.parametrize(
-        ("tolerations", "subject", "allowed"),
-        [
-            ((), "gpu:NoSchedule", False),
-            (("gpu",), "gpu:NoSchedule", True),
-            (("gpu",), "gpu=a100:NoExecute", True),
-            (("gpu=a100",), "gpu=a100:NoSchedule", True),
-            (("gpu=a100",), "gpu=h100:NoSchedule", False),
-            (("gpu=a100",), "gpu:NoSchedule", False),
-            (("gpu",), "gpu=a:NoSchedule, broken:NoSchedule", False),
-            (("broken", "gpu"), "gpu=a:NoSchedule, broken:NoSchedule", True),
-            (("*",), "gpu=a:NoSchedule, broken:NoSchedule", True),
-            (("example.org/a",), "example.org/a=b:c:NoSchedule", True),
-        ],
-    )
-    def test_tolerations(self, tolerations: tuple[str, ...], subject: str, allowed: bool) -> None:
-        remedy = Remedy(Change.TOLERATION, subject)
-        assert self.allowed(remedy, Limits(tolerations=tolerations)) is allowed
-
-    def test_they_are_those_that_the_engine_tries(self) -> None:
-        """A taint's notation is read as the toleration that was tried would be checked."""
-        for taint in (Taint("gpu", Effect.NO_SCHEDULE), Taint("gpu", Effect.NO_EXECUTE, "a:b=c")):
-            tried = Toleration(taint.key, not taint.value, taint.value, taint.effect)
-            for allowed in ((), ("gpu",), ("gpu=a:b=c",), ("gpu=a",)):
-                limits = Limits(tolerations=allowed)
-                remedy = Remedy(Change.TOLERATION, taint.notation)
-                assert self.allowed(remedy, limits) is not bool(beyond(tolerating(tried), limits))

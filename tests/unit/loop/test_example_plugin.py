@@ -10,6 +10,7 @@ from rota.model.job import Job, JobRecord, JobTemplate, TaskGroup
 from rota.model.node import Node, NodeSpec
 from rota.model.plan import Plan
 from rota.model.policy import PluginConfig, Policy, SchedulerPolicy
+from rota.model.reasons import RefusedByPlugin
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
 
@@ -53,5 +54,6 @@ def test_a_licence_that_nobody_has() -> None:
     (waiting,) = plan(job((("licence", "maple"),))).waiting
     (refusal,) = waiting.verdict.refusals
     assert refusal.reason.plugin == "licences"
-    assert refusal.reason.detail == "no licence for maple"
+    assert isinstance(refusal.reason, RefusedByPlugin)
+    assert refusal.reason.words == "no licence for maple"
     assert refusal.nodes == 2

@@ -11,8 +11,7 @@ import pytest
 import rota.plugins
 from rota.engine.plugin import NodeFilter, NodeScore
 from rota.model.selectors import NodeTerm, Operator, Requirement, Selector
-from rota.model.task import VolumeNodes
-from rota.model.verdict import Code
+from rota.model.task import VolumeNodes, VolumeTrouble
 from rota.plugins import FILTERS, SCORES
 from rota.plugins.images import ImageScore
 from tests.builders import Cluster
@@ -66,7 +65,9 @@ def task_words(chance: random.Random) -> dict[str, Any]:
             "node_name": chance.choice(["", "n0"]),
             "near": chance.choice([(), (("host", "n1"),)]),
             "max_price_micro_per_hour": chance.choice([None, 400_000]),
-            "volume_nodes": chance.choice([(), (VolumeNodes(()),), (VolumeNodes((SSD,), Code.VOLUME_ZONE),)]),
+            "volume_nodes": chance.choice(
+                [(), (VolumeNodes(()),), (VolumeNodes((SSD,), VolumeTrouble.ZONE),)]
+            ),
         },
     }
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rota.model.verdict import Code, Reason
-from rota.plugins.backend import BackendFilter
+from rota.plugins.backend import BackendFilter, NotOfBackend
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 
@@ -27,4 +26,4 @@ def test_nodes_of_the_backends_that_are_named(backends: tuple[str, ...], passes:
 
 def test_the_reason_names_the_backends() -> None:
     judged = Judged(BackendFilter(), BACKENDS, spec={"backends": ("slurm", "local")})
-    assert judged.reasons == {"a": [Reason(Code.BACKEND, "slurm, local")]}
+    assert judged.reasons == {"a": [NotOfBackend(("slurm", "local"))]}

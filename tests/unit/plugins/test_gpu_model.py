@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from rota.model.verdict import Code, Reason
-from rota.plugins.gpu_model import GpuModelFilter
+from rota.plugins.gpu_model import GpuModelFilter, OtherGpuModel
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 
@@ -30,4 +29,4 @@ def test_a_gpu_task_gets_a_model_that_will_do(words: dict[str, Any], passes: lis
 
 def test_the_reason_names_the_models() -> None:
     judged = Judged(GpuModelFilter(), MODELS, gpu=1, gpu_models=["H100", "B200"])
-    assert judged.reasons["a"] == [Reason(Code.GPU_MODEL, "H100 or B200")]
+    assert judged.reasons["a"] == [OtherGpuModel(("H100", "B200"))]

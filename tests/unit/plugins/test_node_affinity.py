@@ -4,8 +4,7 @@ import pytest
 
 from rota.model.selectors import NodeTerm, PreferredNodeTerm, Selector
 from rota.model.task import TaskSpec
-from rota.model.verdict import Code, Reason
-from rota.plugins.node_affinity import NodeAffinityFilter, NodeAffinityScore
+from rota.plugins.node_affinity import NodeAffinityFilter, NodeAffinityScore, NodeAffinityUnmet
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged, rated
 from tests.words import node_term, toleration, when
@@ -52,8 +51,7 @@ class TestFilter:
     def test_the_reason_is_the_condition(self) -> None:
         terms = (term("disk In tape", "cores Gt 8"), term("ssd Exists"), term())
         judged = Judged(NodeAffinityFilter(), NODES, TaskSpec(node_affinity=terms))
-        text = "disk In tape and cores Gt 8 or ssd Exists or nothing"
-        assert judged.reasons["a"] == [Reason(Code.NODE_AFFINITY, text)]
+        assert judged.reasons["a"] == [NodeAffinityUnmet(terms)]
 
 
 def wishing(**weights: int) -> TaskSpec:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rota.model.verdict import Code, Reason
-from rota.plugins.node_name import NodeNameFilter
+from rota.plugins.node_name import NodeNameFilter, OtherNodeNamed
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 
@@ -18,4 +17,4 @@ def test_no_other_node_will_do(name: str, passes: list[str]) -> None:
 
 def test_the_reason_names_the_node() -> None:
     judged = Judged(NodeNameFilter(), NODES, spec={"node_name": "b"})
-    assert judged.reasons["c"] == [Reason(Code.OTHER_NODE_NAMED, "b")]
+    assert judged.reasons["c"] == [OtherNodeNamed("b")]

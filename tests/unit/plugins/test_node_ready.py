@@ -1,7 +1,6 @@
 """Nodes that are down or cordoned."""
 
-from rota.model.verdict import Code
-from rota.plugins.node_ready import NodeReadyFilter
+from rota.plugins.node_ready import NodeCordoned, NodeNotReady, NodeReadyFilter
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 
@@ -16,10 +15,10 @@ def test_they_take_nothing_new_and_say_which_of_both() -> None:
     )
     judged = Judged(NodeReadyFilter(), nodes)
     assert judged.passes == ["up"]
-    assert {name: {reason.code for reason in reasons} for name, reasons in judged.reasons.items()} == {
-        "down": {Code.NODE_NOT_READY},
-        "closed": {Code.NODE_CORDONED},
-        "both": {Code.NODE_NOT_READY, Code.NODE_CORDONED},
+    assert {name: {type(reason) for reason in reasons} for name, reasons in judged.reasons.items()} == {
+        "down": {NodeNotReady},
+        "closed": {NodeCordoned},
+        "both": {NodeNotReady, NodeCordoned},
     }
 
 

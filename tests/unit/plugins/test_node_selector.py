@@ -2,8 +2,7 @@
 
 import pytest
 
-from rota.model.verdict import Code, Reason
-from rota.plugins.node_selector import NodeSelectorFilter
+from rota.plugins.node_selector import NodeSelectorFilter, NodeSelectorUnmet
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 
@@ -35,7 +34,7 @@ def test_a_node_must_have_them_all(selector: dict[str, str], passes: set[str]) -
 
 def test_there_is_a_reason_for_each_label_that_a_node_lacks() -> None:
     judged = Judged(NodeSelectorFilter(), NODES, selector={"disk": "ssd", "net": "fast"})
-    disk, net = Reason(Code.NODE_SELECTOR, "disk=ssd"), Reason(Code.NODE_SELECTOR, "net=fast")
+    disk, net = NodeSelectorUnmet("disk", "ssd"), NodeSelectorUnmet("net", "fast")
     assert judged.reasons == {"ssd": [net], "hdd": [disk], "none": [disk, net]}
 
 

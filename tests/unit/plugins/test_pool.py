@@ -2,8 +2,7 @@
 
 import pytest
 
-from rota.model.verdict import Code, Reason
-from rota.plugins.pool import PoolFilter
+from rota.plugins.pool import NotInPool, PoolFilter
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 
@@ -28,7 +27,7 @@ def test_nodes_of_the_pools_that_are_named(pools: tuple[str, ...], passes: list[
 
 def test_the_reason_names_the_pools() -> None:
     judged = Judged(PoolFilter(), POOLS, spec={"pools": ("gpu", "cpu")})
-    assert judged.reasons == {"c": [Reason(Code.POOL, "gpu, cpu")]}
+    assert judged.reasons == {"c": [NotInPool(("gpu", "cpu"))]}
 
 
 def test_a_task_that_names_none_costs_nothing() -> None:

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rota.model.verdict import Code, Reason
-from rota.plugins.price import PriceFilter
+from rota.plugins.price import PriceFilter, TooExpensive
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 
@@ -37,4 +36,4 @@ def test_half_a_node_costs_half_its_price_and_one_to_be_started_all_of_it(
 
 def test_the_reason_says_the_least_that_would_have_to_be_paid() -> None:
     judged = Judged(PriceFilter(), NODES, cpu=2, spec={"max_price_micro_per_hour": 100})
-    assert judged.reasons["dear"] == [Reason(Code.PRICE, asked=100, available=500_000)]
+    assert judged.reasons["dear"] == [TooExpensive(100, 500_000)]

@@ -3,8 +3,7 @@
 import pytest
 
 from rota.model.taints import Effect, Taint, Toleration
-from rota.model.verdict import Code, Reason
-from rota.plugins.taints import TaintFilter
+from rota.plugins.taints import TaintFilter, UntoleratedPassingTaint, UntoleratedTaint
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
 from tests.words import NOW_MS
@@ -41,8 +40,8 @@ def test_every_hard_taint_must_be_tolerated(tolerates: list[str], passes: list[s
 
 def test_the_reason_is_the_first_taint_that_is_not_tolerated() -> None:
     judged = Judged(TaintFilter(), NODES, tolerates=["gpu"])
-    assert judged.reasons["two"] == [Reason(Code.TAINT, "team=ml:NoSchedule")]
-    assert judged.reasons["drained"] == [Reason(Code.TAINT, "drain:NoExecute")]
+    assert judged.reasons["two"] == [UntoleratedTaint("team", "ml", Effect.NO_SCHEDULE)]
+    assert judged.reasons["drained"] == [UntoleratedTaint("drain", "", Effect.NO_EXECUTE)]
 
 
 def test_a_taint_of_a_condition_passes_and_one_that_lasts_comes_first() -> None:
@@ -53,8 +52,8 @@ def test_a_taint_of_a_condition_passes_and_one_that_lasts_comes_first() -> None:
     )
     judged = Judged(TaintFilter(), nodes)
     assert judged.reasons == {
-        "pressed": [Reason(Code.PASSING_TAINT, f"{PRESSURE}:NoSchedule")],
-        "pressed-and-kept": [Reason(Code.TAINT, "team=ml:NoSchedule")],
+        "pressed": [UntoleratedPassingTaint(PRESSURE, "", Effect.NO_SCHEDULE)],
+        "pressed-and-kept": [UntoleratedTaint("team", "ml", Effect.NO_SCHEDULE)],
     }
 
 
@@ -78,7 +77,7 @@ def test_very_many_taints_share_a_reason() -> None:
     for number in range(100):
         cluster = cluster.node(f"n{number:03}", taints=[f"k{number:03}:NoSchedule"])
     judged = Judged(TaintFilter(), cluster)
-    assert judged.reasons["common-2"] == [Reason(Code.TAINT, "common:NoSchedule")]
-    assert judged.reasons["n000"] == [Reason(Code.TAINT, "k000:NoSchedule")]
-    assert judged.reasons["n099"] == [Reason(Code.TAINT, "k061:NoSchedule and 38 others")]
+    assert judged.reasons["common-2"] == [UntoleratedTaint("common", "", Effect.NO_SCHEDULE)]
+    assert judged.reasons["n000"] == [UntoleratedTaint("k000", "", Effect.NO_SCHEDULE)]
+    assert judged.reasons["n099"] == [UntoleratedTaint("k061", "", Effect.NO_SCHEDULE, 38)]
     assert len({reason for reasons in judged.reasons.values() for reason in reasons}) == 63

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rota.model.reasons import VolumeInOtherZone, VolumeOutOfReach
 from rota.model.selectors import NodeTerm, Operator, Requirement
-from rota.model.task import TaskSpec, VolumeNodes
-from rota.model.verdict import Code, Reason
+from rota.model.task import TaskSpec, VolumeNodes, VolumeTrouble
 from rota.plugins.volumes import VolumeFilter
 from tests.builders import Cluster
 from tests.unit.plugins.judging import Judged
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.covers("kube-3")
 NODES = Cluster().nodes("a b c")
 
 
-def on(names: str, otherwise: Code = Code.VOLUME_AFFINITY) -> VolumeNodes:
+def on(names: str, otherwise: VolumeTrouble = VolumeTrouble.OUT_OF_REACH) -> VolumeNodes:
     terms = (NodeTerm(names=(Requirement("metadata.name", Operator.IN, tuple(names)),)),) if names else ()
     return VolumeNodes(terms, otherwise)
 
@@ -36,11 +36,11 @@ def test_a_volume_that_can_be_used_nowhere() -> None:
 
 
 def test_each_node_has_its_reason() -> None:
-    found = judged(on("ab"), on("ac", Code.VOLUME_ZONE))
-    assert found.reasons == {"b": [Reason(Code.VOLUME_ZONE)], "c": [Reason(Code.VOLUME_AFFINITY)]}
+    found = judged(on("ab"), on("ac", VolumeTrouble.ZONE))
+    assert found.reasons == {"b": [VolumeInOtherZone()], "c": [VolumeOutOfReach()]}
 
 
 def test_what_is_out_of_reach_and_whether_there_are_others_is_told_together() -> None:
-    found = judged(on("a"), on("ab", Code.VOLUME_UNBOUND))
-    both = Reason(Code.VOLUME_AFFINITY, detail=Code.VOLUME_UNBOUND.value)
-    assert found.reasons == {"b": [Reason(Code.VOLUME_AFFINITY)], "c": [both]}
+    found = judged(on("a"), on("ab", VolumeTrouble.UNBOUND))
+    both = VolumeOutOfReach((VolumeTrouble.UNBOUND,))
+    assert found.reasons == {"b": [VolumeOutOfReach()], "c": [both]}

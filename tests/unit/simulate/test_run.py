@@ -15,8 +15,8 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import AtMaintenance, Job, JobTemplate, Placement
 from rota.model.plan import Plan
 from rota.model.policy import Policy, QueuePolicy, QueueStrategy
+from rota.model.reasons import BeyondCapacity, Insufficient
 from rota.model.taints import Effect, Taint
-from rota.model.verdict import Code
 from rota.model.workload import ENDLESS_MS, RecordedEnd, SimJob, Workload
 from rota.simulate.epoch import since
 from rota.simulate.result import JobResult, SimResult, Stretch
@@ -133,14 +133,14 @@ class TestJobsThatNeverStart:
         assert times(result) == {"huge": (None, None), "a": (1, 61)}
         verdict = of(result, "huge").verdict
         assert verdict is not None
-        assert verdict.refusals[0].reason.code is Code.BEYOND_CAPACITY
+        assert isinstance(verdict.refusals[0].reason, BeyondCapacity)
 
     def test_have_the_last_verdict_if_they_could_have(self) -> None:
         result = replayed(sim_job("a", cpu=3, runs=ENDLESS_MS / 1000), sim_job("b", cpu=3, at=1))
         assert times(result) == {"a": (0, None), "b": (None, None)}
         verdict = of(result, "b").verdict
         assert verdict is not None
-        assert verdict.refusals[0].reason.code is Code.INSUFFICIENT
+        assert isinstance(verdict.refusals[0].reason, Insufficient)
         assert of(result, "a").stretches == (Stretch(0, NodeName("n"), 0, 1000),)
 
     def test_leave_when_they_were_cancelled(self) -> None:

@@ -5,6 +5,7 @@ from msgspec.structs import replace
 
 from rota.model.job import JobTemplate, TaskGroup
 from rota.model.policy import NO_DEFAULTS, Defaults, PlatformDefaults, Policy
+from rota.model.reasons import BeyondCapacity
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
 from rota.snapshot.defaults import admit
@@ -75,7 +76,9 @@ class TestOverhead:
         cluster = Cluster().node("n1", cpu=1).job("bare", cpu=1).job("boxed", cpu=1, spec={"runtime": "kata"})
         plan = cluster.plan(Policy(defaults=DEFAULTS))
         assert plan.places("bare") == ["n1"]
-        assert plan.waits("boxed").refusals[0].reason.asked == 1100
+        [refusal] = plan.waits("boxed").refusals
+        assert isinstance(refusal.reason, BeyondCapacity)
+        assert refusal.reason.asked == 1100
 
 
 def test_every_group_is_filled_in() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rota.api.documents import AttemptDocument, JobDocument
-from rota.lifecycle.state import Cause, EndReason, Phase
+from rota.lifecycle.state import EndReason, Phase
+from rota.model.causes import Cause
 from rota.views.jobs import end_text, outcome_text, state_text
 from tests.unit.cli.live.documents import CLOCK, a_job, ago, an_attempt, later, over, running
 

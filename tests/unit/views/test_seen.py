@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from rota.model.explanation import Change, Explanation, Outcome, RefusedNodes, Remedy
+from rota.model.changes import RaisePriority
+from rota.model.explanation import Explanation, Outcome, RefusedNodes, Remedy
 from rota.model.extension import Answer, Extension, InTheWay, MovedStart, Obstacle
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Eviction, EvictionCause, PluginFault
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import (
+    AwaitsPartner,
+    BehindInStrictQueue,
+    EvictedByTaint,
+    Insufficient,
+    RoomPlanned,
+    WasPreempted,
+)
+from rota.model.verdict import Kind, Reason, Refusal, Verdict
 from rota.views.seen import HIDDEN, seen_event, seen_extension, seen_reason, seen_why
 from rota.views.why.view import WhyView
 from rota.views.wording import reason_text
@@ -24,24 +35,29 @@ def sees(job_id: JobId) -> bool:
     return job_id == OWN
 
 
-@pytest.mark.parametrize(
-    "code", [Code.CALENDAR, Code.PARTNER, Code.STRICT_QUEUE, Code.PREEMPTED, Code.EVICTED_BY_TAINT]
-)
-def test_a_reason_names_no_job_of_others(code: Code) -> None:
-    assert seen_reason(Reason(code, OWN, 5), sees) == Reason(code, OWN, 5)
-    assert seen_reason(Reason(code), sees) == Reason(code)
-    hidden = seen_reason(Reason(code, OTHER, 1_800_000_000_000), sees)
-    assert OTHER not in reason_text(hidden)
+@pytest.mark.parametrize("reason", [RoomPlanned, AwaitsPartner, BehindInStrictQueue, WasPreempted])
+def test_a_reason_names_no_job_of_others(reason: Callable[[JobId], Reason]) -> None:
+    assert seen_reason(reason(OWN), sees) == reason(OWN)
+    assert OTHER not in reason_text(seen_reason(reason(OTHER), sees))
+
+
+def test_nor_when_such_a_job_starts() -> None:
+    hidden = seen_reason(RoomPlanned(OTHER, 1_800_000_000_000), sees)
     assert "2027" not in reason_text(hidden)
 
 
+@pytest.mark.parametrize("reason", [RoomPlanned(), WasPreempted(), EvictedByTaint()])
+def test_a_reason_that_names_no_job_stays_as_it_is(reason: Reason) -> None:
+    assert seen_reason(reason, sees) == reason
+
+
 def test_other_reasons_stay_as_they_are() -> None:
-    reason = Reason(Code.INSUFFICIENT, "cpu", 2000, 1000)
+    reason = Insufficient("cpu", 2000, 1000)
     assert seen_reason(reason, sees) is reason
 
 
 def test_why() -> None:
-    behind = Reason(Code.STRICT_QUEUE, OTHER)
+    behind = BehindInStrictQueue(OTHER)
     view = WhyView(
         name=OWN,
         explanation=Explanation(
@@ -49,7 +65,7 @@ def test_why() -> None:
             Outcome.WAITING,
             verdict=Verdict(Kind.NOT_NOW, (Refusal(behind, 0),)),
             refusals=(RefusedNodes(behind, (NODE,)),),
-            remedies=(Remedy(Change.PRIORITY, evicts=(OWN, OTHER)),),
+            remedies=(Remedy(RaisePriority(0, 1), evicts=(OWN, OTHER)),),
             faults=(PluginFault("p", "filter", "no", OTHER),),
         ),
         outcome=Outcome.WAITING,

@@ -8,6 +8,7 @@ from rota.cli.live.connection import connect
 from rota.cli.live.names import job_named
 from rota.cli.live.showing import clock
 from rota.cli.output import Form, show, write_document
+from rota.model.vocabulary import read_coded
 from rota.views.why.view import WhyView
 
 
@@ -17,7 +18,7 @@ def why_of_server(job: str, form: Form) -> None:
     if form.is_table:
         from rota.cli.why.tables import why_tables
 
-        view = json.decode(answer.view, type=WhyView)
+        view = json.decode(answer.view, type=WhyView, dec_hook=read_coded)
         show(why_tables(view, clock(), wide=form is Form.WIDE))
     else:
         write_document(answer.why, form)

@@ -20,7 +20,8 @@ from rota.engine.placing.topology import Footprint
 from rota.engine.placing.work import Seat, Work, least_need
 from rota.model.job import JobRecord, JobTemplate
 from rota.model.policy import Durations
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import RoomPlanned
+from rota.model.verdict import Reason
 from rota.snapshot.state import Snapshot
 
 _TRIES = 64
@@ -151,8 +152,8 @@ class Agenda:
         at = {seat.position for seat in seats}
         limit_end = self._now_ms + limit_ms(template)
         planned_end = self._now_ms + self.lines.length_ms(durations, template)
-        found = [
-            (max(entry.start_ms, self._now_ms), Reason(entry.code, entry.name, entry.start_ms))
+        found: list[tuple[int, Reason]] = [
+            (max(entry.start_ms, self._now_ms), entry.reason)
             for entry in self.lines.entries
             if entry.start_ms < limit_end
             and entry.end_ms > self._now_ms
@@ -163,12 +164,12 @@ class Agenda:
             nodes = {held.position for held in promised_seats(record, self._snapshot)}
             if record.promise.start_ms < limit_end and at & nodes:
                 start_ms = max(record.promise.start_ms, self._now_ms)
-                found.append((start_ms, Reason(Code.CALENDAR, job_id, start_ms)))
+                found.append((start_ms, RoomPlanned(job_id, start_ms)))
         for job_id, planned in self.lines.planned.items():
             end_ms = limit_end if planned.is_fixed else planned_end
             if planned.start_ms < end_ms and at.intersection(held.position for held in planned.held):
-                found.append((planned.start_ms, Reason(Code.CALENDAR, job_id, planned.start_ms)))
-        return min(found, key=lambda one: one[0])[1] if found else Reason(Code.CALENDAR)
+                found.append((planned.start_ms, RoomPlanned(job_id, planned.start_ms)))
+        return min(found, key=lambda one: one[0])[1] if found else RoomPlanned()
 
     # -- starting later
 

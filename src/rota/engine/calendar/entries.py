@@ -13,8 +13,8 @@ from rota.engine.calendar.timeline import Holding, Timeline
 from rota.model.calendar import Reservation
 from rota.model.ids import NodeName
 from rota.model.job import JobRecord
+from rota.model.reasons import MaintenanceAhead, RoomReserved
 from rota.model.resources import WHOLE_GPU_MILLI
-from rota.model.verdict import Code
 from rota.snapshot import rows
 from rota.snapshot.demand import named_amounts
 from rota.snapshot.nodes import NodeColumns
@@ -34,7 +34,8 @@ GROUND = "\0ground"
 class Entry:
     """Amounts that are taken in a period from an account, and by what."""
 
-    code: Code
+    reason: MaintenanceAhead | RoomReserved
+    """What is told to a job that would run into it."""
     name: str
     start_ms: int
     end_ms: int
@@ -71,13 +72,15 @@ def _maintenance(snapshot: Snapshot) -> Iterator[Entry]:
         # Every task needs a share of its node.
         amounts[rows.SHARES] = rows.NODE_SHARES
         gpu = np.zeros((len(at), nodes.gpu_capacity.shape[1]), dtype=np.int32)
-        yield Entry(Code.MAINTENANCE, window.name, window.start_ms, window.end_ms, at, amounts, gpu, None)
+        reason = MaintenanceAhead(window.name, window.start_ms)
+        yield Entry(reason, window.name, window.start_ms, window.end_ms, at, amounts, gpu, None)
 
 
 def _reservations(snapshot: Snapshot) -> Iterator[Entry]:
     for one in snapshot.calendar.reservations:
         at, amounts, gpu = reserved(snapshot.nodes, one)
-        yield Entry(Code.RESERVATION, one.name, one.start_ms, one.end_ms, at, amounts, gpu)
+        reason = RoomReserved(one.name, one.start_ms)
+        yield Entry(reason, one.name, one.start_ms, one.end_ms, at, amounts, gpu)
 
 
 def reserved(nodes: NodeColumns, reservation: Reservation) -> tuple[Int64s, Int64s, Int32s]:

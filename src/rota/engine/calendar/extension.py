@@ -29,14 +29,13 @@ from rota.model.ids import JobId
 from rota.model.job import JobRecord, Promise
 from rota.model.plan import Plan
 from rota.model.policy import Policy
-from rota.model.verdict import Code
+from rota.model.reasons import MaintenanceAhead
 from rota.snapshot.records import with_records
 from rota.snapshot.running import build_running
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import WaitingJobs
 
 _HOUR_MS = 3_600_000
-_OBSTACLES = {Code.MAINTENANCE: Obstacle.MAINTENANCE, Code.RESERVATION: Obstacle.RESERVATION}
 
 
 def extend(
@@ -142,8 +141,9 @@ class _Obstructions:
         for entry in fixed_entries(self._snapshot):
             if entry.account in (None, self._account):
                 at = set(entry.positions.tolist())
-                name, obstacle = entry.name, _OBSTACLES[entry.code]
-                yield from self._obstructed(obstacle, name, at, entry.start_ms, entry.end_ms)
+                is_maintenance = isinstance(entry.reason, MaintenanceAhead)
+                obstacle = Obstacle.MAINTENANCE if is_maintenance else Obstacle.RESERVATION
+                yield from self._obstructed(obstacle, entry.name, at, entry.start_ms, entry.end_ms)
 
     def _promised(self) -> Iterator[_Obstruction]:
         position = self._snapshot.nodes.position

@@ -6,7 +6,17 @@ from rota.engine.calendar.durations import limit_ms
 from rota.model.calendar import QueueMode, QueueState, Reservation
 from rota.model.cluster import Calendar
 from rota.model.job import Job
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import (
+    NotReservedFor,
+    OutsideReservation,
+    PeriodMissed,
+    QueueClosed,
+    QueuePaused,
+    ReservationTime,
+    SlaMissed,
+    TooEarly,
+)
+from rota.model.verdict import Reason
 
 
 class Gates:
@@ -27,10 +37,10 @@ class Gates:
     def _late(self, job: Job) -> Reason | None:
         within = job.template.start_within_ms
         if within is not None and self._now_ms > job.submitted_ms + within:
-            return Reason(Code.SLA_MISSED, asked=within)
+            return SlaMissed(within)
         before = job.start_before_ms
         if before is not None and self._now_ms > before:
-            return Reason(Code.PERIOD_MISSED, asked=before)
+            return PeriodMissed(before)
         return None
 
     def _queue(self, job: Job) -> Reason | None:
@@ -38,14 +48,14 @@ class Gates:
         if state is None:
             return None
         if state.mode is QueueMode.PAUSED:
-            return Reason(Code.QUEUE_PAUSED, state.name, detail=state.message)
+            return QueuePaused(state.name, state.message)
         if state.mode is QueueMode.CLOSED and job.submitted_ms >= state.since_ms:
-            return Reason(Code.QUEUE_CLOSED, state.name, detail=state.message)
+            return QueueClosed(state.name, state.message)
         return None
 
     def _early(self, job: Job) -> Reason | None:
         if job.start_after_ms > self._now_ms:
-            return Reason(Code.TOO_EARLY, asked=job.start_after_ms)
+            return TooEarly(job.start_after_ms)
         return None
 
     def _reserved(self, job: Job) -> Reason | None:
@@ -54,18 +64,17 @@ class Gates:
             return None
         one = self._reservations.get(template.reservation)
         if one is None or not one.is_for(template.project, template.user):
-            tenant = f"{template.project}/{template.user}"
-            return Reason(Code.NOT_RESERVED_FOR, template.reservation, detail=tenant)
+            return NotReservedFor(template.reservation, template.project, template.user)
         return _outside_of(one, self._now_ms, limit_ms(template))
 
 
 def _outside_of(reservation: Reservation, now_ms: int, length_ms: int) -> Reason | None:
     if now_ms < reservation.start_ms:
-        return Reason(Code.RESERVATION, reservation.name, reservation.start_ms, detail="not begun")
+        return OutsideReservation(reservation.name, ReservationTime.NOT_BEGUN, reservation.start_ms)
     if now_ms >= reservation.end_ms:
-        return Reason(Code.RESERVATION, reservation.name, reservation.end_ms, detail="over")
+        return OutsideReservation(reservation.name, ReservationTime.OVER, reservation.end_ms)
     if now_ms + length_ms > reservation.end_ms:
-        return Reason(Code.RESERVATION, reservation.name, reservation.end_ms, detail="ends before the job")
+        return OutsideReservation(reservation.name, ReservationTime.TOO_SHORT, reservation.end_ms)
     return None
 
 

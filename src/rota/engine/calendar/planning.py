@@ -11,7 +11,16 @@ from rota.engine.scope import Turn
 from rota.engine.workbench import Workbench
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
-from rota.model.verdict import Code, Kind, Reason, Verdict
+from rota.model.reasons import (
+    BehindInStrictQueue,
+    LimitReached,
+    PromisedLater,
+    QueueClosed,
+    QueuePaused,
+    QuotaReached,
+    WasPreempted,
+)
+from rota.model.verdict import Kind, Reason, Verdict
 
 
 def plan_ahead(bench: Workbench, turn: Turn, stretch: Stretch) -> bool:
@@ -39,10 +48,10 @@ def plan_ahead(bench: Workbench, turn: Turn, stretch: Stretch) -> bool:
 def _earliest_ms(bench: Workbench, turn: Turn, job: Job, verdict: Verdict) -> int | None:
     """From when on to look for a place; None: that can't be told."""
     reason, starts = verdict.refusals[0].reason if verdict.refusals else None, bench.ahead.starts
-    match reason.code if reason else None:
-        case Code.QUEUE_PAUSED | Code.QUEUE_CLOSED | Code.QUOTA | Code.LIMIT | Code.PREEMPTED:
+    match reason:
+        case QueuePaused() | QueueClosed() | QuotaReached() | LimitReached() | WasPreempted():
             return None
-        case Code.STRICT_QUEUE:
+        case BehindInStrictQueue():
             earliest_ms = starts.last_ms
         case _:
             earliest_ms = bench.now_ms
@@ -108,7 +117,7 @@ def keep_promises(bench: Workbench, queues: list[QueueLanes]) -> None:
         else:
             start_ms, _ = _promised_order(record)
             _hold_for(bench, record.job.template, work)
-            bench.refuse(turn, cursor, verdict_by(Reason(Code.PROMISED, asked=start_ms)))
+            bench.refuse(turn, cursor, verdict_by(PromisedLater(start_ms)))
 
 
 def _promised_order(record: JobRecord) -> tuple[int, JobId]:

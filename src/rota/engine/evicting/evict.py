@@ -22,7 +22,8 @@ from rota.model.ids import JobId
 from rota.model.job import AtMaintenance, Job, JobTemplate, Priority
 from rota.model.plan import Eviction, EvictionCause
 from rota.model.policy import Preemption, Promotion, Reclaim
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import reason_of_eviction
+from rota.model.verdict import Kind, Refusal, Verdict
 from rota.snapshot.state import Snapshot
 
 Bools = NDArray[np.bool_]
@@ -32,14 +33,6 @@ Int64s = NDArray[np.int64]
 def may_preempt(template: JobTemplate, priority: int) -> bool:
     """Medium and above preempt what is lower; Low and Batch preempt nobody."""
     return template.may_preempt if template.may_preempt is not None else priority >= Priority.MEDIUM
-
-
-_CODES = {
-    EvictionCause.PREEMPTED: Code.PREEMPTED,
-    EvictionCause.RECLAIMED: Code.PREEMPTED,
-    EvictionCause.TAINT: Code.EVICTED_BY_TAINT,
-    EvictionCause.MAINTENANCE: Code.EVICTED_FOR_MAINTENANCE,
-}
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -283,7 +276,7 @@ class Evictor:
         tasks = list(tasks)
         self.victims.alive[tasks] = False
         self._credit(tasks, -1)
-        verdict = Verdict(Kind.NOT_NOW, (Refusal(Reason(_CODES[cause], preemptor), 0),))
+        verdict = Verdict(Kind.NOT_NOW, (Refusal(reason_of_eviction(cause, preemptor), 0),))
         for task in tasks:
             entry = self._snapshot.running.tasks[task]
             placement = entry.placement

@@ -8,47 +8,17 @@ from functools import partial
 from msgspec.structs import replace
 
 from rota.engine.budget import ENDLESS, Budget
-from rota.engine.explaining.change import Limiter, loosenings, paying, resources_of, with_specs
+from rota.engine.explaining.change import Limiter, loosenings, paying, resources_of
 from rota.engine.explaining.what_if import Trial, WhatIf
+from rota.engine.loosening import with_specs
 from rota.engine.placing.score import task_price_micro
 from rota.engine.refusals import LaneRefusal
 from rota.model.calendar import PlannedStart
+from rota.model.changes import AskForLess, PayMore, RaisePriority, ShortenTimeLimit, StartWithFewer
 from rota.model.explanation import NOW, Change, Remedy
-from rota.model.ids import NodeName
 from rota.model.job import Job, JobTemplate, Priority
-from rota.model.verdict import RUNNING_JOBS, Code, Kind
-
-_EFFORT = {
-    Change.TOLERATION: 0.30,
-    Change.NODE_LABEL: 0.35,
-    Change.TIME_LIMIT: 0.35,
-    Change.PRIORITY: 0.40,
-    Change.NODE_SELECTOR: 0.45,
-    Change.GPU_MODEL: 0.45,
-    Change.POOL: 0.50,
-    Change.PRICE: 0.50,
-    Change.EXCLUSIVE: 0.55,
-    Change.JOB_AFFINITY: 0.60,
-    Change.NODE_AFFINITY: 0.60,
-    Change.TOPOLOGY: 0.60,
-}
-"""How large a change is felt to be, against giving up that fraction of what was asked for."""
-_FRACTIONS = (Change.RESOURCE, Change.GANG_SIZE, Change.TIME_LIMIT)
-
-_NOT_THE_JOB = frozenset(
-    (
-        Code.PARTNER,
-        Code.STRICT_QUEUE,
-        Code.QUEUE_PAUSED,
-        Code.QUEUE_CLOSED,
-        Code.SLA_MISSED,
-        Code.PERIOD_MISSED,
-        Code.NOT_RESERVED_FOR,
-        Code.NO_SCHEDULER,
-        Code.NO_NODES,
-    )
-)
-"""Whatever the job asked for, these would keep it waiting."""
+from rota.model.reasons import LimitReached
+from rota.model.verdict import Kind, Reason
 
 _SECOND_MS, _MINUTE_MS, _HOUR_MS = 1000, 60_000, 3_600_000
 _LONGEST_LIMIT_MS = 366 * 24 * _HOUR_MS
@@ -67,10 +37,7 @@ def remedies_for(
 ) -> tuple[tuple[Remedy, ...], bool]:
     """Every single change that helps, the smallest first; but first those with which it starts now. And
     whether time was up before all were tried."""
-    reasons = [one.reason for one in refusal.verdict.refusals]
-    if _NOT_THE_JOB.intersection(reason.code for reason in reasons):
-        return (), False
-    if any(reason.code is Code.LIMIT and reason.subject.endswith(f" {RUNNING_JOBS}") for reason in reasons):
+    if not all(_is_about_the_job(one.reason) for one in refusal.verdict.refusals):
         return (), False
     what_if.make_way(job)
     found: list[Remedy] = []
@@ -86,16 +53,19 @@ def remedies_for(
     return tuple(found), is_cut_short
 
 
+def _is_about_the_job(reason: Reason) -> bool:
+    """Whether it could start if it asked for something else."""
+    if isinstance(reason, LimitReached) and reason.is_of_jobs:
+        return False
+    return reason.rule.is_about_the_job
+
+
 def _effort(remedy: Remedy) -> tuple[float, str, str]:
-    if remedy.change in _FRACTIONS and remedy.asked:
-        effort = (remedy.asked - remedy.amount) / remedy.asked
-    else:
-        effort = _EFFORT[remedy.change]
-    return effort, remedy.change.value, remedy.subject
+    return remedy.change.effort, remedy.change.code, repr(remedy.change)
 
 
-def _remedy(change: Change, trial: Trial, subject: str = "", asked: int = 0, amount: int = 0) -> Remedy:
-    return Remedy(change, subject, asked, amount, NodeName(""), trial.nodes, trial.evicts, trial.start_ms)
+def _remedy(change: Change, trial: Trial) -> Remedy:
+    return Remedy(change, trial.nodes, trial.evicts, trial.start_ms)
 
 
 class _Search:
@@ -158,9 +128,11 @@ class _Search:
         def at(limited: Limiter, step: int, count: int) -> Trial | None:
             return self._attempt(with_specs(self._template, limited(count * step)))
 
-        for subject, asked, step, limited in resources_of(self._template):
-            for count, trial in self._most((asked - 1) // step, partial(at, limited, step)):
-                yield _remedy(Change.RESOURCE, trial, subject, asked, count * step)
+        for asked in resources_of(self._template):
+            step = asked.step
+            for count, trial in self._most((asked.most - 1) // step, partial(at, asked.limited, step)):
+                change = AskForLess(asked.resource, asked.most, count * step, asked.of_one_device)
+                yield _remedy(change, trial)
 
     def _gang_size(self) -> Iterator[Remedy]:
         def at(count: int) -> Trial | None:
@@ -168,7 +140,7 @@ class _Search:
 
         needed = self._template.min_count
         for count, trial in self._most(needed - 1, at):
-            yield _remedy(Change.GANG_SIZE, trial, "", needed, count)
+            yield _remedy(StartWithFewer(needed, count), trial)
 
     def _time_limit(self) -> Iterator[Remedy]:
         """The longest with which it would be done before what it has to wait for now. Long ones are
@@ -181,24 +153,20 @@ class _Search:
 
         high = (_LONGEST_LIMIT_MS if asked is None else asked - 1) // step
         for count, trial in self._most(high, at):
-            yield _remedy(Change.TIME_LIMIT, trial, "", asked or 0, count * step)
+            yield _remedy(ShortenTimeLimit(asked or 0, count * step), trial)
 
     # -- fewer conditions
 
     def _loosened(self) -> Iterator[Remedy]:
-        for change, subject, loosened in loosenings(self._what_if.snapshot.nodes, self._template):
-            trial = self._attempt(loosened)
+        filters = self._what_if.filters
+        for loosening in loosenings(filters, self._what_if.snapshot.nodes, self._template):
+            trial = self._attempt(loosening.template)
             if trial is None:
                 continue
-            yield _remedy(change, trial, subject)
-            if change is Change.NODE_SELECTOR:
-                lacking = {node for node in trial.nodes if not self._has_label(node, subject)}
-                if len(lacking) == 1:
-                    yield replace(_remedy(Change.NODE_LABEL, trial, subject), node=lacking.pop())
-
-    def _has_label(self, node: NodeName, pair: str) -> bool:
-        nodes = self._what_if.snapshot.nodes
-        return pair in {f"{key}={value}" for key, value in nodes.specs[nodes.position[node]].labels}
+            yield _remedy(loosening.change, trial)
+            instead = [change for node in set(trial.nodes) if (change := loosening.on_node(node))]
+            if len(instead) == 1:
+                yield _remedy(instead[0], trial)
 
     def _price(self) -> Iterator[Remedy]:
         """The least that a task would have to be allowed to cost an hour."""
@@ -222,7 +190,7 @@ class _Search:
             return self._attempt(with_specs(self._template, paying(prices[count - 1])))
 
         for count, trial in self._most(len(prices), at):
-            yield _remedy(Change.PRICE, trial, "", min(limits), prices[count - 1])
+            yield _remedy(PayMore(min(limits), prices[count - 1]), trial)
 
     # -- more weight
 
@@ -233,7 +201,7 @@ class _Search:
             if priority > asked:
                 trial = self._attempt(replace(self._template, priority=int(priority), may_preempt=None))
                 if trial is not None and trial.evicts:
-                    yield _remedy(Change.PRIORITY, trial, "", asked, int(priority))
+                    yield _remedy(RaisePriority(asked, int(priority)), trial)
                     return
 
 

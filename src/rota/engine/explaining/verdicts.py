@@ -17,11 +17,35 @@ from rota.engine.placing.signature import Signature
 from rota.engine.placing.topology import DomainRules, even_allowed, near_allowed
 from rota.engine.placing.work import Work
 from rota.engine.plugin import NodeFilter, RefusalOrder
-from rota.model.resources import DISK, UNBOUND, VOLUMES
+from rota.model.reasons import (
+    BeyondCapacity,
+    ClaimInUse,
+    DiskTaken,
+    GangBeyondCapacity,
+    GangLacksRoom,
+    Insufficient,
+    JobAffinityUnmet,
+    JobAntiAffinityUnmet,
+    LayoutBeyondCapacity,
+    LayoutLacksRoom,
+    NodeExclusive,
+    NodeInUse,
+    NoNodes,
+    NoSpaceForVolume,
+    NoVolumeToBind,
+    PortTaken,
+    RunningAntiAffinity,
+    SpreadUneven,
+    TooManyVolumes,
+    TopologyLabelMissing,
+    VolumeInOtherZone,
+    VolumeOutOfReach,
+)
+from rota.model.resources import DISK, VOLUMES, WHOLE_GPU_MILLI
 from rota.model.task import JobAffinity
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.verdict import Kind, Reason, Refusal, Verdict
 from rota.snapshot import rows
-from rota.snapshot.rows import is_amount, is_of_volumes, is_port
+from rota.snapshot.rows import is_amount, is_of_volumes
 
 Bools = NDArray[np.bool_]
 
@@ -50,7 +74,7 @@ def verdict_of(
 ) -> Judged:
     """Why the job can't start, from the group that has the fewest nodes to go to."""
     if not len(board.nodes):
-        return Verdict(Kind.NEVER, (Refusal(Reason(Code.NO_NODES), 0),)), []
+        return Verdict(Kind.NEVER, (Refusal(NoNodes(), 0),)), []
     # One trial tells it for all groups: it costs as much as placing the job.
     too_little_room = cache(partial(_too_little_room, work, board))
     groups = {
@@ -78,7 +102,8 @@ def _is_possible(refusals: list[NodeRefusal]) -> bool:
 
 
 def _room_for(refusals: list[NodeRefusal]) -> int:
-    return sum(refusal.reason.available for refusal in refusals if refusal.reason.code is Code.GANG)
+    gangs = (one.reason for one in refusals if isinstance(one.reason, GangLacksRoom))
+    return sum(reason.fitting for reason in gangs)
 
 
 def _group_refusals(
@@ -100,9 +125,10 @@ def _group_refusals(
 
 def _too_little_room(work: Work, board: Board) -> Reason:
     least = Work(work.signatures, work.counts, 1, work.topology, work.placed_at)
-    seats = would_place(least, board)
-    code = Code.TOPOLOGY if work.topology else Code.GANG
-    return Reason(code, _topology_key(work), work.needed, len(seats or ()), _topology_text(work))
+    fitting = len(would_place(least, board) or ())
+    if work.topology:
+        return LayoutLacksRoom(work.topology, work.needed, fitting)
+    return GangLacksRoom(work.needed, fitting)
 
 
 def _room_at_best(work: Work, board: Board, refusals: list[NodeRefusal], room_when_idle: RoomWhenIdle) -> int:
@@ -118,9 +144,11 @@ def _room_at_best(work: Work, board: Board, refusals: list[NodeRefusal], room_wh
 
 def _beyond(work: Work, refusals: list[NodeRefusal], most: int) -> list[NodeRefusal]:
     """The same refusals, with a reason that will not pass for the nodes that have room."""
-    code = Code.TOPOLOGY_BEYOND_CAPACITY if work.topology else Code.GANG_BEYOND_CAPACITY
-    reason = Reason(code, _topology_key(work), work.needed, max(0, most), _topology_text(work))
-    others = [one for one in refusals if one.reason.code not in (Code.GANG, Code.TOPOLOGY)]
+    fitting = max(0, most)
+    reason: Reason = GangBeyondCapacity(work.needed, fitting)
+    if work.topology:
+        reason = LayoutBeyondCapacity(work.topology, work.needed, fitting)
+    others = [one for one in refusals if not isinstance(one.reason, GangLacksRoom | LayoutLacksRoom)]
     left = ~np.logical_or.reduce([one.nodes for one in others]) if others else refusals[0].nodes
     return [*others, NodeRefusal(reason, left)]
 
@@ -131,16 +159,8 @@ def _merged(refusals: list[NodeRefusal]) -> list[NodeRefusal]:
     for refusal in refusals:
         known = nodes.get(refusal.reason)
         nodes[refusal.reason] = refusal.nodes if known is None else known | refusal.nodes
-    ordered = sorted(nodes, key=lambda r: (-int(nodes[r].sum()), r.code.value, r.subject, r.detail))
+    ordered = sorted(nodes, key=lambda reason: (-int(nodes[reason].sum()), reason.code, repr(reason)))
     return [NodeRefusal(reason, nodes[reason]) for reason in ordered]
-
-
-def _topology_key(work: Work) -> str:
-    return work.topology[0].key if work.topology else ""
-
-
-def _topology_text(work: Work) -> str:
-    return ", ".join(f"{rule.key}: {rule.count if rule.count else rule.mode.value}" for rule in work.topology)
 
 
 def _room_when_empty(signature: Signature, board: Board, refusals: list[NodeRefusal]) -> int:
@@ -180,35 +200,35 @@ def node_refusals(
             open_nodes &= ~first
             if not open_nodes.any():
                 break
-    return [_with_amounts(refusal, signature, board) for refusal in found]
+    return [_with_amounts(refusal, board) for refusal in found]
 
 
 def _as_asked(
     signature: Signature, board: Board, filters: Sequence[NodeFilter]
 ) -> Iterator[tuple[Reason, Bools]]:
     fixed = _fixed_refusals(signature, board, filters)
-    yield from (one for one in fixed if one[0].code not in _AFTER_AMOUNTS)
+    yield from (one for one in fixed if not isinstance(one[0], _AFTER_AMOUNTS))
     short = list(_insufficient(signature, board))
-    yield from (one for one in short if one[0].code not in _AFTER_AMOUNTS)
+    yield from (one for one in short if not isinstance(one[0], _AFTER_AMOUNTS))
     yield from _lacking_together(signature, board)
     by_rules = list(_affinity_refusals(signature.domain_rules))
-    for code in _VOLUMES_AS_ASKED:
-        yield from (one for one in (*short, *by_rules, *fixed) if one[0].code is code)
+    for kind in _VOLUMES_AS_ASKED:
+        yield from (one for one in (*short, *by_rules, *fixed) if isinstance(one[0], kind))
     yield from _spread_refusals(signature.domain_rules)
-    yield from (one for one in by_rules if one[0].code is not Code.CLAIM_IN_USE)
+    yield from (one for one in by_rules if not isinstance(one[0], ClaimInUse))
     yield from signature.plugin_refusals()
 
 
 _VOLUMES_AS_ASKED = (
-    Code.DISK_TAKEN,
-    Code.CLAIM_IN_USE,
-    Code.VOLUME_LIMIT,
-    Code.VOLUME_AFFINITY,
-    Code.VOLUME_UNBOUND,
-    Code.VOLUME_SPACE,
-    Code.VOLUME_ZONE,
+    DiskTaken,
+    ClaimInUse,
+    TooManyVolumes,
+    VolumeOutOfReach,
+    NoVolumeToBind,
+    NoSpaceForVolume,
+    VolumeInOtherZone,
 )
-_AFTER_AMOUNTS = frozenset({Code.BEYOND_CAPACITY, Code.INSUFFICIENT, *_VOLUMES_AS_ASKED})
+_AFTER_AMOUNTS = (BeyondCapacity, Insufficient, *_VOLUMES_AS_ASKED)
 
 
 def _lasting_first(
@@ -254,35 +274,35 @@ def _asked_rows(signature: Signature) -> list[tuple[int, int]]:
 def _beyond_capacity(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
     for row, need in _asked_rows(signature):
         if is_amount(_resource_name(row, board)):
-            yield _amount_reason(Code.BEYOND_CAPACITY, row, need, board), board.nodes.capacity[row] < need
+            yield _amount_reason(BeyondCapacity, row, need, board), board.nodes.capacity[row] < need
 
 
 def _insufficient(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
     shares = int(signature.demand.need[rows.SHARES])
     busy = board.free[rows.SHARES] < shares
-    code = Code.NODE_IN_USE if shares == rows.NODE_SHARES else Code.NODE_EXCLUSIVE
-    yield Reason(code), busy
+    yield NodeInUse() if shares == rows.NODE_SHARES else NodeExclusive(), busy
+    ports = {name: port for one in signature.task.spec.ports for name, port in rows.named_ports(one)}
     for row, need in _asked_rows(signature):
         short = board.free[row] < need
         name = _resource_name(row, board)
-        if is_port(name):
-            yield Reason(Code.PORT_TAKEN, name.removeprefix("port:")), short
+        if name in ports:
+            yield PortTaken(ports[name]), short
         elif is_of_volumes(name):
-            kind, _, subject = name.partition(":")
-            yield Reason(_OF_VOLUMES[f"{kind}:"], subject), short
+            yield _volume_reason(name), short
         else:
-            yield _amount_reason(Code.INSUFFICIENT, row, need, board), short
+            yield _amount_reason(Insufficient, row, need, board), short
 
 
-_OF_VOLUMES = {
-    DISK: Code.DISK_TAKEN,
-    VOLUMES: Code.VOLUME_LIMIT,
-    UNBOUND: Code.VOLUME_UNBOUND,
-}
+def _volume_reason(name: str) -> Reason:
+    if name.startswith(DISK):
+        return DiskTaken(name.removeprefix(DISK))
+    if name.startswith(VOLUMES):
+        return TooManyVolumes(name.removeprefix(VOLUMES))
+    return NoVolumeToBind()
 
 
 def _lacking_together(signature: Signature, board: Board) -> Iterator[tuple[Reason, Bools]]:
-    """Nodes that lack the same amounts, under one reason: the first is its subject, the others its detail."""
+    """Nodes that lack the same amounts, under one reason that names them all."""
     asked = [(row, need) for row, need in _asked_rows(signature) if is_amount(_resource_name(row, board))]
     if not asked:
         return
@@ -295,31 +315,32 @@ def _lacking_together(signature: Signature, board: Board) -> Iterator[tuple[Reas
         found = [pair for pair, is_short in zip(asked, lacking, strict=True) if is_short]
         if not found:
             continue
-        code = Code.BEYOND_CAPACITY if is_beyond else Code.INSUFFICIENT
-        others = ",".join(_resource_name(row, board) for row, _ in found[1:])
-        yield replace(_amount_reason(code, *found[0], board), detail=others), kind_of.ravel() == kind
+        reason = _amount_reason(BeyondCapacity if is_beyond else Insufficient, *found[0], board)
+        others = tuple(_resource_name(row, board) for row, _ in found[1:])
+        yield replace(reason, also=others), kind_of.ravel() == kind
 
 
-def _amount_reason(code: Code, row: int, need: int, board: Board) -> Reason:
+Amount = BeyondCapacity | Insufficient
+
+
+def _amount_reason(kind: type[Amount], row: int, need: int, board: Board) -> Amount:
     if row == rows.GPU_IDLE:
-        return Reason(code, "gpu", need * 1000)
+        return kind("gpu", need * WHOLE_GPU_MILLI)
     if row == rows.GPU_BEST:
-        return Reason(code, "gpu share", need)
-    return Reason(code, _resource_name(row, board), need)
+        return kind("gpu", need, of_one_device=True)
+    return kind(_resource_name(row, board), need)
 
 
-def _with_amounts(refusal: NodeRefusal, signature: Signature, board: Board) -> NodeRefusal:
+def _with_amounts(refusal: NodeRefusal, board: Board) -> NodeRefusal:
     """Adds the most that any of the refused nodes has of what is lacking."""
     reason = refusal.reason
-    if reason.code not in (Code.BEYOND_CAPACITY, Code.INSUFFICIENT):
+    if not isinstance(reason, Amount):
         return refusal
-    table = board.nodes.capacity if reason.code is Code.BEYOND_CAPACITY else board.free
-    if reason.subject == "gpu":
-        most = 1000 * int(table[rows.GPU_IDLE][refusal.nodes].max())
-    elif reason.subject == "gpu share":
-        most = int(table[rows.GPU_BEST][refusal.nodes].max())
-    else:
-        most = int(table[board.nodes.index.row[reason.subject]][refusal.nodes].max())
+    table = board.nodes.capacity if isinstance(reason, BeyondCapacity) else board.free
+    row, unit = board.nodes.index.row[reason.resource], 1
+    if reason.resource == "gpu":
+        row, unit = (rows.GPU_BEST, 1) if reason.of_one_device else (rows.GPU_IDLE, WHOLE_GPU_MILLI)
+    most = unit * int(table[row][refusal.nodes].max())
     return NodeRefusal(replace(reason, available=max(0, most)), refusal.nodes)
 
 
@@ -330,28 +351,23 @@ def _domain_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
 
 def _affinity_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
     for near in rules.near:
-        yield Reason(Code.TOPOLOGY_LABEL_MISSING, near.term.topology_key), ~near.counter.has_key
-        yield Reason(Code.JOB_AFFINITY, term_text(near.term)), ~near_allowed(near)
+        key = near.term.topology_key
+        yield TopologyLabelMissing(key), ~near.counter.has_key
+        yield JobAffinityUnmet(key, near.term.selector.requirements), ~near_allowed(near)
     for away in rules.away:
-        if away.term is not None and away.term.is_for_one_at_a_time:
-            what = away.term.selector.requirements[0].key.removeprefix("\0")
-            yield Reason(Code.CLAIM_IN_USE, what), ~away.allowed()
-        elif away.term is not None:
-            yield Reason(Code.JOB_ANTI_AFFINITY, term_text(away.term)), ~away.allowed()
-        else:
-            yield Reason(Code.RUNNING_ANTI_AFFINITY), ~away.allowed()
+        yield _kept_away(away.term), ~away.allowed()
+
+
+def _kept_away(term: JobAffinity | None) -> Reason:
+    if term is None:
+        return RunningAntiAffinity()
+    if term.claim:
+        return ClaimInUse(term.claim)
+    return JobAntiAffinityUnmet(term.topology_key, term.selector.requirements)
 
 
 def _spread_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
     for even in rules.even:
         if even.required:
-            yield Reason(Code.TOPOLOGY_LABEL_MISSING, even.key), ~even.counter.has_key
-            yield Reason(Code.SPREAD, even.key, asked=even.max_skew), ~even_allowed(even)
-
-
-def term_text(term: JobAffinity) -> str:
-    conditions = []
-    for requirement in term.selector.requirements:
-        values = ",".join(requirement.values)
-        conditions.append(f"{requirement.key} {requirement.operator.value} {values}".strip())
-    return f"{term.topology_key}: {' and '.join(conditions) or 'any job'}"
+            yield TopologyLabelMissing(even.key), ~even.counter.has_key
+            yield SpreadUneven(even.key, even.max_skew), ~even_allowed(even)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,17 +15,18 @@ from rota.engine.explaining.idle import without_jobs
 from rota.engine.order import effective_priority
 from rota.engine.placing.place import would_place
 from rota.engine.placing.work import Seat, Work
+from rota.engine.plugin import NodeFilter
 from rota.engine.refusals import LaneRefusal
 from rota.engine.scope import Turn, turn_of
 from rota.engine.workbench import Workbench
 from rota.model.explanation import NOW
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate
-from rota.model.verdict import Code
+from rota.model.reasons import OutsideReservation, TooEarly
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import replace_template
 
-_OPEN_IN_TIME = (Code.TOO_EARLY, Code.RESERVATION)
+_OPEN_IN_TIME = (TooEarly, OutsideReservation)
 """What keeps a job from starting now, but doesn't keep it out of the calendar."""
 
 
@@ -49,6 +50,10 @@ class WhatIf:
         return self._bench.snapshot
 
     @property
+    def filters(self) -> Sequence[NodeFilter]:
+        return self._bench.plugins.filters
+
+    @property
     def now_ms(self) -> int:
         return self._bench.now_ms
 
@@ -65,7 +70,7 @@ class WhatIf:
         closed = self._bench.gates.closed_to(attempt.job)
         if closed is None and (found := attempt.now()):
             return found
-        if closed is not None and closed.code not in _OPEN_IN_TIME:
+        if closed is not None and not isinstance(closed, _OPEN_IN_TIME):
             return None
         return attempt.later()
 

@@ -12,8 +12,9 @@ from rota.engine.placing.board import Board, Devices
 from rota.engine.placing.score import FULL, REFUSED, SCALE
 from rota.engine.plugin import FULL_SCORE, ActivePlugin, Ask, Plugin, StateView, TaskView
 from rota.model.policy import SchedulerPolicy
+from rota.model.reasons import RefusedByPlugin
 from rota.model.resources import GpuRequest
-from rota.model.verdict import Code, Reason
+from rota.model.verdict import Reason
 
 Bools = NDArray[np.bool_]
 Int64s = NDArray[np.int64]
@@ -132,7 +133,7 @@ class Opinions:
                 mask = words.setdefault(str(text or ""), np.zeros(len(passed), dtype=np.bool_))
                 mask[at] = True
             for text, refused in sorted(words.items(), key=lambda item: item[0]):
-                yield Reason(Code.PLUGIN, one.config.name, detail=text), refused
+                yield RefusedByPlugin(one.config.name, text), refused
 
     def criteria(self, position: int) -> dict[str, int]:
         """What each says of one node, 0 to FULL, unweighted."""

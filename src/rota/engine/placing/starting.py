@@ -17,13 +17,14 @@ from rota.engine.workbench import Workbench
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Binding
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import AwaitsPartner, WasPreempted
+from rota.model.verdict import Reason
 
 
 def not_yet(bench: Workbench, job: Job) -> Reason | None:
     """What keeps the job back whatever room there is."""
     if job.id in bench.evictor.lost:
-        return Reason(Code.PREEMPTED)
+        return WasPreempted()
     if closed := bench.gates.closed_to(job):
         return closed
     is_placed, caps = bench.whereabouts.is_placed, bench.books.caps
@@ -32,7 +33,7 @@ def not_yet(bench: Workbench, job: Job) -> Reason | None:
         if limit is not None:
             return limit
     partner = job.template.connect_to
-    return Reason(Code.PARTNER, partner) if partner and not is_placed(JobId(partner)) else None
+    return AwaitsPartner(JobId(partner)) if partner and not is_placed(JobId(partner)) else None
 
 
 def start_now(bench: Workbench, turn: Turn, stretch: Stretch, work: Work, *, fits: bool) -> int:

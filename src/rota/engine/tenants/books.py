@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 
 import numpy as np
-from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rota.engine.placing.work import Work
@@ -16,13 +15,11 @@ from rota.engine.tenants.quota import QuotaAnswer, Quotas
 from rota.model.job import JobTemplate
 from rota.model.limits import LimitsPolicy
 from rota.model.policy import FairShare
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import BeyondLimit, BeyondQuota, TenantReason, for_now
 from rota.snapshot.state import Snapshot
 
 Int64s = NDArray[np.int64]
 NO_LIMITS = LimitsPolicy()
-_PASSING = {Code.QUOTA_BEYOND: Code.QUOTA, Code.LIMIT_BEYOND: Code.LIMIT}
-"""Beyond everything, and beyond what is left now."""
 
 
 class Books:
@@ -54,7 +51,7 @@ class Books:
         """Whether what is needed lies within the tenant's own quota."""
         return sum(self._counts(template, work, lambda answer: answer.with_reclaim)) >= work.needed
 
-    def refusal(self, template: JobTemplate, work: Work) -> Reason | None:
+    def refusal(self, template: JobTemplate, work: Work) -> TenantReason | None:
         """The quota that stands in the way of what is needed; None: no quota does."""
         if not self.quotas.any:
             return None
@@ -62,11 +59,11 @@ class Books:
         if self.allowed(template, now) is not None:
             return None
         reason = self.quotas.ask(template, _least_needed(now), 1).reason
-        if reason is not None and reason.code in _PASSING and now is not work:
+        if isinstance(reason, BeyondQuota | BeyondLimit) and now is not work:
             # Groups that only wait for room may yet start in the place of these.
             whole = self.quotas.ask(template, _least_needed(work), 1).reason
-            if whole is None or whole.code not in _PASSING:
-                return replace(reason, code=_PASSING[reason.code])
+            if not isinstance(whole, BeyondQuota | BeyondLimit):
+                return for_now(reason)
         return reason
 
     def singles(self, template: JobTemplate, amounts: Int64s, count: int) -> int:

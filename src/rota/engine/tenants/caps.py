@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,14 @@ from rota.limits.applying import Account, Origin, accounts, amount_accounts
 from rota.limits.checking import owner_of
 from rota.model.job import JobTemplate
 from rota.model.limits import Limits, LimitsPolicy
-from rota.model.verdict import RUNNING_JOBS, Code, Reason
+from rota.model.reasons import BeyondLimit, LimitReached
 from rota.snapshot.state import Snapshot
 
 Int64s = NDArray[np.int64]
+
+
+Answer: TypeAlias = tuple[int, BeyondLimit | LimitReached | None]
+"""How many may start, and what limits it."""
 
 
 class Caps:
@@ -57,7 +62,7 @@ class Caps:
             for resource in account.limit:
                 self._held[account.origin, resource] += count * self._asked(amounts, resource)
 
-    def ask(self, template: JobTemplate, amounts: Int64s, count: int) -> tuple[int, Reason | None]:
+    def ask(self, template: JobTemplate, amounts: Int64s, count: int) -> Answer:
         """Of `count` tasks that ask for `amounts` each, how many may start, and what limits it."""
         allowed, reason = count, None
         for account in self._amount_accounts(template):
@@ -68,8 +73,9 @@ class Caps:
                 fitting = max(0, most - self._held[account.origin, resource]) // asked
                 if fitting < allowed:
                     allowed = fitting
-                    code = Code.LIMIT_BEYOND if asked > most else Code.LIMIT
-                    reason = Reason(code, f"{account.origin.notation} {resource}", asked, most)
+                    kind = BeyondLimit if asked > most else LimitReached
+                    scope, name = account.origin
+                    reason = kind(scope.value, name, resource, asked, most)
         return allowed, reason
 
     def _amount_accounts(self, template: JobTemplate) -> tuple[Account, ...]:
@@ -86,15 +92,16 @@ class Caps:
         for account in self._job_accounts(template):
             self._jobs[account.origin] += count
 
-    def ask_jobs(self, template: JobTemplate, count: int = 1) -> tuple[int, Reason | None]:
+    def ask_jobs(self, template: JobTemplate, count: int = 1) -> Answer:
         """Of `count` jobs that have no task yet, how many may start, and what limits it."""
         allowed, reason = count, None
         for account in self._job_accounts(template):
             left = max(0, account.limit - self._jobs[account.origin])
             if left < allowed:
                 allowed = left
-                code = Code.LIMIT if account.limit else Code.LIMIT_BEYOND
-                reason = Reason(code, f"{account.origin.notation} {RUNNING_JOBS}", 1, account.limit)
+                kind = LimitReached if account.limit else BeyondLimit
+                scope, name = account.origin
+                reason = kind(scope.value, name, "", 1, account.limit)
         return allowed, reason
 
     def _job_accounts(self, template: JobTemplate) -> tuple[Account, ...]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rota.engine.tenants.caps import Caps
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import BeyondQuota, QuotaReached, TenantReason
 from rota.snapshot.state import Snapshot
 
 Int64s = NDArray[np.int64]
@@ -78,7 +78,7 @@ class QuotaAnswer:
 
     at_once: int
     with_reclaim: int
-    reason: Reason | None
+    reason: TenantReason | None
     """What limits it; None: nothing."""
 
 
@@ -134,7 +134,7 @@ class Quotas:
     def ask(self, template: JobTemplate, amounts: Int64s, count: int) -> QuotaAnswer:
         """Of `count` tasks that ask for `amounts` each, how many the quotas allow."""
         at_once = with_reclaim = count
-        reason: Reason | None = None
+        reason: TenantReason | None = None
         for path, resource, pool in self._pools_of(template):
             asked = self._asked(amounts, resource)
             account = pool.get(path)
@@ -154,11 +154,10 @@ class Quotas:
                 lent = pool.lendable - account.lendable
                 borrowable = lent if account.borrowable is None else min(lent, account.borrowable)
                 most = account.nominal + borrowable
-                subject = f"{'/'.join(path)} {resource}"
                 if asked > most:
-                    reason = Reason(Code.QUOTA_BEYOND, subject, asked, most)
+                    reason = BeyondQuota(path, resource, asked, most)
                 else:
-                    reason = Reason(Code.QUOTA, subject, asked, max(0, min(limit, in_pool)))
+                    reason = QuotaReached(path, resource, asked, max(0, min(limit, in_pool)))
             with_reclaim = min(with_reclaim, reclaimable)
         capped, limit_reason = self._caps.ask(template, amounts, count)
         if capped < at_once:

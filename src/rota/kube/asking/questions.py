@@ -43,7 +43,8 @@ from rota.kube_objects.objects import KubeObject, KubeStruct, Pod, Timestamp
 from rota.kube_objects.pods import DEFAULT_SCHEDULER, PodState, PodTask
 from rota.kube_objects.times import as_ms
 from rota.loop.hosting.plugin_host import PluginHost
-from rota.model.explanation import Change, Outcome, Remedy
+from rota.model.changes import StartWithFewer
+from rota.model.explanation import Outcome, Remedy
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobRecord
 from rota.model.plan import Plan
@@ -259,9 +260,7 @@ class LiveCluster:
             return ()
         evicts = tuple(one.job for one in view.evictions)
         nodes = view.explanation.nodes
-        return (
-            Remedy(Change.GANG_SIZE, "", progress.needed, progress.present, starts_on=nodes, evicts=evicts),
-        )
+        return (Remedy(StartWithFewer(progress.needed, progress.present), starts_on=nodes, evicts=evicts),)
 
     # -- asked further
 

@@ -1,17 +1,19 @@
-"""Why a pod isn't even decided about, or otherwise than it says: as data. Words are made in `words`."""
+"""Why a pod isn't even decided about, or otherwise than it says. Words are in `scheduling/words.py`."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
 
 from rota.model.ids import NodeName
+from rota.model.verdict import ROOM, Rule, TypedReason, Unblock, not_now
 
 
-class GangIncomplete(Struct, frozen=True):
+class GangIncomplete(TypedReason, frozen=True, tag="gang incomplete"):
     """Too few pods of its gang are there, or could start."""
 
+    rule: ClassVar[Rule] = not_now("gang", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     gang: str
     ready: int
     needed: int
@@ -19,67 +21,80 @@ class GangIncomplete(Struct, frozen=True):
     """Of which pods of it; empty: of all."""
 
 
-class GangOthersFirst(Struct, frozen=True):
+class GangOthersFirst(TypedReason, frozen=True, tag="gang's others first"):
     """Those of its gang that must start together haven't started yet, and it isn't one of them."""
 
+    rule: ClassVar[Rule] = not_now("gang", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     gang: str
 
 
-class PodGroupMissing(Struct, frozen=True):
+class PodGroupMissing(TypedReason, frozen=True, tag="no pod group"):
     """It names a PodGroup that isn't there, or not yet."""
 
+    rule: ClassVar[Rule] = not_now("gang", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     group: str
 
 
-class PodGroupUnusable(Struct, frozen=True):
+class PodGroupUnusable(TypedReason, frozen=True, tag="pod group unusable"):
+    rule: ClassVar[Rule] = not_now("gang", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     group: str
     problem: str
 
 
-class ClaimMissing(Struct, frozen=True):
+class ClaimMissing(TypedReason, frozen=True, tag="no claim"):
+    rule: ClassVar[Rule] = not_now("volumes", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     claim: str
 
 
-class ClaimsUnbound(Struct, frozen=True):
+class ClaimsUnbound(TypedReason, frozen=True, tag="claims unbound"):
     """Of claims whose volumes are chosen without regard to the pod: somebody else has to."""
 
+    rule: ClassVar[Rule] = not_now("volumes", Unblock.OBJECT_CHANGED, is_about_the_job=False)
 
-class ClaimAwaited(Struct, frozen=True):
+
+class ClaimAwaited(TypedReason, frozen=True, tag="claim awaited"):
     """Of a volume that lives as long as its pod: a controller of the cluster is to make the claim."""
 
+    rule: ClassVar[Rule] = not_now("volumes", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     claim: str
 
 
-class ClaimLost(Struct, frozen=True):
+class ClaimLost(TypedReason, frozen=True, tag="claim lost"):
     """Its volume is gone, with all that was on it."""
 
+    rule: ClassVar[Rule] = not_now("volumes", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     claim: str
     volume: str
 
 
-class ClaimEnding(Struct, frozen=True):
+class ClaimEnding(TypedReason, frozen=True, tag="claim ending"):
+    rule: ClassVar[Rule] = not_now("volumes", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     claim: str
 
 
-class ClaimOfAnother(Struct, frozen=True):
+class ClaimOfAnother(TypedReason, frozen=True, tag="claim of another"):
     """It has the name of the claim that would be made for this pod, and wasn't."""
 
+    rule: ClassVar[Rule] = not_now("volumes", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     claim: str
 
 
-class VolumeMissing(Struct, frozen=True):
+class VolumeMissing(TypedReason, frozen=True, tag="no volume"):
+    rule: ClassVar[Rule] = not_now("volumes", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     volume: str
 
 
-class AwaitsVictims(Struct, frozen=True):
+class AwaitsVictims(TypedReason, frozen=True, tag="awaits victims"):
     """Room is being made for it: pods on that node are ending."""
 
+    rule: ClassVar[Rule] = not_now("preemption", *ROOM, is_about_the_job=False)
     node: NodeName
 
 
-class Unusable(Struct, frozen=True):
+class Unusable(TypedReason, frozen=True, tag="pod unusable"):
     """It can't be read as a pod."""
 
+    rule: ClassVar[Rule] = not_now("pod", Unblock.OBJECT_CHANGED, is_about_the_job=False)
     problem: str
 
 

@@ -11,17 +11,17 @@ from rota.kube_objects.taints import UNSCHEDULABLE
 from rota.model.ids import NodeName
 from rota.model.selectors import NodeTerm, Operator
 from rota.model.taints import Effect, Taint, Tolerations, tolerated
-from rota.model.verdict import Code, Reason
+from rota.model.verdict import Reason
+from rota.plugins import FILTERS
 from rota.plugins.node_affinity import NodeAffinityFilter
-from rota.plugins.node_ready import NodeReadyFilter
+from rota.plugins.node_name import NodeNameFilter, OtherNodeNamed
+from rota.plugins.node_ready import NodeCordoned
 from rota.plugins.node_selector import NodeSelectorFilter
-from rota.plugins.pool import PoolFilter
-from rota.plugins.taints import refusals_by_taint
-from rota.plugins.volumes import VolumeFilter
+from rota.plugins.taints import TaintFilter, refusals_by_taint, untolerated
 from rota.snapshot.nodes import NodeColumns
 
 
-class NamedNodesFilter:
+class NamedNodesFilter(NodeFilter):
     """Nodes that none of a pod's affinity terms names, where every term names some: these aren't even asked
     for anything else."""
 
@@ -38,10 +38,10 @@ class NamedNodesFilter:
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         passing = self.passes(task, nodes)
         if passing is not None:
-            yield Reason(Code.OTHER_NODE_NAMED), ~passing
+            yield OtherNodeNamed(), ~passing
 
 
-class UnschedulableFilter:
+class UnschedulableFilter(NodeFilter):
     """Cordoned nodes, for pods that don't tolerate the taint of that name."""
 
     concern = Concern.CONDITION
@@ -53,17 +53,16 @@ class UnschedulableFilter:
 
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         if not tolerated(UNSCHEDULABLE, task.spec.tolerations):
-            yield Reason(Code.NODE_CORDONED), self._cordoned(nodes)
+            yield NodeCordoned(), self._cordoned(nodes)
 
     def _cordoned(self, nodes: NodeColumns) -> Bools:
         having = [any(map(_is_cordon, taints)) for taints in nodes.taint_sets]
         return np.array(having, dtype=np.bool_)[nodes.taint_set]
 
 
-class UntoleratedFilter:
-    """The first taint of a node, as they are written there, that the pod doesn't tolerate."""
-
-    concern = Concern.TAINTS
+class UntoleratedFilter(TaintFilter):
+    """The first taint of a node, as they are written there, that the pod doesn't tolerate; named without its
+    effect."""
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         borne = Tolerations(task.spec.tolerations)
@@ -73,7 +72,7 @@ class UntoleratedFilter:
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         borne = Tolerations(task.spec.tolerations)
         firsts = [_first_untolerated(borne, taints) for taints in nodes.taint_sets]
-        return refusals_by_taint(firsts, lambda taint: f"{taint.key}: {taint.value}", nodes)
+        return refusals_by_taint([untolerated(taint, None) if taint else None for taint in firsts], nodes)
 
 
 def _named_nodes(terms: tuple[NodeTerm, ...]) -> set[str] | None:
@@ -96,15 +95,19 @@ def _first_untolerated(borne: Tolerations, taints: tuple[Taint, ...]) -> Taint |
     return next((taint for taint in keeping_away if not tolerated(taint, borne)), None)
 
 
-KUBE_FILTERS: tuple[NodeFilter, ...] = (
+_IN_KUBERNETES_ORDER: tuple[NodeFilter, ...] = (
     NamedNodesFilter(),
     UnschedulableFilter(),
     UntoleratedFilter(),
     NodeSelectorFilter(),
     NodeAffinityFilter(),
-    PoolFilter(),
-    NodeReadyFilter(),
-    VolumeFilter(),
 )
-"""A pod that names its node itself never waits. Pools come from a policy, and readiness matters only where
-nobody has made taints of it."""
+_INSTEAD = (NodeNameFilter, TaintFilter)
+"""A pod that names its node itself never waits; taints are judged by `UntoleratedFilter`."""
+
+KUBE_FILTERS: tuple[NodeFilter, ...] = (
+    *_IN_KUBERNETES_ORDER,
+    *(one for one in FILTERS if not isinstance(one, (*_INSTEAD, NodeSelectorFilter, NodeAffinityFilter))),
+)
+"""Those that kube-scheduler has come first. Pools come from a policy, and readiness matters only where nobody
+has made taints of it."""

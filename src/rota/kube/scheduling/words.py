@@ -31,45 +31,68 @@ from rota.kube_objects.pods import PodTask
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobTemplate
 from rota.model.plan import Plan
-from rota.model.task import TaskSpec
-from rota.model.verdict import Code, Reason, Verdict
+from rota.model.reasons import (
+    BeyondCapacity,
+    ClaimInUse,
+    DiskTaken,
+    GangBeyondCapacity,
+    GangLacksRoom,
+    Insufficient,
+    JobAffinityUnmet,
+    JobAntiAffinityUnmet,
+    NoNodes,
+    NoSpaceForVolume,
+    NoVolumeToBind,
+    PortTaken,
+    RunningAntiAffinity,
+    SpreadUneven,
+    TooManyVolumes,
+    TopologyLabelMissing,
+    VolumeInOtherZone,
+    VolumeOutOfReach,
+)
+from rota.model.task import TaskSpec, VolumeTrouble
+from rota.model.verdict import Reason, Verdict
+from rota.plugins.node_affinity import NodeAffinityUnmet
+from rota.plugins.node_name import OtherNodeNamed
+from rota.plugins.node_ready import NodeCordoned, NodeNotReady
+from rota.plugins.node_selector import NodeSelectorUnmet
+from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from rota.views.wording import reason_text
 
-_PHRASES = {
-    Code.NODE_NOT_READY: "node(s) were not ready",
-    Code.NODE_CORDONED: "node(s) were unschedulable",
-    Code.OTHER_NODE_NAMED: "node(s) didn't satisfy plugin(s) [NodeAffinity]",
-    Code.NODE_SELECTOR: "node(s) didn't match Pod's node affinity/selector",
-    Code.NODE_AFFINITY: "node(s) didn't match Pod's node affinity/selector",
-    Code.PORT_TAKEN: "node(s) didn't have free ports for the requested pod ports",
-    Code.JOB_AFFINITY: "node(s) didn't match pod affinity rules",
-    Code.JOB_ANTI_AFFINITY: "node(s) didn't match pod anti-affinity rules",
-    Code.RUNNING_ANTI_AFFINITY: "node(s) didn't satisfy existing pods anti-affinity rules",
-    Code.SPREAD: "node(s) didn't match pod topology spread constraints",
-    Code.DISK_TAKEN: "node(s) had no available disk",
-    Code.CLAIM_IN_USE: (
+_PHRASES: dict[type[Reason], str] = {
+    NodeNotReady: "node(s) were not ready",
+    NodeCordoned: "node(s) were unschedulable",
+    OtherNodeNamed: "node(s) didn't satisfy plugin(s) [NodeAffinity]",
+    NodeSelectorUnmet: "node(s) didn't match Pod's node affinity/selector",
+    NodeAffinityUnmet: "node(s) didn't match Pod's node affinity/selector",
+    PortTaken: "node(s) didn't have free ports for the requested pod ports",
+    JobAffinityUnmet: "node(s) didn't match pod affinity rules",
+    JobAntiAffinityUnmet: "node(s) didn't match pod anti-affinity rules",
+    RunningAntiAffinity: "node(s) didn't satisfy existing pods anti-affinity rules",
+    SpreadUneven: "node(s) didn't match pod topology spread constraints",
+    DiskTaken: "node(s) had no available disk",
+    ClaimInUse: (
         "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use"
         " by another pod"
     ),
-    Code.VOLUME_LIMIT: "node(s) exceed max volume count",
-    Code.VOLUME_AFFINITY: "node(s) didn't match PersistentVolume's node affinity",
-    Code.VOLUME_UNBOUND: "node(s) didn't find available persistent volumes to bind",
-    Code.VOLUME_SPACE: "node(s) did not have enough free storage",
-    Code.VOLUME_ZONE: "node(s) had no available volume zone",
+    TooManyVolumes: "node(s) exceed max volume count",
+    VolumeOutOfReach: "node(s) didn't match PersistentVolume's node affinity",
+    NoVolumeToBind: "node(s) didn't find available persistent volumes to bind",
+    NoSpaceForVolume: "node(s) did not have enough free storage",
+    VolumeInOtherZone: "node(s) had no available volume zone",
 }
 _RESOURCES = {"storage": "ephemeral-storage"}
-_BY_EVICTING = frozenset(
-    {
-        Code.INSUFFICIENT,
-        Code.PORT_TAKEN,
-        Code.DISK_TAKEN,
-        Code.CLAIM_IN_USE,
-        Code.VOLUME_LIMIT,
-        Code.JOB_ANTI_AFFINITY,
-        Code.RUNNING_ANTI_AFFINITY,
-        Code.SPREAD,
-        Code.GANG,
-    }
+_BY_EVICTING = (
+    Insufficient,
+    PortTaken,
+    DiskTaken,
+    ClaimInUse,
+    TooManyVolumes,
+    JobAntiAffinityUnmet,
+    RunningAntiAffinity,
+    SpreadUneven,
+    GangLacksRoom,
 )
 """Reasons that the end of other pods could do away with."""
 _NO_HELP = "Preemption is not helpful for scheduling"
@@ -110,7 +133,7 @@ def plan_lines(plan: Plan, mirror: Mirror) -> list[str]:
 
 def unschedulable_text(verdict: Verdict, task: PodTask, nodes: int) -> str:
     """In all of the cluster's nodes, each counted once."""
-    if any(refusal.reason.code is Code.NO_NODES for refusal in verdict.refusals):
+    if any(isinstance(refusal.reason, NoNodes) for refusal in verdict.refusals):
         return "no nodes available to schedule pods"
     counts: Counter[str] = Counter()
     helps: Counter[str] = Counter()
@@ -121,7 +144,7 @@ def unschedulable_text(verdict: Verdict, task: PodTask, nodes: int) -> str:
             continue
         for phrase in _phrases(refusal.reason, task.spec):
             counts[phrase] += refusal.nodes
-        helps[_NO_VICTIMS if refusal.reason.code in _BY_EVICTING else _NO_HELP] += refusal.nodes
+        helps[_NO_VICTIMS if isinstance(refusal.reason, _BY_EVICTING) else _NO_HELP] += refusal.nodes
     if not counts:
         return f"0/{nodes} nodes are available: {', '.join(others)}."
     if task.template.may_preempt is False:
@@ -184,23 +207,28 @@ def _histogram(counts: Counter[str]) -> str:
 
 def _phrases(reason: Reason, spec: TaskSpec) -> list[str]:
     """One, but where a node lacks several resources: each of them is named."""
-    match reason.code:
-        case Code.BEYOND_CAPACITY | Code.INSUFFICIENT:
-            others = reason.detail.split(",") if reason.detail else []
-            return [_lack(resource) for resource in (reason.subject, *others)]
-        case Code.VOLUME_AFFINITY:
-            others = reason.detail.split(",")
-            return [_PHRASES[code] for code in _PHRASES if code is reason.code or code.value in others]
-        case Code.TAINT | Code.PASSING_TAINT:
-            return [f"node(s) had untolerated taint {{{reason.subject}}}"]
-        case Code.TOPOLOGY_LABEL_MISSING if _is_spread_over(reason.subject, spec):
-            return [f"{_PHRASES[Code.SPREAD]} (missing required label)"]
-        case Code.TOPOLOGY_LABEL_MISSING:
-            return [_PHRASES[Code.JOB_AFFINITY]]
-        case Code.GANG | Code.GANG_BEYOND_CAPACITY:
-            return [f"node(s) had room, but for {reason.available} of {reason.asked} pods of the gang only"]
-        case code:
-            return [_PHRASES.get(code) or reason_text(reason)]
+    match reason:
+        case BeyondCapacity() | Insufficient():
+            return [_lack(resource) for resource in (reason.resource, *reason.also)]
+        case VolumeOutOfReach(also):
+            return [_PHRASES[VolumeOutOfReach], *(_PHRASES[_BESIDES[one]] for one in also)]
+        case UntoleratedTaint() | UntoleratedPassingTaint():
+            others = f" and {reason.others} others" if reason.others else ""
+            return [f"node(s) had untolerated taint {{{reason.key}: {reason.value}{others}}}"]
+        case TopologyLabelMissing(key) if _is_spread_over(key, spec):
+            return [f"{_PHRASES[SpreadUneven]} (missing required label)"]
+        case TopologyLabelMissing():
+            return [_PHRASES[JobAffinityUnmet]]
+        case GangLacksRoom(needed, fitting) | GangBeyondCapacity(needed, fitting):
+            return [f"node(s) had room, but for {fitting} of {needed} pods of the gang only"]
+        case _:
+            return [_PHRASES.get(type(reason)) or reason_text(reason)]
+
+
+_BESIDES: dict[VolumeTrouble, type[Reason]] = {
+    VolumeTrouble.UNBOUND: NoVolumeToBind,
+    VolumeTrouble.SPACE: NoSpaceForVolume,
+}
 
 
 def _lack(resource: str) -> str:

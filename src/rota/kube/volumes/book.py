@@ -42,8 +42,7 @@ from rota.model.ids import NodeName, TaskName
 from rota.model.node import Node
 from rota.model.resources import VOLUMES
 from rota.model.selectors import NodeTerm, Operator, Requirement
-from rota.model.task import VolumeNodes
-from rota.model.verdict import Code
+from rota.model.task import VolumeNodes, VolumeTrouble
 
 
 class Reservation(Struct, frozen=True):
@@ -268,7 +267,7 @@ class VolumeBook:
             if volume is not None:
                 yield from usable_on(volume)
             elif chosen is not None and not bound:
-                yield VolumeNodes(named([chosen.node]), Code.VOLUME_UNBOUND)
+                yield VolumeNodes(named([chosen.node]), VolumeTrouble.UNBOUND)
 
     def _open_claims(self, pod: Pod) -> Iterator[tuple[ClaimKey, Wanted]]:
         """Those for which a volume is to be chosen with the node, each once."""
@@ -299,7 +298,7 @@ class VolumeBook:
         full = self._attaching.full(wanted, self._as_attached)
         if full:
             names = Requirement("metadata.name", Operator.NOT_IN, tuple(sorted(full)))
-            yield VolumeNodes((NodeTerm(names=(names,)),), Code.VOLUME_LIMIT)
+            yield VolumeNodes((NodeTerm(names=(names,)),), VolumeTrouble.LIMIT)
 
     def _as_attached(self, key: ClaimKey) -> Attached | None:
         """None: it isn't of a driver."""

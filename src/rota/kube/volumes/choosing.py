@@ -16,8 +16,7 @@ from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName
 from rota.model.resources import UNBOUND
 from rota.model.selectors import NodeTerm, Operator, Requirement
-from rota.model.task import VolumeNodes
-from rota.model.verdict import Code
+from rota.model.task import VolumeNodes, VolumeTrouble
 
 _NODE_NAME = "metadata.name"
 
@@ -110,24 +109,24 @@ class Choosing:
             one.selected_node for one in wanted
         ):
             return
-        fates: dict[Code | None, list[NodeName]] = defaultdict(list)
+        fates: dict[VolumeTrouble | None, list[NodeName]] = defaultdict(list)
         for node in self._reach.nodes:
             fates[self._fate(node, wanted, provisions)].append(node)
-        for code in (Code.VOLUME_UNBOUND, Code.VOLUME_SPACE):
+        for code in (VolumeTrouble.UNBOUND, VolumeTrouble.SPACE):
             if fates[code]:
                 others = [node for fate, nodes in fates.items() if fate is not code for node in nodes]
                 yield VolumeNodes(named(others), code)
 
     def _fate(
         self, node: NodeName, wanted: Sequence[Wanted], provisions: Mapping[Wanted, Provision]
-    ) -> Code | None:
+    ) -> VolumeTrouble | None:
         """What is the matter with a node for claims in the order of their sizes."""
         if any(one.selected_node not in ("", node) for one in wanted):
-            return Code.VOLUME_UNBOUND
+            return VolumeTrouble.UNBOUND
         for one, spare in zip(wanted, self._match(node, wanted), strict=True):
             allowed, too_full = provisions[one]
             if spare is None and allowed is not None and node not in allowed:
-                return Code.VOLUME_SPACE if node in too_full else Code.VOLUME_UNBOUND
+                return VolumeTrouble.SPACE if node in too_full else VolumeTrouble.UNBOUND
         return None
 
     def _match(self, node: NodeName, wanted: Sequence[Wanted]) -> list[Spare | None]:

@@ -49,14 +49,13 @@ from rota.model.ids import JobId
 from rota.model.job import Job, Promise
 from rota.model.plan import Binding, Eviction, Plan
 from rota.model.policy import Policy
-from rota.model.verdict import Code
+from rota.model.reasons import TOO_LATE
 from rota.model.workload import ENDLESS_MS
 from rota.snapshot.state import RunTimes, Snapshot
 from rota.store.batch import Batch
 
 log = structlog.get_logger()
 
-_TOO_LATE = frozenset((Code.SLA_MISSED, Code.PERIOD_MISSED))
 REST = 1.0
 """A cycle is followed by a rest as long as itself, times this: whoever else needs the loop gets its turn."""
 LONGEST_SLEEP_S = 60.0
@@ -288,7 +287,7 @@ class LiveLoop:
                 if state.promise != promise:
                     yield start.job, grounds.promising(start.job, promise)
         for entry in plan.waiting:
-            if any(refusal.reason.code in _TOO_LATE for refusal in entry.verdict.refusals):
+            if any(isinstance(refusal.reason, TOO_LATE) for refusal in entry.verdict.refusals):
                 for job_id in entry.jobs:
                     yield job_id, changing(job_id, StartMissed())
         for job_id, node in self._standby.seats(plan):

@@ -16,7 +16,8 @@ from rota.control.rooms import array_of
 from rota.lifecycle.state import JobState, LiveTask, TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Plan
-from rota.model.verdict import Code, Kind, Verdict
+from rota.model.reasons import Insufficient, NodeExclusive, NodeInUse, PortTaken
+from rota.model.verdict import Kind, Verdict
 from rota.store.batch import Batch
 
 WINDOW_MS = 200
@@ -25,7 +26,7 @@ SHORT_MS = 100
 MOST = 512
 """Per array and node."""
 _WEIGHT = 0.2
-_ROOM = frozenset((Code.INSUFFICIENT, Code.NODE_IN_USE, Code.NODE_EXCLUSIVE, Code.PORT_TAKEN))
+_ROOM = (Insufficient, NodeInUse, NodeExclusive, PortTaken)
 
 
 class _OnNode(Struct):
@@ -112,4 +113,4 @@ class Standby:
 def _waits_for_room(verdict: Verdict) -> bool:
     """And for nothing else: a pause before a retry, a queue that opens, a node that drains."""
     reasons = [refusal.reason for refusal in verdict.refusals]
-    return all(reason.kind is Kind.NEVER or reason.code in _ROOM for reason in reasons)
+    return all(reason.kind is Kind.NEVER or isinstance(reason, _ROOM) for reason in reasons)

@@ -36,7 +36,7 @@ def _plain(value: Any) -> object:
     if isinstance(value, tuple):
         return [_plain(one) for one in value]
     if isinstance(value, Struct):
-        plain = {}
+        plain: dict[str, object] = {} if (tag := value.__struct_config__.tag) is None else {"": tag}
         for name, default in _fields(type(value)):
             field = getattr(value, name)
             if field is not default and field != default:

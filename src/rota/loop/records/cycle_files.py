@@ -24,7 +24,8 @@ from typing import BinaryIO, NamedTuple
 from rota import __version__
 from rota.intake.errors import InputError
 
-FORMAT = 1
+FORMAT = 2
+"""1: reasons are a code and texts, see `format_1`. 2: each has its own fields."""
 
 _NAME = re.compile(r"cycles-([0-9]+)\.log", re.ASCII)
 _TITLE = re.compile(rb"rota-cycles ([0-9]{1,9}) ([!-~]{1,100})\n")
@@ -130,13 +131,13 @@ class CycleReader:
         self._file = path.open("rb")
         self._size = path.stat().st_size
         try:
-            self.version = self._read_title()
-            """Of the Rota that wrote it."""
+            self.format, self.version = self._read_title()
+            """The version is of the Rota that wrote it."""
         except InputError:
             self._file.close()
             raise
 
-    def _read_title(self) -> str:
+    def _read_title(self) -> tuple[int, str]:
         line = self._file.readline(_LONGEST_TITLE)
         match = _TITLE.fullmatch(line)
         if not match:
@@ -150,7 +151,7 @@ class CycleReader:
                 f" reads up to format {FORMAT}",
                 "use that version, or a newer one",
             )
-        return match[2].decode()
+        return int(match[1]), match[2].decode()
 
     def frames(self) -> Iterator[Frame]:
         with self._file:

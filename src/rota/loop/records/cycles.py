@@ -11,6 +11,7 @@ from msgspec.msgpack import Decoder
 
 from rota import __version__
 from rota.intake.errors import InputError
+from rota.loop.records import format_1
 from rota.loop.records.cycle_entry import CycleEntry, read_changes, read_plan
 from rota.loop.records.cycle_files import CycleFile, CycleReader, Frame, cycle_files
 from rota.loop.records.inputs import Delta, Inputs
@@ -18,6 +19,7 @@ from rota.loop.records.plugin_origins import PluginOrigin
 from rota.model.job import JobTemplate
 from rota.model.plan import Plan
 from rota.model.policy import Policy
+from rota.model.vocabulary import read_coded
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,8 @@ class _Unfolding:
 
     def __init__(self, first: int, reader: CycleReader) -> None:
         self._reader = reader
-        self._decoder = Decoder(CycleEntry)
+        read = format_1.read_reason if reader.format == 1 else read_coded
+        self._decoder = Decoder(CycleEntry, dec_hook=read)
         self._number = first
         self._is_base = True
         self._inputs = Inputs()

@@ -85,7 +85,7 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
 
 def remedy_entry(remedy: Remedy, now_ms: int) -> RemedyEntry:
     return RemedyEntry(
-        remedy.change.value,
+        remedy.change.code,
         remedy_text(remedy),
         _start_text(remedy.start_ms, now_ms),
         list(remedy.starts_on),

@@ -11,7 +11,8 @@ from typing import Any
 
 from rota.cli.exits import ensure_streams, exit_code
 from rota.cli.main import app
-from rota.lifecycle.state import Cause, Phase
+from rota.lifecycle.state import Phase
+from rota.model.causes import Cause
 from rota.sdk import client
 from rota.sdk.job_calls import LogChunk
 from tests.unit.cli.live.documents import NOW, a_job, a_node, a_queue, an_estimate, detail, over, running

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from rota.api.documents import EfficiencyDocument
-from rota.lifecycle.state import Cause, EndReason, Phase
+from rota.lifecycle.state import EndReason, Phase
+from rota.model.causes import Cause
 from rota.sdk.errors import Conflict, Forbidden, Unreachable
 from tests.unit.cli.calling import rota
 from tests.unit.cli.live.documents import a_job, ago, an_attempt, an_estimate, detail, later, over, running

@@ -9,7 +9,8 @@ import pytest
 
 from rota.api.documents import JobDetail
 from rota.cli.live import run as module
-from rota.lifecycle.state import Cause, EndReason, Phase
+from rota.lifecycle.state import EndReason, Phase
+from rota.model.causes import Cause
 from rota.sdk.job_calls import LogChunk
 from tests.unit.cli.calling import rota
 from tests.unit.cli.live.documents import NOW, a_job, an_attempt, an_estimate, detail, later, over, running

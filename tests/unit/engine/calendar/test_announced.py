@@ -10,7 +10,18 @@ import pytest
 from rota.model.job import AtMaintenance
 from rota.model.plan import EvictionCause
 from rota.model.policy import QueuePolicy
-from rota.model.verdict import Code, Kind
+from rota.model.reasons import (
+    AwaitsPartner,
+    EvictedForMaintenance,
+    MaintenanceAhead,
+    NotReservedFor,
+    OutsideReservation,
+    QueueClosed,
+    QueuePaused,
+    RoomReserved,
+    SlaMissed,
+)
+from rota.model.verdict import Kind
 from tests.builders import Cluster, policy
 
 POLICY = policy(queues=(QueuePolicy(),), preemption=False)
@@ -36,7 +47,8 @@ class TestMaintenance:
     def test_who_is_not_waits_until_it_is_over(self) -> None:
         plan = self.SOON.job("long", cpu=1, limit=61).plan(POLICY)
         reason = plan.waits("long").refusals[0].reason
-        assert (reason.code, reason.subject) == (Code.MAINTENANCE, "disks")
+        assert isinstance(reason, MaintenanceAhead)
+        assert reason.window == "disks"
         assert plan.start("long") == 120
 
     def test_so_does_a_job_without_a_limit(self) -> None:
@@ -51,7 +63,7 @@ class TestMaintenance:
         plan = cluster.plan(POLICY)
         assert [one.cause for one in plan.plan.evictions] == [EvictionCause.MAINTENANCE]
         assert not plan.plan.evictions[0].ends_job
-        assert plan.reasons("old") == {Code.EVICTED_FOR_MAINTENANCE}
+        assert plan.reasons("old") == {EvictedForMaintenance}
 
     def test_or_ends_where_the_job_says_so(self) -> None:
         cluster = ONE.maintenance("disks", start=0, end=60).running(
@@ -99,23 +111,24 @@ class TestReservation:
         plan = cluster.plan(POLICY)
         assert plan.places("short") == ["n"]
         reason = plan.waits("long").refusals[0].reason
-        assert (reason.code, reason.subject) == (Code.RESERVATION, "course")
+        assert isinstance(reason, RoomReserved)
+        assert reason.reservation == "course"
         assert plan.start("long") == 3600
 
     def test_who_is_not_of_its_tenants_never_gets_in(self) -> None:
         plan = self.COURSE.job("j", cpu=1, limit=60, reservation="course").plan(POLICY)
-        assert plan.reasons("j") == {Code.NOT_RESERVED_FOR}
+        assert plan.reasons("j") == {NotReservedFor}
         assert plan.waits("j").kind is Kind.NEVER
 
     def test_before_it_begins_a_start_is_planned(self) -> None:
         cluster = ONE.reservation("course", start=60, end=3600, on="n", tenants=["vision/ada"])
         plan = cluster.job("j", cpu=1, limit=60, **inside("course", "ada")).plan(POLICY)
-        assert plan.reasons("j") == {Code.RESERVATION}
+        assert plan.reasons("j") == {OutsideReservation}
         assert plan.start("j") == 60
 
     def test_who_would_outlast_it_does_not_start(self) -> None:
         plan = self.COURSE.job("j", cpu=1, limit=3601, **self.INSIDE).plan(POLICY)
-        assert plan.reasons("j") == {Code.RESERVATION}
+        assert plan.reasons("j") == {OutsideReservation}
         assert plan.starts() == {}
 
     def test_of_a_share_the_rest_is_free(self) -> None:
@@ -151,7 +164,8 @@ class TestQueues:
     def test_a_paused_queue_starts_nothing(self) -> None:
         plan = ONE.queue("default", "paused", message="storage is slow").job("j", cpu=1).plan(POLICY)
         reason = plan.waits("j").refusals[0].reason
-        assert (reason.code, reason.detail) == (Code.QUEUE_PAUSED, "storage is slow")
+        assert isinstance(reason, QueuePaused)
+        assert reason.message == "storage is slow"
 
     def test_others_do(self) -> None:
         assert ONE.queue("night", "paused").job("j", cpu=1).plan(POLICY).places("j") == ["n"]
@@ -160,7 +174,7 @@ class TestQueues:
         cluster = ONE.queue("default", "closed", since=-60).job("old", cpu=1, submitted=-61)
         plan = cluster.job("new", cpu=1, submitted=-60).plan(POLICY)
         assert plan.places("old") == ["n"]
-        assert plan.reasons("new") == {Code.QUEUE_CLOSED}
+        assert plan.reasons("new") == {QueueClosed}
 
     @pytest.mark.parametrize("modes", ["paused closed open", "closed paused open", "paused open paused open"])
     def test_once_open_it_is_as_before(self, modes: str) -> None:
@@ -173,7 +187,7 @@ class TestQueues:
 @pytest.mark.covers("time-9")
 def test_who_did_not_start_soon_enough_fails() -> None:
     plan = ONE.job("j", cpu=1, submitted=-61, template={"start_within_ms": 60_000}).plan(POLICY)
-    assert plan.reasons("j") == {Code.SLA_MISSED}
+    assert plan.reasons("j") == {SlaMissed}
     assert plan.waits("j").kind is Kind.NEVER
 
 
@@ -193,7 +207,7 @@ class TestPartners:
             "client", cpu=1, limit=60, submitted=1, template={"connect_to": "server"}
         )
         plan = cluster.plan(POLICY)
-        assert plan.reasons("client") == {Code.PARTNER}
+        assert plan.reasons("client") == {AwaitsPartner}
         assert plan.starts() == {"server": 60, "client": 60}
 
     def test_whoever_came_first(self) -> None:
@@ -209,7 +223,7 @@ class TestPartners:
         )
         plan = cluster.plan(POLICY)
         assert plan.starts() == {"server": 60}
-        assert plan.reasons("client") == {Code.PARTNER}
+        assert plan.reasons("client") == {AwaitsPartner}
 
     NETS = Cluster().node("b", cpu=4, labels={"network": "blue"}).node("r", cpu=4, labels={"network": "red"})
 

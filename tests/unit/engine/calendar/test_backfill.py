@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rota.model.policy import Backfill, Durations, Policy, QueuePolicy, QueueStrategy
-from rota.model.verdict import Code
+from rota.model.reasons import JobAntiAffinityUnmet, RoomPlanned
 from tests.builders import Cluster, policy
 from tests.words import apart
 
@@ -36,7 +36,8 @@ class TestConservative:
         plan = cluster.plan(batch())
         assert plan.places("long") == []
         refusal = plan.waits("long").refusals[0]
-        assert (refusal.reason.code, refusal.reason.subject) == (Code.CALENDAR, "wide")
+        assert isinstance(refusal.reason, RoomPlanned)
+        assert refusal.reason.job == "wide"
         assert plan.start("long") == 2 * HOUR
 
     def test_a_job_without_a_limit_never_overtakes(self) -> None:
@@ -98,7 +99,7 @@ class TestConservative:
             .job("j", cpu=1, limit=60, affinity=[apart("host", "app In x")])
         )
         plan = cluster.plan(batch())
-        assert plan.reasons("j") == {Code.JOB_ANTI_AFFINITY}
+        assert plan.reasons("j") == {JobAntiAffinityUnmet}
         assert plan.start("j") == 60
 
     def test_only_so_many_get_a_place(self) -> None:

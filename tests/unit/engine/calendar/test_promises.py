@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from rota.model.ids import NodeName
 from rota.model.job import Placement, Promise
 from rota.model.policy import Durations, QueuePolicy
-from rota.model.verdict import Code
+from rota.model.reasons import PeriodMissed, PromisedLater, RoomPlanned, TooEarly
 from tests.builders import Cluster, Planned, policy
 from tests.words import NOW_MS
 
@@ -70,7 +70,7 @@ class TestPromising:
     def test_the_period_that_its_user_stated_is_honoured(self) -> None:
         plan = BUSY.job("j", cpu=1, queue="live", limit=60, after=1000, before=2000).plan(POLICY)
         assert plan.start("j") == 1000
-        assert plan.reasons("j") == {Code.TOO_EARLY}
+        assert plan.reasons("j") == {TooEarly}
 
     def test_no_start_is_promised_outside_the_period(self) -> None:
         plan = BUSY.job("j", cpu=1, queue="live", limit=60, before=59).plan(POLICY)
@@ -78,7 +78,7 @@ class TestPromising:
 
     def test_who_missed_the_period_will_not_start(self) -> None:
         plan = BUSY.job("j", cpu=1, queue="live", limit=60, before=-1).plan(POLICY)
-        assert plan.reasons("j") == {Code.PERIOD_MISSED}
+        assert plan.reasons("j") == {PeriodMissed}
 
     def test_batch_jobs_planned_before_do_not_count(self) -> None:
         last = policy(
@@ -96,7 +96,7 @@ class TestKeeping:
             Cluster().node("n", cpu=2).job("j", cpu=2, queue="live", limit=60), "j", start=30, on="n"
         )
         plan = cluster.plan(POLICY)
-        assert plan.reasons("j") == {Code.PROMISED}
+        assert plan.reasons("j") == {PromisedLater}
         assert plan.starts() == {"j": 30}
         assert cluster.plan(POLICY, now=30).places("j") == ["n"]
 
@@ -126,7 +126,9 @@ class TestKeeping:
         )
         assert plan.places("short") == ["n"]
         assert plan.places("long") == plan.places("endless") == []
-        assert plan.waits("long").refusals[0].reason.subject == "j"
+        [refusal] = plan.waits("long").refusals
+        assert isinstance(refusal.reason, RoomPlanned)
+        assert refusal.reason.job == "j"
         assert plan.start("long") == 90
 
     def test_learnt_run_times_do_not_break_it(self) -> None:
@@ -152,7 +154,7 @@ class TestKeeping:
     def test_who_overstays_delays_it_and_it_stays_first(self) -> None:
         cluster = promised(BUSY.job("j", cpu=2, queue="live", limit=60), "j", start=60, on="n")
         plan = cluster.job("rival", cpu=2, queue="live", limit=60, submitted=-5).plan(POLICY, now=61)
-        assert plan.reasons("j") == {Code.PROMISED}
+        assert plan.reasons("j") == {PromisedLater}
         assert plan.places("rival") == []
 
     def test_where_its_node_is_gone_it_is_given_anew(self) -> None:

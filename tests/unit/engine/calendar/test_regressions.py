@@ -9,7 +9,7 @@ from rota.engine.explaining.explain import explain
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Placement, Promise
 from rota.model.policy import Backfill, Policy, Preemption, QueuePolicy, QueueStrategy, SchedulerPolicy
-from rota.model.verdict import Code
+from rota.model.reasons import AwaitsPartner, BehindInStrictQueue, NotReservedFor, QueueClosed
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
 from tests.words import NOW_MS
@@ -50,7 +50,7 @@ class TestPromisesBesideReservations:
         )
         plan = cluster.plan(POLICY)
         assert plan.starts() == {}
-        assert plan.reasons("j") == {Code.NOT_RESERVED_FOR}
+        assert plan.reasons("j") == {NotReservedFor}
 
     def test_what_runs_inside_of_one_that_was_withdrawn_still_runs(self) -> None:
         cluster = Cluster().node("n", cpu=2).reservation("other", start=900, end=999, on="n", cpu=1)
@@ -107,7 +107,7 @@ def test_a_closed_queue_promises_nothing_to_those_who_came_later() -> None:
     cluster = cluster.job("old", cpu=1, queue="live", limit=60, submitted=-61)
     plan = cluster.job("new", cpu=1, queue="live", limit=60, submitted=-60).plan(POLICY)
     assert plan.starts() == {"old": 60}
-    assert plan.reasons("new") == {Code.QUEUE_CLOSED}
+    assert plan.reasons("new") == {QueueClosed}
 
 
 @pytest.mark.covers("time-2")
@@ -141,7 +141,7 @@ class TestPlanning:
         cluster = cluster.running("other", on=["n"], cpu=0, started=0, limit=60)
         cluster = cluster.job("first", cpu=2, limit=60).job("next", cpu=1, limit=60, submitted=1)
         plan = cluster.plan(strict)
-        assert plan.reasons("next") == {Code.STRICT_QUEUE}
+        assert plan.reasons("next") == {BehindInStrictQueue}
         assert plan.starts() == {}
 
 
@@ -243,7 +243,7 @@ class TestPartners:
         cluster = cluster.job("client", cpu=1, limit=60, queue="live", template={"connect_to": "server"})
         plan = cluster.plan(POLICY)
         assert plan.starts() == {"server": 60}
-        assert plan.reasons("client") == {Code.PARTNER}
+        assert plan.reasons("client") == {AwaitsPartner}
 
     def test_by_that_of_one_that_was_promised_its_own_there_is(self) -> None:
         cluster = self.BUSY.job("server", cpu=1, limit=600, queue="live")

@@ -17,8 +17,9 @@ from rota.model.policy import (
     SchedulerPolicy,
     TenantPolicy,
 )
+from rota.model.reasons import EvictedByTaint, QuotaReached, WasPreempted
 from rota.model.taints import Effect, Taint, Toleration
-from rota.model.verdict import Code
+from rota.model.verdict import Refusal
 from tests.builders import Cluster, policy
 from tests.words import NOW_MS, tasks
 
@@ -166,13 +167,13 @@ class TestOnRecord:
             for rank, node in enumerate(["n", "m"])
         ]
         [refusal] = plan.waits("old").refusals
-        assert (refusal.reason.code, refusal.reason.subject, refusal.nodes) == (Code.PREEMPTED, "new", 0)
+        assert refusal == Refusal(WasPreempted(JobId("new")), 0)
 
     @pytest.mark.covers("prio-2")
     def test_what_still_waited_of_an_evicted_job_waits_for_the_same_reason(self) -> None:
         cluster = FULL.running("old", on=["n"], cpu=2, tasks=3, min_available=1, priority="low")
         plan = cluster.job("new", cpu=2, priority="high").plan()
-        assert plan.reasons("old") == {Code.PREEMPTED}
+        assert plan.reasons("old") == {WasPreempted}
         assert plan.waiting() == ["old"]
 
     @pytest.mark.covers("prio-3")
@@ -225,7 +226,7 @@ class TestByTaint:
             .job("bold", cpu=2, tolerates=["fire"])
         )
         plan = cluster.plan()
-        assert plan.reasons("r") == {Code.EVICTED_BY_TAINT}
+        assert plan.reasons("r") == {EvictedByTaint}
         assert plan.places("bold") == ["n"]
         assert [one.cause for one in plan.plan.evictions] == [EvictionCause.TAINT]
 
@@ -275,7 +276,7 @@ class TestForAQuota:
     def test_nobody_where_nothing_is_taken_back(self) -> None:
         plan = self.asking(3, priority="low").plan(self.rules(Reclaim.NEVER))
         assert plan.evicts() == []
-        assert plan.reasons("new") == {Code.QUOTA}
+        assert plan.reasons("new") == {QuotaReached}
 
     def test_nobody_for_what_would_itself_be_borrowed(self) -> None:
         assert self.asking(5).plan(self.rules()).evicts() == []

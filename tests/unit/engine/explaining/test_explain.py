@@ -6,7 +6,10 @@ from rota.engine.explaining.explain import explain
 from rota.model.explanation import Explanation, Outcome, RefusedNodes
 from rota.model.ids import JobId
 from rota.model.policy import PluginConfig, Policy, SchedulerPolicy, Selection, Strategy
-from rota.model.verdict import Code, Kind
+from rota.model.reasons import BeyondCapacity, Insufficient, WasPreempted
+from rota.model.verdict import Kind, Reason
+from rota.plugins.node_ready import NodeCordoned
+from rota.plugins.taints import UntoleratedTaint
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
 from tests.words import NOW_MS, apart, lie, near, tasks
@@ -67,7 +70,7 @@ class TestPlaced:
 
     def test_nodes_that_refuse_are_named_with_their_reason(self) -> None:
         [refused] = explained(self.CLUSTER.job("j", cpu=1)).refusals
-        assert refused.reason.code is Code.TAINT
+        assert isinstance(refused.reason, UntoleratedTaint)
         assert refused.nodes == ("tainted",)
 
     def test_at_most_four_runners_up_are_shown(self) -> None:
@@ -99,7 +102,7 @@ class TestPlaced:
     def test_a_preemptors_refusals_are_those_of_before(self) -> None:
         cluster = Cluster().node("n", cpu=4).running("old", on=["n"], cpu=4, priority="low")
         found = explained(cluster.job("j", cpu=4, priority="high"))
-        assert [(one.reason.code, one.nodes) for one in found.refusals] == [(Code.INSUFFICIENT, ("n",))]
+        assert [(type(one.reason), one.nodes) for one in found.refusals] == [(Insufficient, ("n",))]
 
     def test_a_job_that_was_asked_again_has_the_refusals_of_the_last_time(self) -> None:
         cluster = Cluster().node("n", cpu=4).node("closed", cpu=4, cordoned=True)
@@ -147,7 +150,7 @@ class TestOtherOutcomes:
         found = explained(cluster.job("new", cpu=2, priority="high"))
         assert found.outcome is Outcome.EVICTED
         assert found.verdict is not None
-        assert found.verdict.refusals[0].reason.subject == "new"
+        assert found.verdict.refusals[0].reason == WasPreempted(JobId("new"))
         assert found.nodes == ()
 
     def test_a_job_that_loses_a_task_runs_on_with_the_rest(self) -> None:
@@ -169,8 +172,8 @@ class TestOtherOutcomes:
         assert found.outcome is Outcome.WAITING
         assert found.verdict is not None
         assert found.verdict.kind is Kind.NOT_NOW
-        by_code = {one.reason.code: one.nodes for one in found.refusals}
-        assert by_code == {Code.BEYOND_CAPACITY: ("a", "b"), Code.NODE_CORDONED: ("c",)}
+        by_kind: dict[type[Reason], tuple[str, ...]] = {type(one.reason): one.nodes for one in found.refusals}
+        assert by_kind == {BeyondCapacity: ("a", "b"), NodeCordoned: ("c",)}
         assert sum(one.nodes for one in found.verdict.refusals) == sum(
             len(one.nodes) for one in found.refusals
         )

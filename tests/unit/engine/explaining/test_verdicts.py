@@ -1,4 +1,4 @@
-"""Why a job waits: every code in a small cluster, each node counted once, never or not now."""
+"""Why a job waits: every reason in a small cluster, each node counted once, never or not now."""
 
 from __future__ import annotations
 
@@ -20,10 +20,66 @@ from rota.model.policy import (
     SchedulerPolicy,
     TenantPolicy,
 )
+from rota.model.reasons import (
+    AwaitsPartner,
+    BehindInStrictQueue,
+    BeyondCapacity,
+    BeyondLimit,
+    BeyondQuota,
+    ClaimInUse,
+    DiskTaken,
+    EvictedByTaint,
+    EvictedForMaintenance,
+    GangBeyondCapacity,
+    GangLacksRoom,
+    Insufficient,
+    JobAffinityUnmet,
+    JobAntiAffinityUnmet,
+    LayoutBeyondCapacity,
+    LayoutLacksRoom,
+    LimitReached,
+    MaintenanceAhead,
+    NodeExclusive,
+    NodeInUse,
+    NoNodes,
+    NoScheduler,
+    NoSpaceForVolume,
+    NotReservedFor,
+    NoVolumeToBind,
+    OutsideReservation,
+    PeriodMissed,
+    PortTaken,
+    PromisedLater,
+    QueueClosed,
+    QueuePaused,
+    QuotaReached,
+    RefusedByPlugin,
+    RoomPlanned,
+    RoomReserved,
+    RunningAntiAffinity,
+    SlaMissed,
+    SpreadUneven,
+    TooEarly,
+    TooManyVolumes,
+    TopologyLabelMissing,
+    VolumeInOtherZone,
+    VolumeOutOfReach,
+    WasPreempted,
+)
 from rota.model.resources import WHOLE_DISK, HostPort
-from rota.model.task import VolumeNodes, one_at_a_time
-from rota.model.verdict import RULES, Code, Kind, Reason, Refusal, Unblock, Verdict
+from rota.model.task import VolumeNodes, VolumeTrouble, one_at_a_time
+from rota.model.verdict import Kind, Reason, Refusal, Unblock, Verdict
+from rota.model.vocabulary import code_of, members_of
 from rota.plugins import FILTERS, SCORES
+from rota.plugins.backend import NotOfBackend
+from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.node_affinity import NodeAffinityUnmet
+from rota.plugins.node_name import OtherNodeNamed
+from rota.plugins.node_ready import NodeCordoned, NodeNotReady
+from rota.plugins.node_selector import NodeSelectorUnmet
+from rota.plugins.pool import NotInPool
+from rota.plugins.price import TooExpensive
+from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from tests.builders import Cluster, policy
 from tests.reference.waiting import NOT_ABOUT_NODES
 from tests.words import NOW_MS, apart, job, lie, near, spread, tasks
@@ -62,80 +118,81 @@ def for_one(claim: str) -> dict[str, Any]:
 
 
 Case = tuple[Cluster, Policy]
+OF_THE_ENGINE = [kind for kind in members_of(Reason).values() if kind.__module__.startswith("rota.model.")]
 
 
 def case(cluster: Cluster, rules: Policy | None = None, **words: Any) -> Case:
     return alone(cluster, **words), rules or Policy()
 
 
-CASES: dict[Code, Callable[[], Case]] = {
-    Code.NODE_NOT_READY: lambda: case(Cluster().node("n", cpu=4, ready=False), cpu=1),
-    Code.NODE_CORDONED: lambda: case(Cluster().node("n", cpu=4, cordoned=True), cpu=1),
-    Code.OTHER_NODE_NAMED: lambda: case(ONE, spec={"node_name": "m"}),
-    Code.POOL: lambda: case(ONE, spec={"pools": ("p",)}),
-    Code.BACKEND: lambda: case(ONE, spec={"backends": ("kube",)}),
-    Code.NODE_SELECTOR: lambda: case(ONE, selector={"disk": "ssd"}),
-    Code.NODE_AFFINITY: lambda: case(ONE, requires=["disk In ssd"]),
-    Code.TAINT: lambda: case(Cluster().node("n", taints=["x:NoSchedule"])),
-    Code.PASSING_TAINT: lambda: case(Cluster().node("n", taints=[f"{PRESSURE}:NoSchedule"])),
-    Code.GPU_MODEL: lambda: case(ONE, gpu=1, gpu_models=["H100"]),
-    Code.PRICE: lambda: case(
+CASES: dict[type[Reason], Callable[[], Case]] = {
+    NodeNotReady: lambda: case(Cluster().node("n", cpu=4, ready=False), cpu=1),
+    NodeCordoned: lambda: case(Cluster().node("n", cpu=4, cordoned=True), cpu=1),
+    OtherNodeNamed: lambda: case(ONE, spec={"node_name": "m"}),
+    NotInPool: lambda: case(ONE, spec={"pools": ("p",)}),
+    NotOfBackend: lambda: case(ONE, spec={"backends": ("kube",)}),
+    NodeSelectorUnmet: lambda: case(ONE, selector={"disk": "ssd"}),
+    NodeAffinityUnmet: lambda: case(ONE, requires=["disk In ssd"]),
+    UntoleratedTaint: lambda: case(Cluster().node("n", taints=["x:NoSchedule"])),
+    UntoleratedPassingTaint: lambda: case(Cluster().node("n", taints=[f"{PRESSURE}:NoSchedule"])),
+    OtherGpuModel: lambda: case(ONE, gpu=1, gpu_models=["H100"]),
+    TooExpensive: lambda: case(
         Cluster().node("n", cpu=1, price=1), cpu=1, spec={"max_price_micro_per_hour": 9}
     ),
-    Code.BEYOND_CAPACITY: lambda: case(ONE, cpu=5),
-    Code.INSUFFICIENT: lambda: case(ONE.running("r", on=["n"], cpu=4), cpu=1),
-    Code.NODE_IN_USE: lambda: case(ONE.running("r", on=["n"]), spec={"exclusive": True}),
-    Code.NODE_EXCLUSIVE: lambda: case(ONE.running("r", on=["n"], spec={"exclusive": True}), cpu=1),
-    Code.DISK_TAKEN: lambda: case(
+    BeyondCapacity: lambda: case(ONE, cpu=5),
+    Insufficient: lambda: case(ONE.running("r", on=["n"], cpu=4), cpu=1),
+    NodeInUse: lambda: case(ONE.running("r", on=["n"]), spec={"exclusive": True}),
+    NodeExclusive: lambda: case(ONE.running("r", on=["n"], spec={"exclusive": True}), cpu=1),
+    DiskTaken: lambda: case(
         ONE.running("r", on=["n"], spec={"attached": (("disk:d", WHOLE_DISK),)}),
         spec={"attached": (("disk:d", 1),)},
     ),
-    Code.CLAIM_IN_USE: lambda: case(ONE.running("r", on=["n"], **for_one("c")), **for_one("c")),
-    Code.VOLUME_LIMIT: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), Code.VOLUME_LIMIT),)}),
-    Code.VOLUME_AFFINITY: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes(()),)}),
-    Code.VOLUME_ZONE: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), Code.VOLUME_ZONE),)}),
-    Code.VOLUME_UNBOUND: lambda: case(ONE, spec={"attached": (("unbound:local", 1),)}),
-    Code.VOLUME_SPACE: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), Code.VOLUME_SPACE),)}),
-    Code.PORT_TAKEN: lambda: case(
+    ClaimInUse: lambda: case(ONE.running("r", on=["n"], **for_one("c")), **for_one("c")),
+    TooManyVolumes: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), VolumeTrouble.LIMIT),)}),
+    VolumeOutOfReach: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes(()),)}),
+    VolumeInOtherZone: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), VolumeTrouble.ZONE),)}),
+    NoVolumeToBind: lambda: case(ONE, spec={"attached": (("unbound:local", 1),)}),
+    NoSpaceForVolume: lambda: case(ONE, spec={"volume_nodes": (VolumeNodes((), VolumeTrouble.SPACE),)}),
+    PortTaken: lambda: case(
         ONE.running("r", on=["n"], spec={"ports": (HostPort(80),)}), spec={"ports": (HostPort(80),)}
     ),
-    Code.JOB_AFFINITY: lambda: case(ONE, affinity=[near("zone", "app In db")]),
-    Code.JOB_ANTI_AFFINITY: lambda: case(
+    JobAffinityUnmet: lambda: case(ONE, affinity=[near("zone", "app In db")]),
+    JobAntiAffinityUnmet: lambda: case(
         ONE.running("r", on=["n"], labels={"app": "db"}), affinity=[apart("zone", "app In db")]
     ),
-    Code.RUNNING_ANTI_AFFINITY: lambda: case(
+    RunningAntiAffinity: lambda: case(
         ONE.running("r", on=["n"], affinity=[apart("zone", "app In j")]), labels={"app": "j"}
     ),
-    Code.TOPOLOGY_LABEL_MISSING: lambda: case(ONE, spread=[spread("rack", "app In j")]),
-    Code.SPREAD: lambda: case(
+    TopologyLabelMissing: lambda: case(ONE, spread=[spread("rack", "app In j")]),
+    SpreadUneven: lambda: case(
         ONE.node("full", zone="b", cordoned=True).running("r", on=["n"], labels={"app": "j"}),
         labels={"app": "j"},
         spread=[spread("zone", "app In j")],
     ),
-    Code.PLUGIN: lambda: case(ONE, Policy((SchedulerPolicy(plugins=(PluginConfig("grumpy"),)),))),
-    Code.GANG: lambda: case(TWO.running("r", on=["m"], cpu=4), cpu=4, tasks=2),
-    Code.GANG_BEYOND_CAPACITY: lambda: case(TWO, cpu=4, tasks=3),
-    Code.TOPOLOGY: lambda: case(
+    RefusedByPlugin: lambda: case(ONE, Policy((SchedulerPolicy(plugins=(PluginConfig("grumpy"),)),))),
+    GangLacksRoom: lambda: case(TWO.running("r", on=["m"], cpu=4), cpu=4, tasks=2),
+    GangBeyondCapacity: lambda: case(TWO, cpu=4, tasks=3),
+    LayoutLacksRoom: lambda: case(
         TWO.running("r", on=["m", "n"], cpu=1), cpu=2, tasks=2, topology=[lie("host", "same")]
     ),
-    Code.TOPOLOGY_BEYOND_CAPACITY: lambda: case(TWO, cpu=3, tasks=2, topology=[lie("host", "same")]),
-    Code.QUOTA: lambda: case(ONE.running("r", on=["n"], cpu=2), quota(3), cpu=2),
-    Code.QUOTA_BEYOND: lambda: case(ONE, quota(3), cpu=4),
-    Code.LIMIT: lambda: case(ONE.running("r", on=["n"], cpu=2), limit(3), cpu=2),
-    Code.LIMIT_BEYOND: lambda: case(ONE, limit(3), cpu=4),
-    Code.PARTNER: lambda: case(ONE, template={"connect_to": "nobody"}),
-    Code.STRICT_QUEUE: lambda: case(
+    LayoutBeyondCapacity: lambda: case(TWO, cpu=3, tasks=2, topology=[lie("host", "same")]),
+    QuotaReached: lambda: case(ONE.running("r", on=["n"], cpu=2), quota(3), cpu=2),
+    BeyondQuota: lambda: case(ONE, quota(3), cpu=4),
+    LimitReached: lambda: case(ONE.running("r", on=["n"], cpu=2), limit(3), cpu=2),
+    BeyondLimit: lambda: case(ONE, limit(3), cpu=4),
+    AwaitsPartner: lambda: case(ONE, template={"connect_to": "nobody"}),
+    BehindInStrictQueue: lambda: case(
         ONE.running("r", on=["n"], cpu=2).job("first", cpu=4, submitted=-9),
         policy(queues=(QueuePolicy(strict=True),)),
         cpu=1,
     ),
-    Code.QUEUE_PAUSED: lambda: case(ONE.queue("default", "paused"), cpu=1),
-    Code.QUEUE_CLOSED: lambda: case(ONE.queue("default", "closed", since=-1), cpu=1),
-    Code.CALENDAR: lambda: case(
+    QueuePaused: lambda: case(ONE.queue("default", "paused"), cpu=1),
+    QueueClosed: lambda: case(ONE.queue("default", "closed", since=-1), cpu=1),
+    RoomPlanned: lambda: case(
         ONE.running("r", on=["n"], cpu=2, limit=9999).job("wide", cpu=4, submitted=-9, limit=60), cpu=1
     ),
-    Code.TOO_EARLY: lambda: case(ONE, after=60),
-    Code.PROMISED: lambda: (
+    TooEarly: lambda: case(ONE, after=60),
+    PromisedLater: lambda: (
         ONE.record(
             JobRecord(
                 job("j", {}),
@@ -144,65 +201,67 @@ CASES: dict[Code, Callable[[], Case]] = {
         ),
         Policy(),
     ),
-    Code.PERIOD_MISSED: lambda: case(ONE, before=-60),
-    Code.SLA_MISSED: lambda: case(ONE, submitted=-9, template={"start_within_ms": 1}),
-    Code.RESERVATION: lambda: case(
+    PeriodMissed: lambda: case(ONE, before=-60),
+    SlaMissed: lambda: case(ONE, submitted=-9, template={"start_within_ms": 1}),
+    RoomReserved: lambda: case(ONE.reservation("class", start=60, end=90, on="n"), cpu=1, limit=61),
+    OutsideReservation: lambda: case(
         ONE.reservation("class", start=60, end=90, on="n"), reservation="class", limit=9
     ),
-    Code.NOT_RESERVED_FOR: lambda: case(
+    NotReservedFor: lambda: case(
         ONE.reservation("class", start=0, end=90, on="n", tenants=["x"]), reservation="class", limit=9
     ),
-    Code.MAINTENANCE: lambda: case(ONE.maintenance("disks", start=60, end=90), cpu=1, limit=61),
-    Code.EVICTED_FOR_MAINTENANCE: lambda: (
+    MaintenanceAhead: lambda: case(ONE.maintenance("disks", start=60, end=90), cpu=1, limit=61),
+    EvictedForMaintenance: lambda: (
         ONE.maintenance("disks", start=0, end=90).running("j", on=["n"]),
         Policy(),
     ),
-    Code.PREEMPTED: lambda: (
+    WasPreempted: lambda: (
         ONE.running("j", on=["n"], cpu=4, priority="low").job("new", cpu=4, priority="high"),
         Policy(),
     ),
-    Code.EVICTED_BY_TAINT: lambda: (
+    EvictedByTaint: lambda: (
         Cluster().node("n", taints=["x:NoExecute"]).running("j", on=["n"]),
         Policy(),
     ),
-    Code.NO_SCHEDULER: lambda: case(ONE, Policy((SchedulerPolicy(namespaces=("other",)),))),
-    Code.NO_NODES: lambda: case(Cluster(), cpu=1),
+    NoScheduler: lambda: case(ONE, Policy((SchedulerPolicy(namespaces=("other",)),))),
+    NoNodes: lambda: case(Cluster(), cpu=1),
 }
 
 
-def test_there_is_a_case_for_every_code() -> None:
-    assert set(CASES) == set(Code)
+def test_there_is_a_case_for_every_reason_of_the_engine() -> None:
+    assert set(CASES) >= set(OF_THE_ENGINE)
 
 
-@pytest.mark.parametrize("code", Code, ids=lambda code: code.value)
-class TestEveryCode:
-    def verdict(self, code: Code) -> Verdict:
-        cluster, rules = CASES[code]()
+@pytest.mark.parametrize("kind", CASES, ids=code_of)
+class TestEveryReason:
+    def verdict(self, kind: type[Reason]) -> Verdict:
+        cluster, rules = CASES[kind]()
         return cluster.plan(rules, plugins=PLUGINS).waits("j")
 
-    def test_it_is_given(self, code: Code) -> None:
-        assert code in {refusal.reason.code for refusal in self.verdict(code).refusals}
+    def test_it_is_given(self, kind: type[Reason]) -> None:
+        assert kind in {type(refusal.reason) for refusal in self.verdict(kind).refusals}
 
-    def test_its_kind_is_that_of_the_rules(self, code: Code) -> None:
-        assert self.verdict(code).kind is RULES[code].kind
+    def test_its_kind_is_that_of_its_rule(self, kind: type[Reason]) -> None:
+        assert self.verdict(kind).kind is kind.rule.kind
 
-    def test_its_events_are_those_of_the_rules(self, code: Code) -> None:
-        assert set(RULES[code].unblocked_by) <= self.verdict(code).unblocked_by
+    def test_its_events_are_those_of_its_rule(self, kind: type[Reason]) -> None:
+        assert set(kind.rule.unblocked_by) <= self.verdict(kind).unblocked_by
 
-    def test_it_counts_nodes_if_it_is_about_nodes(self, code: Code) -> None:
-        [nodes] = [one.nodes for one in self.verdict(code).refusals if one.reason.code is code]
-        assert (nodes == 0) is (code in NOT_ABOUT_NODES)
+    def test_it_counts_nodes_if_it_is_about_nodes(self, kind: type[Reason]) -> None:
+        [nodes] = [one.nodes for one in self.verdict(kind).refusals if type(one.reason) is kind]
+        assert (nodes == 0) is (kind in NOT_ABOUT_NODES)
 
 
 def verdict(cluster: Cluster, name: str = "j") -> Verdict:
     return cluster.plan().waits(name)
 
 
-def reasons(cluster: Cluster, name: str = "j") -> dict[Code, int]:
-    """How many nodes each code refuses."""
-    found: dict[Code, int] = {}
+def reasons(cluster: Cluster, name: str = "j") -> dict[type[Reason], int]:
+    """How many nodes each kind of reason refuses."""
+    found: dict[type[Reason], int] = {}
     for refusal in verdict(cluster, name).refusals:
-        found[refusal.reason.code] = found.get(refusal.reason.code, 0) + refusal.nodes
+        kind = type(refusal.reason)
+        found[kind] = found.get(kind, 0) + refusal.nodes
     return found
 
 
@@ -219,10 +278,10 @@ class TestCounting:
 
     def test_each_node_is_counted_once(self) -> None:
         assert reasons(self.MANY.job("j", cpu=4)) == {
-            Code.BEYOND_CAPACITY: 2,
-            Code.TAINT: 2,
-            Code.NODE_NOT_READY: 1,
-            Code.INSUFFICIENT: 2,
+            BeyondCapacity: 2,
+            UntoleratedTaint: 2,
+            NodeNotReady: 1,
+            Insufficient: 2,
         }
 
     @pytest.mark.parametrize(
@@ -255,12 +314,12 @@ class TestAmounts:
     @pytest.mark.parametrize(
         ("words", "reason"),
         [
-            ({"cpu": 9}, Reason(Code.BEYOND_CAPACITY, "cpu", 9000, 8000)),
-            ({"cpu": 6}, Reason(Code.INSUFFICIENT, "cpu", 6000, 5000)),
-            ({"memory": "9Gi"}, Reason(Code.BEYOND_CAPACITY, "memory", 9 << 30, 8 << 30)),
-            ({"gpu": 3}, Reason(Code.BEYOND_CAPACITY, "gpu", 3000, 2000)),
-            ({"gpu": 2}, Reason(Code.INSUFFICIENT, "gpu", 2000, 1000)),
-            ({"extended": {"fpga": 2}}, Reason(Code.BEYOND_CAPACITY, "fpga", 2, 1)),
+            ({"cpu": 9}, BeyondCapacity("cpu", 9000, 8000)),
+            ({"cpu": 6}, Insufficient("cpu", 6000, 5000)),
+            ({"memory": "9Gi"}, BeyondCapacity("memory", 9 << 30, 8 << 30)),
+            ({"gpu": 3}, BeyondCapacity("gpu", 3000, 2000)),
+            ({"gpu": 2}, Insufficient("gpu", 2000, 1000)),
+            ({"extended": {"fpga": 2}}, BeyondCapacity("fpga", 2, 1)),
         ],
     )
     def test_a_reason_says_how_much_was_asked_and_the_most_there_is(
@@ -274,22 +333,22 @@ class TestAmounts:
     def test_a_share_of_a_gpu_is_compared_with_the_emptiest_device(self) -> None:
         cluster = Cluster().node("n", gpus=2).running("r", on=["n", "n"], gpu=0.6, devices=[[0], [1]])
         [refusal] = verdict(cluster.job("j", gpu=0.5)).refusals
-        assert refusal.reason == Reason(Code.INSUFFICIENT, "gpu share", 500, 400)
+        assert refusal.reason == Insufficient("gpu", 500, 400, of_one_device=True)
 
     def test_a_gang_says_how_many_it_needs_and_how_many_fit(self) -> None:
         cluster = Cluster().nodes("a b", cpu=4).running("r", on=["a"], cpu=3)
         [refusal] = verdict(cluster.job("j", cpu=1, tasks=9, min_available=6)).refusals
-        assert (refusal.reason.code, refusal.reason.asked, refusal.reason.available) == (Code.GANG, 6, 5)
+        assert refusal.reason == GangLacksRoom(6, 5)
 
     def test_of_a_gang_of_which_some_run_only_the_rest_counts(self) -> None:
         cluster = Cluster().node("a", cpu=3).running("j", on=["a"], cpu=1, tasks=4)
         cluster = cluster.running("r", on=["a"], cpu=1)
         [refusal] = verdict(cluster).refusals
-        assert (refusal.reason.asked, refusal.reason.available) == (3, 1)
+        assert refusal.reason == GangLacksRoom(3, 1)
 
     def test_a_port_is_named(self) -> None:
-        cluster, _ = CASES[Code.PORT_TAKEN]()
-        assert [one.reason.subject for one in verdict(cluster).refusals] == ["TCP/80"]
+        cluster, _ = CASES[PortTaken]()
+        assert [one.reason for one in verdict(cluster).refusals] == [PortTaken(HostPort(80))]
 
 
 class TestNeverOrNotNow:
@@ -351,44 +410,42 @@ class TestNeverOrNotNow:
         assert self.kind(busy.job("j", cpu=2, tasks=3, topology=rule)) is Kind.NEVER
 
     @pytest.mark.parametrize(
-        ("cluster", "words", "code"),
+        ("cluster", "words", "kind"),
         [
-            (Cluster().node("n", cpu=1, cordoned=True), {"cpu": 2}, Code.BEYOND_CAPACITY),
-            (Cluster().node("n", cpu=1, ready=False), {"cpu": 2}, Code.BEYOND_CAPACITY),
+            (Cluster().node("n", cpu=1, cordoned=True), {"cpu": 2}, BeyondCapacity),
+            (Cluster().node("n", cpu=1, ready=False), {"cpu": 2}, BeyondCapacity),
             (
                 Cluster().node("n", cpu=1, taints=[f"{PRESSURE}:NoSchedule"]),
                 {"cpu": 2},
-                Code.BEYOND_CAPACITY,
+                BeyondCapacity,
             ),
             (
                 Cluster().node("n", cpu=1, price=1, taints=[f"{PRESSURE}:NoSchedule"]),
                 {"cpu": 1, "spec": {"max_price_micro_per_hour": 5}},
-                Code.PRICE,
+                TooExpensive,
             ),
             (
                 ONE.running("r", on=["n"], cpu=4),
                 {"cpu": 1, "affinity": [near("rack", "app In db")]},
-                Code.TOPOLOGY_LABEL_MISSING,
+                TopologyLabelMissing,
             ),
             (
                 ONE.running("r", on=["n"], cpu=4),
                 {"cpu": 1, "spread": [spread("rack", "app In j")]},
-                Code.TOPOLOGY_LABEL_MISSING,
+                TopologyLabelMissing,
             ),
         ],
     )
     def test_a_reason_that_lasts_comes_before_one_that_passes(
-        self, cluster: Cluster, words: dict[str, Any], code: Code
+        self, cluster: Cluster, words: dict[str, Any], kind: type[Reason]
     ) -> None:
         found = verdict(cluster.job("j", **words))
-        assert [refusal.reason.code for refusal in found.refusals] == [code]
+        assert [type(refusal.reason) for refusal in found.refusals] == [kind]
         assert found.kind is Kind.NEVER
 
     def test_of_groups_the_one_that_can_never_start_speaks(self) -> None:
         cluster = ONE.running("r", on=["n"], cpu=4)
-        assert reasons(cluster.job("j", groups=[tasks(1, cpu=1), tasks(1, cpu=9)])) == {
-            Code.BEYOND_CAPACITY: 1
-        }
+        assert reasons(cluster.job("j", groups=[tasks(1, cpu=1), tasks(1, cpu=9)])) == {BeyondCapacity: 1}
         assert self.kind(cluster.job("j", groups=[tasks(1, cpu=1), tasks(1, cpu=9)])) is Kind.NEVER
 
     def test_a_group_that_can_never_start_does_not_matter_if_it_is_not_needed(self) -> None:
@@ -398,15 +455,15 @@ class TestNeverOrNotNow:
 
 
 @pytest.mark.parametrize(
-    ("code", "event"),
+    ("kind", "event"),
     [
-        (Code.INSUFFICIENT, Unblock.TASK_ENDED),
-        (Code.JOB_AFFINITY, Unblock.TASK_PLACED),
-        (Code.BEYOND_CAPACITY, Unblock.NODE_ADDED),
-        (Code.QUOTA, Unblock.POLICY_CHANGED),
-        (Code.PREEMPTED, Unblock.NEXT_CYCLE),
+        (Insufficient, Unblock.TASK_ENDED),
+        (JobAffinityUnmet, Unblock.TASK_PLACED),
+        (BeyondCapacity, Unblock.NODE_ADDED),
+        (QuotaReached, Unblock.POLICY_CHANGED),
+        (WasPreempted, Unblock.NEXT_CYCLE),
     ],
 )
-def test_the_events_that_could_help_are_named(code: Code, event: Unblock) -> None:
-    cluster, rules = CASES[code]()
+def test_the_events_that_could_help_are_named(kind: type[Reason], event: Unblock) -> None:
+    cluster, rules = CASES[kind]()
     assert event in cluster.plan(rules, plugins=PLUGINS).waits("j").unblocked_by

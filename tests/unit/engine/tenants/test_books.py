@@ -6,7 +6,7 @@ import pytest
 
 from rota.engine.tenants.books import Books
 from rota.model.policy import FairShare, Quota, TenantPolicy
-from rota.model.verdict import Code
+from rota.model.reasons import BeyondQuota, QuotaReached, TenantReason
 from tests.builders import Cluster
 from tests.unit.engine.workbench import Workbench
 from tests.words import NOW_MS, tasks
@@ -105,20 +105,21 @@ class TestRefusal:
         assert account.books.refusal(account.template, account.work) is None
 
     @pytest.mark.parametrize(
-        ("words", "code", "asked"),
+        ("words", "kind", "asked"),
         [
-            ({"cpu": 1, "tasks": 4}, Code.QUOTA, 4000),
-            ({"cpu": 1, "tasks": 9, "min_available": 4}, Code.QUOTA, 4000),
-            ({"cpu": 1, "tasks": 5}, Code.QUOTA_BEYOND, 5000),
-            ({"groups": [tasks(2, cpu=1), tasks(1, cpu=2)]}, Code.QUOTA, 4000),
-            ({"groups": [tasks(2, cpu=1), tasks(1, cpu=9)]}, Code.QUOTA_BEYOND, 11_000),
-            ({"groups": [tasks(2, cpu=2), tasks(2, cpu=1)], "min_available": 3}, Code.QUOTA, 4000),
+            ({"cpu": 1, "tasks": 4}, QuotaReached, 4000),
+            ({"cpu": 1, "tasks": 9, "min_available": 4}, QuotaReached, 4000),
+            ({"cpu": 1, "tasks": 5}, BeyondQuota, 5000),
+            ({"groups": [tasks(2, cpu=1), tasks(1, cpu=2)]}, QuotaReached, 4000),
+            ({"groups": [tasks(2, cpu=1), tasks(1, cpu=9)]}, BeyondQuota, 11_000),
+            ({"groups": [tasks(2, cpu=2), tasks(2, cpu=1)], "min_available": 3}, QuotaReached, 4000),
         ],
     )
     def test_it_is_about_all_that_must_start_together(
-        self, words: dict[str, Any], code: Code, asked: int
+        self, words: dict[str, Any], kind: type[TenantReason], asked: int
     ) -> None:
         account = Account(4, used=1, **words)
         reason = account.books.refusal(account.template, account.work)
-        assert reason is not None
-        assert (reason.code, reason.subject, reason.asked) == (code, "a cpu", asked)
+        assert isinstance(reason, QuotaReached | BeyondQuota)
+        assert type(reason) is kind
+        assert (reason.tenant, reason.resource, reason.asked) == (("a",), "cpu", asked)

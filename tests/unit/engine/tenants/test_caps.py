@@ -8,7 +8,7 @@ import pytest
 
 from rota.model.limits import Limits, LimitsPolicy
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import BeyondLimit, LimitReached
 from tests.builders import Cluster
 
 pytestmark = pytest.mark.covers("trust-4")
@@ -49,14 +49,14 @@ def test_each_user_has_the_default_and_no_more() -> None:
 def test_what_runs_counts_and_the_reason_says_whose_limit_it_is() -> None:
     cluster = jobs(ONE.running("r", on=["n"], cpu=3, **of("ada")), "a", cpu=2, **of("ada"))
     [refusal] = cluster.plan(limits(default=cpus(4))).waits("a").refusals
-    assert refusal.reason == Reason(Code.LIMIT, "user ada cpu", 2000, 4000)
+    assert refusal.reason == LimitReached("user", "ada", "cpu", 2000, 4000)
     assert started(cluster, limits(default=cpus(5))) == ["a"]
 
 
 def test_a_gang_starts_as_a_whole_or_waits() -> None:
     cluster = ONE.job("gang", cpu=2, tasks=3, **of("ada")).job("small", cpu=2, **of("ada"))
     plan = cluster.plan(limits(default=cpus(4)))
-    assert plan.reasons("gang") == {Code.LIMIT_BEYOND}
+    assert plan.reasons("gang") == {BeyondLimit}
     assert plan.places("small") == ["n"]
     part = ONE.job("gang", cpu=2, tasks=3, min_available=1, **of("ada")).plan(limits(default=cpus(4)))
     assert len(part.places("gang")) == 2
@@ -75,7 +75,7 @@ class TestJobs:
         plan = cluster.plan(limits(default=Limits(running_jobs=3)))
         assert sorted({binding.job for binding in plan.plan.bindings}) == ["a", "b", "x"]
         [refusal] = plan.waits("c").refusals
-        assert refusal.reason == Reason(Code.LIMIT, "user ada jobs", 1, 3)
+        assert refusal.reason == LimitReached("user", "ada", "", 1, 3)
 
     def test_one_of_several_tasks_counts_once_and_may_grow(self) -> None:
         gang = {"cpu": 1, "tasks": 3, "min_available": 1, **of("ada")}
@@ -86,7 +86,7 @@ class TestJobs:
 
     def test_none_at_all_is_never(self) -> None:
         plan = jobs(ONE, "a", cpu=1, **of("ada")).plan(limits(users=(("ada", Limits(running_jobs=0)),)))
-        assert plan.reasons("a") == {Code.LIMIT_BEYOND}
+        assert plan.reasons("a") == {BeyondLimit}
 
 
 def test_nobody_waits_behind_who_is_over_a_limit_of_their_own() -> None:

@@ -9,7 +9,7 @@ from rota.engine.tenants.caps import Caps
 from rota.engine.tenants.quota import QuotaAnswer, Quotas
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare, Quota, TenantPolicy
-from rota.model.verdict import Code, Reason
+from rota.model.reasons import BeyondQuota, QuotaReached
 from rota.snapshot import snapshot_of
 from tests.builders import Cluster
 from tests.words import tasks
@@ -174,27 +174,27 @@ class TestReasons:
 
     def test_it_names_the_tenant_and_the_resource_and_what_is_left(self) -> None:
         reason = Bank(tenant("a", 10), a=8).ask("a", 3).reason
-        assert reason == Reason(Code.QUOTA, "a cpu", asked=1000, available=2000)
+        assert reason == QuotaReached(("a",), "cpu", 1000, 2000)
 
     def test_what_is_left_is_what_could_be_had_now(self) -> None:
         reason = Bank(tenant("a", 4), tenant("b", 6), a=1, b=7).ask("a", 3).reason
-        assert reason == Reason(Code.QUOTA, "a cpu", asked=1000, available=2000)
+        assert reason == QuotaReached(("a",), "cpu", 1000, 2000)
 
     def test_what_is_more_than_the_quota_and_all_loans_can_never_be(self) -> None:
         bank = Bank(tenant("a", 4, borrow=2), tenant("b", 9))
         fits, never = bank.ask("a", 2, cpu=6).reason, bank.ask("a", 1, cpu=7).reason
         assert fits is not None
-        assert fits.code is Code.QUOTA
-        assert never == Reason(Code.QUOTA_BEYOND, "a cpu", asked=7000, available=6000)
+        assert isinstance(fits, QuotaReached)
+        assert never == BeyondQuota(("a",), "cpu", 7000, 6000)
 
     def test_what_others_will_not_lend_can_never_be(self) -> None:
         bank = Bank(tenant("a", 4, borrow=9), tenant("b", 6, lend=1))
         reason = bank.ask("a", 1, cpu=6).reason
         assert reason is not None
-        assert reason.code is Code.QUOTA_BEYOND
+        assert isinstance(reason, BeyondQuota)
 
     def test_of_a_user_it_is_about_the_user_or_the_project_whichever_is_short(self) -> None:
         bank = Bank(tenant("a", 4), tenant("a/ada", 9), a__bob=4)
         reason = bank.ask("a/ada").reason
-        assert reason is not None
-        assert reason.subject == "a cpu"
+        assert isinstance(reason, QuotaReached)
+        assert (reason.tenant, reason.resource) == (("a",), "cpu")

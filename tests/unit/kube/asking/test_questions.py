@@ -19,7 +19,8 @@ from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.read_once import read_once
 from rota.kube.scheduling.run import KubeSchedulerOptions, default_policy
 from rota.kube_objects.objects import Metadata, Pod
-from rota.model.explanation import Change, Outcome
+from rota.model.changes import AskForLess, StartWithFewer
+from rota.model.explanation import Outcome
 from rota.model.ids import JobId
 from tests.unit.kube.pods import SCHEDULER, node, pod
 from tests.unit.kube.still_cluster import StillCluster
@@ -80,7 +81,8 @@ class TestWaiting:
         assert answer.told.startswith("0/1 nodes are available: 1 Insufficient cpu.")
         assert answer.view is not None
         (remedy,) = answer.view.explanation.remedies
-        assert (remedy.change, remedy.amount) == (Change.RESOURCE, 2000)
+        assert isinstance(remedy.change, AskForLess)
+        assert remedy.change.most == 2000
 
     def test_one_that_nothing_is_in_the_way_of(self) -> None:
         answer = why(cluster_of(pod("p")), "p")
@@ -119,7 +121,7 @@ class TestHeld:
         assert answer.situation is Situation.HELD
         assert answer.told == "gang g: 2 of 3 pods present; they start together"
         (remedy,) = answer.remedies
-        assert (remedy.change, remedy.asked, remedy.amount) == (Change.GANG_SIZE, 3, 2)
+        assert remedy.change == StartWithFewer(3, 2)
         assert remedy.starts_on == ("n", "n")
         assert outcome(answer) is Outcome.WAITING, "three have no room"
 

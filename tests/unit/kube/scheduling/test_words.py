@@ -7,7 +7,11 @@ import pytest
 from rota.kube.mirror.reasons import ClaimMissing, ClaimsUnbound, GangIncomplete
 from rota.kube.scheduling.words import held_text, unschedulable_text
 from rota.model.ids import TaskName
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import Insufficient, NoNodes, VolumeOutOfReach
+from rota.model.task import VolumeTrouble
+from rota.model.verdict import Kind, Reason, Refusal, Verdict
+from rota.plugins.taints import UntoleratedTaint
+from tests.reasons import EXAMPLES
 from tests.unit.kube.pods import Told, pod
 
 pytestmark = pytest.mark.covers("kube-7")
@@ -24,7 +28,7 @@ def said(*refusals: tuple[int, Reason], nodes: int = 5, policy: str | None = Non
 
 
 def test_nodes_are_counted_by_reason_in_the_order_of_text() -> None:
-    assert said((3, Reason(Code.TAINT, "k: v")), (2, Reason(Code.INSUFFICIENT, "cpu"))) == (
+    assert said((3, UntoleratedTaint("k", "v")), (2, Insufficient("cpu", 1))) == (
         "0/5 nodes are available: 2 Insufficient cpu, 3 node(s) had untolerated taint {k: v}. "
         "preemption: 0/5 nodes are available: 2 No preemption victims found for incoming pod, "
         "3 Preemption is not helpful for scheduling."
@@ -32,7 +36,7 @@ def test_nodes_are_counted_by_reason_in_the_order_of_text() -> None:
 
 
 def test_a_node_that_lacks_several_things_counts_for_each_and_once_for_preemption() -> None:
-    text = said((5, Reason(Code.INSUFFICIENT, "cpu", detail="memory,slots,storage")))
+    text = said((5, Insufficient("cpu", 1, also=("memory", "slots", "storage"))))
     assert text == (
         "0/5 nodes are available: 5 Insufficient cpu, 5 Insufficient ephemeral-storage, "
         "5 Insufficient memory, 5 Too many pods. "
@@ -41,17 +45,26 @@ def test_a_node_that_lacks_several_things_counts_for_each_and_once_for_preemptio
 
 
 def test_who_may_not_preempt_is_told_so() -> None:
-    text = said((5, Reason(Code.INSUFFICIENT, "cpu")), policy="Never")
+    text = said((5, Insufficient("cpu", 1)), policy="Never")
     assert text.endswith("preemption: not eligible due to preemptionPolicy=Never.")
 
 
 def test_no_nodes() -> None:
-    assert said((0, Reason(Code.NO_NODES)), nodes=0) == "no nodes available to schedule pods"
+    assert said((0, NoNodes()), nodes=0) == "no nodes available to schedule pods"
 
 
-@pytest.mark.parametrize("code", [code for code in Code if code is not Code.NO_NODES])
-def test_every_reason_has_words(code: Code) -> None:
-    assert said((5, Reason(code, "k: v", 2, 1, "x"))).startswith("0/5 nodes are available: 5 ")
+def test_volumes_out_of_reach_and_none_for_others_are_both_named() -> None:
+    text = said((5, VolumeOutOfReach((VolumeTrouble.UNBOUND,))))
+    assert text.startswith(
+        "0/5 nodes are available: 5 node(s) didn't find available persistent volumes to bind, "
+        "5 node(s) didn't match PersistentVolume's node affinity. "
+    )
+
+
+@pytest.mark.parametrize("reason", EXAMPLES, ids=lambda reason: reason.code)
+def test_every_reason_has_words(reason: Reason) -> None:
+    if not isinstance(reason, NoNodes):
+        assert said((5, reason)).startswith("0/5 nodes are available: 5 ")
 
 
 def test_what_keeps_a_pod_from_being_decided_about() -> None:

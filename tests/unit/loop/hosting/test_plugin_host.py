@@ -16,6 +16,7 @@ from rota.model.job import Job, JobRecord, JobTemplate, TaskGroup
 from rota.model.node import Node, NodeSpec
 from rota.model.plan import Plan
 from rota.model.policy import PluginConfig, Policy, SchedulerPolicy, Selection, Strategy
+from rota.model.reasons import RefusedByPlugin
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
 from rota.plugins import NAMED
@@ -55,7 +56,7 @@ class TestGoodPlugins:
     def test_a_refusal_has_the_plugins_name_and_words(self) -> None:
         (waiting,) = plan_with("OnlyNamed", node="elsewhere").waiting
         (refusal,) = waiting.verdict.refusals
-        assert (refusal.reason.plugin, refusal.reason.detail) == ("stranger", "not the one")
+        assert refusal.reason == RefusedByPlugin("stranger", "not the one")
         assert refusal.nodes == 2
 
     @pytest.mark.parametrize("node", ["n1", "n2"])

@@ -16,9 +16,10 @@ from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.control.access import Who
 from rota.control.errors import BadInput, Conflict, NotFound
 from rota.intake.submissions import Entry, Submission
-from rota.lifecycle.state import Cause, EndReason, JobState, Phase, TaskEnd, TaskPhase
+from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, TaskPhase
 from rota.loop.desk.desk import LiveDesk
 from rota.loop.live.runtime import Runtime
+from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import JobTemplate, Priority, TaskGroup
 from rota.model.policy import Policy

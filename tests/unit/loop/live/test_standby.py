@@ -8,7 +8,10 @@ from rota.lifecycle.state import JobState, LiveTask, TaskPhase
 from rota.loop.live.standby import SHORT_MS, WINDOW_MS, Standby
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Plan, Waiting
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import Insufficient, QueuePaused, QuotaReached, TooEarly
+from rota.model.verdict import Kind, Reason, Refusal, Verdict
+from rota.plugins.node_ready import NodeCordoned
+from rota.plugins.pool import NotInPool
 from rota.store.batch import Attempt, Batch
 from tests.stored import job
 
@@ -93,14 +96,16 @@ def test_an_array_that_is_over_is_forgotten(standby: Standby) -> None:
     )
 
 
-@pytest.mark.parametrize("code", [Code.TOO_EARLY, Code.QUEUE_PAUSED, Code.NODE_CORDONED, Code.QUOTA])
-def test_nothing_for_those_who_wait_for_more_than_room(standby: Standby, code: Code) -> None:
-    reasons = (Refusal(Reason(Code.INSUFFICIENT), 1), Refusal(Reason(code), 1))
+@pytest.mark.parametrize(
+    "reason", [TooEarly(1), QueuePaused("q"), NodeCordoned(), QuotaReached(("p",), "cpu", 1)]
+)
+def test_nothing_for_those_who_wait_for_more_than_room(standby: Standby, reason: Reason) -> None:
+    reasons = (Refusal(Insufficient("cpu", 1), 1), Refusal(reason, 1))
     plan = Plan(waiting=(Waiting(tuple(map(JobId, QUEUE)), Verdict(Kind.NOT_NOW, reasons)),))
     assert handed(standby, plan) == []
 
 
 def test_nodes_that_never_would_do_are_no_hindrance(standby: Standby) -> None:
-    reasons = (Refusal(Reason(Code.INSUFFICIENT), 1), Refusal(Reason(Code.POOL), 1))
+    reasons = (Refusal(Insufficient("cpu", 1), 1), Refusal(NotInPool(), 1))
     plan = Plan(waiting=(Waiting(tuple(map(JobId, QUEUE)), Verdict(Kind.NOT_NOW, reasons)),))
     assert handed(standby, plan) == QUEUE[:ENOUGH]

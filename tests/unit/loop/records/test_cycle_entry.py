@@ -8,13 +8,14 @@ from rota.loop.records.cycle_entry import read_plan, written_plan
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId
 from rota.model.plan import Plan, Waiting
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import Insufficient
+from rota.model.verdict import Kind, Refusal, Verdict
 
 JOBS = [JobId(f"j{number}") for number in range(8)]
 
 
 def verdict(asked: int) -> Verdict:
-    return Verdict(Kind.NOT_NOW, (Refusal(Reason(Code.INSUFFICIENT, "cpu", asked), 3),))
+    return Verdict(Kind.NOT_NOW, (Refusal(Insufficient("cpu", asked), 3),))
 
 
 @st.composite

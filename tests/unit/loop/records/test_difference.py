@@ -5,12 +5,13 @@ from rota.loop.records.difference import Effect, difference
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId, NodeName
 from rota.model.plan import Binding, Eviction, EvictionCause, Plan, PluginFault, Waiting
-from rota.model.verdict import Code, Kind, Reason, Refusal, Verdict
+from rota.model.reasons import Insufficient, QueuePaused
+from rota.model.verdict import Kind, Refusal, Verdict
 
 J, A, B = JobId("j"), NodeName("a"), NodeName("b")
 ON_A, ON_B = Plan(bindings=(Binding(J, 0, A),)), Plan(bindings=(Binding(J, 0, B),))
-FULL = Verdict(Kind.NOT_NOW, (Refusal(Reason(Code.INSUFFICIENT, "cpu", 2, 1), 1),))
-PAUSED = Verdict(Kind.NOT_NOW, (Refusal(Reason(Code.QUEUE_PAUSED), 0),))
+FULL = Verdict(Kind.NOT_NOW, (Refusal(Insufficient("cpu", 2, 1), 1),))
+PAUSED = Verdict(Kind.NOT_NOW, (Refusal(QueuePaused("q"), 0),))
 WAITS, WAITS_PAUSED = Plan(waiting=(Waiting((J,), FULL),)), Plan(waiting=(Waiting((J,), PAUSED),))
 LOSES = Plan(evictions=(Eviction(J, 1, A, EvictionCause.PREEMPTED),))
 LOSES_OTHER = Plan(evictions=(Eviction(J, 0, A, EvictionCause.PREEMPTED),))

@@ -20,6 +20,7 @@ from rota.loop.records.cycles import CycleFolder
 from rota.loop.records.record import Recorder
 from rota.model.ids import JobId
 from rota.model.policy import Policy
+from rota.model.vocabulary import read_coded
 from tests.builders import Cluster
 from tests.properties.carry_out import plan_for
 from tests.unit.loop.recording import nothing_learnt, record_plans
@@ -27,7 +28,7 @@ from tests.words import NOW_MS
 
 RECORDS = Cluster().node("n", cpu=2).job("a", cpu=1).job("b", cpu=1).job("c", cpu=1).records
 POLICY = Policy()
-TITLE = b"rota-cycles 1 0.5.0\n"
+TITLE = b"rota-cycles 2 0.5.0\n"
 
 
 def record(folder: Path, count: int = 3) -> Path:
@@ -186,8 +187,8 @@ class TestDamage:
             (b"nodes:\n- name: a\n", "byte 0: this is no record of cycles"),
             (b"\x89PNG\r\n\x1a\n", "byte 0: this is no record of cycles"),
             (
-                b"rota-cycles 2 1.7.0\n",
-                "byte 0: format 2, written by rota 1.7.0; this one, 0.5.0, reads up to format 1",
+                b"rota-cycles 3 1.7.0\n",
+                "byte 0: format 3, written by rota 1.7.0; this one, 0.5.0, reads up to format 2",
             ),
         ],
     )
@@ -249,7 +250,7 @@ class TestDamage:
     def test_another_version_is_named_where_that_may_be_the_cause(self, tmp_path: Path) -> None:
         path = record(tmp_path)
         changed = replace(_decoded(path, 0), now_ms=0)
-        path.write_bytes(b"rota-cycles 1 0.0.9\n" + _framed(Encoder().encode(changed)))
+        path.write_bytes(b"rota-cycles 2 0.0.9\n" + _framed(Encoder().encode(changed)))
         _, (damage,) = read(tmp_path)
         assert damage.endswith("it was recorded by rota 0.0.9, this is 0.5.0: try that version")
 
@@ -271,7 +272,9 @@ class TestDamage:
 
 def _decoded(path: Path, at: int) -> CycleEntry:
     start, end = entries(path)[at : at + 2]
-    return Decoder(CycleEntry).decode(zlib.decompress(path.read_bytes()[start + 8 : end]))
+    return Decoder(CycleEntry, dec_hook=read_coded).decode(
+        zlib.decompress(path.read_bytes()[start + 8 : end])
+    )
 
 
 def _framed(payload: bytes) -> bytes:

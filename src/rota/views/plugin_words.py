@@ -1,0 +1,65 @@
+"""Words for the reasons of plugins and for the changes that they propose. A new plugin has its words here."""
+
+from __future__ import annotations
+
+from rota.plugins.backend import NotOfBackend
+from rota.plugins.gpu_model import AllowGpuModel, OtherGpuModel
+from rota.plugins.node_affinity import DropNodeAffinity, NodeAffinityUnmet
+from rota.plugins.node_name import OtherNodeNamed
+from rota.plugins.node_ready import NodeCordoned, NodeNotReady
+from rota.plugins.node_selector import DropNodeSelector, LabelNode, NodeSelectorUnmet
+from rota.plugins.pool import AllowPool, NotInPool
+from rota.plugins.price import TooExpensive
+from rota.plugins.taints import Tolerate, UntoleratedPassingTaint, UntoleratedTaint
+from rota.views.amounts import price_text
+from rota.views.conditions import terms_text
+from rota.views.saying import ChangeWords, ReasonWords, always, proposed, said
+
+
+def _pool(reason: NotInPool) -> str:
+    if not reason.pools:
+        return "no pool that job, queue and tenant have in common"
+    return f"not in pool {', '.join(reason.pools)}"
+
+
+def _taint(reason: UntoleratedTaint | UntoleratedPassingTaint) -> str:
+    others = f" and {reason.others} others" if reason.others else ""
+    return f"untolerated taint {taint_name(reason)}{others}"
+
+
+def taint_name(reason: UntoleratedTaint | UntoleratedPassingTaint) -> str:
+    if reason.effect is None:
+        return f"{reason.key}: {reason.value}"
+    return f"{reason.key}{f'={reason.value}' if reason.value else ''}:{reason.effect.value}"
+
+
+def _price(reason: TooExpensive) -> str:
+    allowed, cheapest = price_text(reason.limit_micro), price_text(reason.cheapest_micro)
+    return f"too dear: allows {allowed}, cheapest {cheapest}"
+
+
+PLUGIN_REASONS: ReasonWords = dict(
+    (
+        always(NodeNotReady, "node not ready"),
+        always(NodeCordoned, "node cordoned"),
+        said(OtherNodeNamed, lambda r: f"only node {r.node} will do"),
+        said(NotInPool, _pool),
+        said(NotOfBackend, lambda r: f"not of backend {', '.join(r.backends)}"),
+        said(NodeSelectorUnmet, lambda r: f"node selector {r.key}={r.value} doesn't match"),
+        said(NodeAffinityUnmet, lambda r: f"node affinity {terms_text(r.terms)} doesn't match"),
+        said(UntoleratedTaint, _taint),
+        said(UntoleratedPassingTaint, _taint),
+        said(OtherGpuModel, lambda r: f"no GPU of model {' or '.join(r.models)}"),
+        said(TooExpensive, _price),
+    )
+)
+PLUGIN_CHANGES: ChangeWords = dict(
+    (
+        proposed(Tolerate, lambda c: f"tolerate {', '.join(taint.notation for taint in c.taints)}"),
+        proposed(DropNodeSelector, lambda c: f"drop the node selector {c.key}={c.value}"),
+        proposed(LabelNode, lambda c: f"give node {c.node} the label {c.key}={c.value}"),
+        proposed(DropNodeAffinity, lambda c: "drop the node affinity"),
+        proposed(AllowPool, lambda c: f"allow the pool {c.pool}"),
+        proposed(AllowGpuModel, lambda c: f"allow the GPU model {c.model}"),
+    )
+)
