@@ -29,7 +29,8 @@ def allowed(change: Change, limits: Limits, *, is_exempt: bool = False) -> bool:
 
 
 def tolerating(*tolerations: Toleration) -> JobTemplate:
-    return JobTemplate((TaskGroup(TaskSpec(tolerations=tolerations)),), project="vision", user="ada")
+    groups = (TaskGroup(TaskSpec(tolerations=tolerations)),)
+    return JobTemplate(groups, project="vision", namespace="vision", user="ada")
 
 
 @pytest.mark.parametrize(
