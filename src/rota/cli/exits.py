@@ -79,9 +79,9 @@ def _discard_output() -> None:
 
 def _told_by_server(error: Exception) -> int | None:
     """None: the error is none of a server's, which only a command that asked one can meet."""
-    if "rota.cli.live.connection" not in sys.modules:
+    if "rota.cli.client.connection" not in sys.modules:
         return None
-    from rota.cli.live.refusals import code_of, text_of
+    from rota.cli.client.refusals import code_of, text_of
 
     code = code_of(error)
     if code is not None:

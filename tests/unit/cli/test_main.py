@@ -90,7 +90,7 @@ class TestErrors:
         assert '"licences"' in result.err
 
     def test_a_bug_is_admitted(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rota.cli.plan.command.read_question", _stumble)
+        monkeypatch.setattr("rota.cli.questions.plan_from_files.read_question", _stumble)
         result = rota("plan", *MIXED_FILES)
         assert result.code == 70
         assert "bug" in result.err
@@ -99,7 +99,7 @@ class TestErrors:
         assert "Traceback" not in result.err
 
     def test_and_shown_to_who_wants_to_see_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rota.cli.plan.command.read_question", _stumble)
+        monkeypatch.setattr("rota.cli.questions.plan_from_files.read_question", _stumble)
         result = rota("plan", *MIXED_FILES, environment={"ROTA_TRACEBACK": "1"})
         assert result.code == 70
         assert "Traceback" in result.err
@@ -133,7 +133,7 @@ class TestStreams:
         assert (process.returncode, process.stderr) == (74, "rota: [Errno 28] No space left on device\n")
 
     def test_an_interrupt_ends_it_quietly(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rota.cli.plan.command.read_question", _press_ctrl_c)
+        monkeypatch.setattr("rota.cli.questions.plan_from_files.read_question", _press_ctrl_c)
         assert rota("plan", *MIXED_FILES) == (130, "", "")
 
     def test_a_terminal_without_unicode_gets_something(self) -> None:

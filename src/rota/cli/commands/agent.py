@@ -58,7 +58,7 @@ def agent(
     """
     if context.invoked_subcommand is not None:
         return
-    from rota.cli.live.agent import work
+    from rota.cli.agents.agent import work
 
     flags: dict[str, object] = {
         "agent.server": ",".join(server) if server else None,
@@ -94,7 +94,7 @@ def token(
     dry_run: DryRun = False,
 ) -> None:
     """Invite a machine: print a token that it can join with, once, within 15 minutes."""
-    from rota.cli.live.agents import invite
+    from rota.cli.agents.invitations import invite
 
     invite(name, pool, label or (), taint or (), price, output, dry_run=dry_run)
 
@@ -121,7 +121,7 @@ def join(
     ] = None,
 ) -> None:
     """Join this machine to a server: it gets a certificate of its own, for a key that never leaves it."""
-    from rota.cli.live.agents import join
+    from rota.cli.agents.invitations import join
 
     raise typer.Exit(join(token, server, name, data))
 
@@ -129,7 +129,7 @@ def join(
 @app.command()
 def ls(output: ListOutput = ListForm.TABLE) -> None:
     """List machines that have joined."""
-    from rota.cli.live.agents import agents
+    from rota.cli.agents.invitations import agents
 
     agents(output)
 
@@ -140,6 +140,6 @@ def revoke(
     dry_run: DryRun = False,
 ) -> None:
     """Cut machines off: their certificates count no more. They may be invited again."""
-    from rota.cli.live.agents import revoke
+    from rota.cli.agents.invitations import revoke
 
     revoke(names, dry_run=dry_run)

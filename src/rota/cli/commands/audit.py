@@ -45,7 +45,7 @@ def audit(
 
     For operators and admins. Project-admins see what is about their projects.
     """
-    from rota.cli.live import audit as live
+    from rota.cli.people import audit as live
 
     if check:
         live.check(output)

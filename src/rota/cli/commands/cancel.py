@@ -23,7 +23,7 @@ def cancel(
     output: ListOutput = ListForm.TABLE,
 ) -> None:
     """End jobs, whether they wait or run."""
-    from rota.cli.live.jobs import change_jobs
+    from rota.cli.jobs.jobs import change_jobs
 
     change_jobs(
         jobs,

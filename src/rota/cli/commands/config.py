@@ -24,7 +24,7 @@ def check(
     output: Output = Form.TABLE,
 ) -> None:
     """Show every setting and where it comes from, or what is wrong."""
-    from rota.cli.live.config import check
+    from rota.cli.services.config import check
 
     check(files, output)
 
@@ -32,7 +32,7 @@ def check(
 @app.command()
 def contexts(output: ListOutput = ListForm.TABLE) -> None:
     """List the servers that are known by name."""
-    from rota.cli.live.config import contexts
+    from rota.cli.services.config import contexts
 
     contexts(output)
 
@@ -40,7 +40,7 @@ def contexts(output: ListOutput = ListForm.TABLE) -> None:
 @app.command()
 def use(name: Name) -> None:
     """Talk to that server from now on."""
-    from rota.cli.live.config import use
+    from rota.cli.services.config import use
 
     use(name)
 
@@ -56,6 +56,6 @@ def add(
     project: Annotated[str, typer.Option(metavar="NAME", help="Of jobs that name none.")] = "",
 ) -> None:
     """Give a server a name."""
-    from rota.cli.live.config import add
+    from rota.cli.services.config import add
 
     add(name, url, token_file, ca_file, project)

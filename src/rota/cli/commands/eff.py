@@ -12,6 +12,6 @@ app = new_app()
 @app.command()
 def eff(jobs: JobArguments, output: Output = Form.TABLE) -> None:
     """Compare what jobs used with what they asked for."""
-    from rota.cli.live.efficiency import eff
+    from rota.cli.jobs.efficiency import eff
 
     eff(jobs, output)

@@ -17,7 +17,7 @@ from rota.cli.options import (
     SchedulerName,
 )
 from rota.cli.output import Form
-from rota.cli.pods import ClusterOptions, pods_named, without_pods
+from rota.cli.questions.pod_options import ClusterOptions, pods_named, without_pods
 
 app = new_app()
 
@@ -41,11 +41,11 @@ def eta(
         namespace, kubeconfig, scheduler_name, gang_label, min_available_annotation, policy
     )
     if pods := pods_named(jobs):
-        from rota.cli.live.pods import eta_pods
+        from rota.cli.questions.pods import eta_pods
 
         eta_pods(pods, options, output)
     else:
-        from rota.cli.live.jobs import eta
+        from rota.cli.jobs.jobs import eta
 
         without_pods(options)
         eta(jobs, output)

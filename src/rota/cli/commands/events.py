@@ -49,6 +49,6 @@ def events(
 
     --after 0 begins with the oldest that is kept.
     """
-    from rota.cli.live.events import events
+    from rota.cli.cluster.events import events
 
     events(after, last, kind, subject, project, limit, output, follow=follow)

@@ -47,12 +47,12 @@ def extend(
     """
     files = both_or_neither(cluster, jobs)
     if files is None:
-        from rota.cli.live.extend import extend_on_server
+        from rota.cli.questions.extend_from_server import extend_on_server
 
         is_granted = extend_on_server(job, limit, output, dry_run=dry_run)
     else:
-        from rota.cli.extend import command
-        from rota.cli.question import Files
+        from rota.cli.questions import extend_from_files as command
+        from rota.cli.questions.files import Files
 
         is_granted = command.extend(job, limit, Files(*files, policy, now, max_file_size), output)
     raise typer.Exit(EX_OK if is_granted else EX_REFUSED)

@@ -12,6 +12,6 @@ app = new_app()
 @app.command()
 def hold(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListForm.TABLE) -> None:
     """Keep waiting jobs from starting, until they are released."""
-    from rota.cli.live.jobs import change_jobs
+    from rota.cli.jobs.jobs import change_jobs
 
     change_jobs(jobs, "held", lambda server, job: server.hold(job, dry_run=dry_run), output)

@@ -33,7 +33,7 @@ def keeper(
     Only needed where jobs run as other accounts: the keeper then has the right to start them so, and neither
     agent nor server needs any. It runs under the same account as the agent; see docs/process-backend.md.
     """
-    from rota.cli.live.keeper import keep
+    from rota.cli.services.keeper import keep
 
     flags: dict[str, object] = {
         "server.data" if server else "agent.data": data,

@@ -50,7 +50,7 @@ def kube_scheduler(
     ] = "auto",
 ) -> None:
     """Schedule pods of a Kubernetes cluster: gangs as one, with reasons for whatever waits."""
-    from rota.cli.live.kube_scheduler import schedule_pods
+    from rota.cli.services.kube_scheduler import schedule_pods
 
     raise typer.Exit(
         schedule_pods(

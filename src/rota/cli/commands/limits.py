@@ -25,6 +25,6 @@ def limits(
     output: Output = Form.TABLE,
 ) -> None:
     """Show what you may ask for, how much you may hold, and how much of it you do."""
-    from rota.cli.live.limits import limits
+    from rota.cli.people.limits import limits
 
     limits(user, project, output)

@@ -29,6 +29,6 @@ def login(
     ] = None,
 ) -> None:
     """Sign in with the provider that the server names, in a browser on any device."""
-    from rota.cli.live.sign_in import login
+    from rota.cli.people.sign_in import login
 
     login(url, name, ca)

@@ -10,6 +10,6 @@ app = new_app()
 @app.command()
 def logout() -> None:
     """Sign out: the token, and all that were made with it, are no longer valid."""
-    from rota.cli.live.sign_in import logout
+    from rota.cli.people.sign_in import logout
 
     logout()

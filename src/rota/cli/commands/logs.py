@@ -35,6 +35,6 @@ def logs(
     ] = None,
 ) -> None:
     """Show what a job wrote: what its tasks wrote, as it came."""
-    from rota.cli.live.logs import logs
+    from rota.cli.jobs.logs import logs
 
     logs(job, rank or (), since, tail, follow=follow, prefix=prefix)

@@ -8,7 +8,7 @@ import typer
 
 from rota.cli.command_list import new_app
 from rota.cli.completion import queue_names
-from rota.cli.job_filter import Chosen
+from rota.cli.jobs.job_filter import Chosen
 from rota.cli.options import ListOutput
 from rota.cli.output import ListForm
 
@@ -45,7 +45,7 @@ def ls(
     output: ListOutput = ListForm.TABLE,
 ) -> None:
     """List jobs, the newest first. Those of an array share a line."""
-    from rota.cli.live.jobs import ls
+    from rota.cli.jobs.jobs import ls
 
     chosen = Chosen(
         project,

@@ -20,7 +20,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="What it is called.")]
 def maintenance(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
     """List what is announced; announce maintenance, or call it off."""
     if ctx.invoked_subcommand is None:
-        from rota.cli.live.calendar import maintenance
+        from rota.cli.cluster.calendar import maintenance
 
         maintenance(output)
 
@@ -38,7 +38,7 @@ def add(
     dry_run: DryRun = False,
 ) -> None:
     """Announce it, or change what was announced. Nothing starts that would run into it."""
-    from rota.cli.live.calendar import add_maintenance
+    from rota.cli.cluster.calendar import add_maintenance
 
     add_maintenance(name, start, end, lasting, node or (), dry_run=dry_run)
 
@@ -46,6 +46,6 @@ def add(
 @app.command()
 def rm(name: Name, dry_run: DryRun = False) -> None:
     """Call it off."""
-    from rota.cli.live.calendar import remove_maintenance
+    from rota.cli.cluster.calendar import remove_maintenance
 
     remove_maintenance(name, dry_run=dry_run)

@@ -23,7 +23,7 @@ Message = Annotated[
 def nodes(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
     """List nodes; cordon, drain or taint them."""
     if ctx.invoked_subcommand is None:
-        from rota.cli.live.nodes import nodes
+        from rota.cli.cluster.nodes import nodes
 
         nodes(output)
 
@@ -31,7 +31,7 @@ def nodes(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
 @app.command()
 def cordon(names: Names, message: Message = None, dry_run: DryRun = False) -> None:
     """Start nothing new there. What runs goes on."""
-    from rota.cli.live.nodes import cordon
+    from rota.cli.cluster.nodes import cordon
 
     cordon(names, cordoned=True, message=message, dry_run=dry_run)
 
@@ -39,7 +39,7 @@ def cordon(names: Names, message: Message = None, dry_run: DryRun = False) -> No
 @app.command()
 def uncordon(names: Names, dry_run: DryRun = False) -> None:
     """Let nodes take work again, also those that were drained."""
-    from rota.cli.live.nodes import cordon
+    from rota.cli.cluster.nodes import cordon
 
     cordon(names, cordoned=False, message="", dry_run=dry_run)
 
@@ -47,7 +47,7 @@ def uncordon(names: Names, dry_run: DryRun = False) -> None:
 @app.command()
 def drain(names: Names, message: Message = None, dry_run: DryRun = False) -> None:
     """Let what runs there end, and then nothing."""
-    from rota.cli.live.nodes import drain
+    from rota.cli.cluster.nodes import drain
 
     drain(names, message=message, dry_run=dry_run)
 
@@ -66,6 +66,6 @@ def taint(
     dry_run: DryRun = False,
 ) -> None:
     """Keep off what doesn't tolerate it."""
-    from rota.cli.live.nodes import taint
+    from rota.cli.cluster.nodes import taint
 
     taint(name, taints, dry_run=dry_run)

@@ -46,12 +46,12 @@ def plan(
     Exits with 0 if all is placed, 2 if something waits, 1 on bad input.
     """
     if jobs is None:
-        from rota.cli.live.plan import plan_submission
+        from rota.cli.questions.plan_from_server import plan_submission
 
         all_placed = plan_submission(first, command_line(ctx), wishes, output)
     else:
-        from rota.cli.plan import command
-        from rota.cli.question import Files
+        from rota.cli.questions import plan_from_files as command
+        from rota.cli.questions.files import Files
 
         files = Files(str(first), jobs, policy, now, max_file_size, history)
         all_placed = command.plan(files, output, record)

@@ -12,6 +12,6 @@ app = new_app()
 @app.command()
 def plugins(output: Output = Form.TABLE) -> None:
     """List installed scheduling plugins and their state."""
-    from rota.cli import plugins
+    from rota.cli.policies import plugins
 
     plugins.plugins(output)

@@ -19,7 +19,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="The project.")]
 def project(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
     """List projects, and who may do what in them."""
     if ctx.invoked_subcommand is None:
-        from rota.cli.live.people import projects
+        from rota.cli.people.projects_and_tokens import projects
 
         projects(output)
 
@@ -38,7 +38,7 @@ def set_(
     dry_run: DryRun = False,
 ) -> None:
     """Make a project, or change what is given of it."""
-    from rota.cli.live.people import set_project
+    from rota.cli.people.projects_and_tokens import set_project
 
     set_project(name, description, member or (), without or (), dry_run=dry_run)
 
@@ -46,6 +46,6 @@ def set_(
 @app.command()
 def rm(name: Name, dry_run: DryRun = False) -> None:
     """Remove a project."""
-    from rota.cli.live.people import remove_project
+    from rota.cli.people.projects_and_tokens import remove_project
 
     remove_project(name, dry_run=dry_run)

@@ -23,7 +23,7 @@ Message = Annotated[
 def queues(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
     """List queues; pause, close or open them."""
     if ctx.invoked_subcommand is None:
-        from rota.cli.live.queues import queues
+        from rota.cli.cluster.queues import queues
 
         queues(output)
 
@@ -47,7 +47,7 @@ def open_(names: Names, message: Message = "", dry_run: DryRun = False) -> None:
 
 
 def _set(names: list[str], state: str, message: str, dry_run: bool) -> None:
-    from rota.cli.live.queues import set_queues
+    from rota.cli.cluster.queues import set_queues
     from rota.model.calendar import QueueMode
 
     set_queues(names, QueueMode(state), message, dry_run=dry_run)

@@ -12,6 +12,6 @@ app = new_app()
 @app.command()
 def release(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListForm.TABLE) -> None:
     """Let held jobs start again."""
-    from rota.cli.live.jobs import change_jobs
+    from rota.cli.jobs.jobs import change_jobs
 
     change_jobs(jobs, "released", lambda server, job: server.release(job, dry_run=dry_run), output)

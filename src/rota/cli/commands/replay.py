@@ -35,7 +35,7 @@ def replay(
 
     Exits with 0 if all plans are equal, 2 if one differs, 1 on bad input or a damaged record.
     """
-    from rota.cli.replay import command
+    from rota.cli.policies.replay import command
 
     outcome = command.replay(folder, policy, cycle, output)
     codes = {command.Outcome.EQUAL: EX_OK, command.Outcome.DIFFERENT: EX_DIFFERENT}

@@ -20,7 +20,7 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="What jobs name to use
 def reserve(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
     """List what is reserved; reserve nodes for a period, or give them back."""
     if ctx.invoked_subcommand is None:
-        from rota.cli.live.calendar import reservations
+        from rota.cli.cluster.calendar import reservations
 
         reservations(output)
 
@@ -48,7 +48,7 @@ def add(
     dry_run: DryRun = False,
 ) -> None:
     """Keep nodes, or a share of each, for some people in a period."""
-    from rota.cli.live.calendar import add_reservation
+    from rota.cli.cluster.calendar import add_reservation
 
     add_reservation(name, start, end, lasting, node, tenant, resource or (), gpus, dry_run=dry_run)
 
@@ -56,6 +56,6 @@ def add(
 @app.command()
 def rm(name: Name, dry_run: DryRun = False) -> None:
     """Give it back."""
-    from rota.cli.live.calendar import remove_reservation
+    from rota.cli.cluster.calendar import remove_reservation
 
     remove_reservation(name, dry_run=dry_run)

@@ -21,6 +21,6 @@ def run(ctx: typer.Context, wishes: Wishes) -> None:
     Exits with the command's own status; 124 if it ran into its time limit, 125 if it was cancelled or
     couldn't start, 128 and the signal's number if a signal ended it.
     """
-    from rota.cli.live.run import run
+    from rota.cli.jobs.run import run
 
     raise typer.Exit(run(command_line(ctx), wishes))

@@ -79,7 +79,7 @@ def scheduler(
         raise typer.BadParameter(
             "isn't given; name a file with a NAME and a TOKEN a line", param_hint="--tokens"
         )
-    from rota.cli.live.scheduler import schedule
+    from rota.cli.services.scheduler import schedule
 
     raise typer.Exit(
         schedule(
@@ -114,6 +114,6 @@ def authority(
     With --host, it also makes the certificate of --rest and --controllers, for a year; do it again to
     renew that.
     """
-    from rota.cli.live.scheduler import make_authority
+    from rota.cli.services.scheduler import make_authority
 
     raise typer.Exit(make_authority(folder, host or ()))

@@ -22,7 +22,7 @@ Project = Annotated[
 def secret(ctx: typer.Context, project: Project = None, output: ListOutput = ListForm.TABLE) -> None:
     """List a project's secrets by name, set or remove them."""
     if ctx.invoked_subcommand is None:
-        from rota.cli.live.secrets import secrets
+        from rota.cli.people.secrets import secrets
 
         secrets(project, output)
 
@@ -43,7 +43,7 @@ def set_(
 
     Jobs get it by name: `rota submit --secret API_KEY=NAME -- ./upload`. It is sealed in the database, isn't
     shown to anybody, and is masked in what jobs write."""
-    from rota.cli.live.secrets import set_secret
+    from rota.cli.people.secrets import set_secret
 
     set_secret(name, project, file, dry_run=dry_run)
 
@@ -51,6 +51,6 @@ def set_(
 @app.command()
 def rm(name: Name, project: Project = None, dry_run: DryRun = False) -> None:
     """Remove a secret. Jobs that name it can't start any more."""
-    from rota.cli.live.secrets import remove_secret
+    from rota.cli.people.secrets import remove_secret
 
     remove_secret(name, project, dry_run=dry_run)

@@ -59,8 +59,8 @@ def server(
     Settings come from rota.toml, the environment and these options, in this order; `rota config check`
     shows them all. Ctrl-C ends the server; jobs that run go on, and are found again at its next start.
     """
-    from rota.cli.live.agent import address_and_port
-    from rota.cli.live.server import serve
+    from rota.cli.agents.agent import address_and_port
+    from rota.cli.services.server import serve
 
     agents_address, agents_port = address_and_port(agents)
     flags: dict[str, object] = {

@@ -12,6 +12,6 @@ app = new_app()
 @app.command()
 def show(job: JobArgument, output: Output = Form.TABLE) -> None:
     """Show all there is to know of a job. -o wide: with what was submitted."""
-    from rota.cli.live.jobs import show_job
+    from rota.cli.jobs.jobs import show_job
 
     show_job(job, output)

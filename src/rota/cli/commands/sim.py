@@ -25,7 +25,7 @@ def openb(
     output: Output = Form.TABLE,
 ) -> None:
     """Pack GPUs: how much of them is allocated when more is asked for than there is?"""
-    from rota.cli.sim.openb import openb
+    from rota.cli.policies.sim.openb import openb
 
     openb(nodes, pods, arrivals, seed, policy, output)
 
@@ -111,8 +111,8 @@ def sim_run(
     output: Output = Form.TABLE,
 ) -> None:
     """Replay a workload under a policy, and measure what comes of it."""
-    from rota.cli.sim import command
-    from rota.cli.sim.experiment import Wishes
+    from rota.cli.policies.sim import command
+    from rota.cli.policies.sim.experiment import Wishes
 
     wishes = Wishes(
         workload, format, which, whole, cluster, seed, load, interactive, limits, every, estimates
@@ -140,8 +140,8 @@ def compare(
     output: Output = Form.TABLE,
 ) -> None:
     """Replay a workload under several policies, side by side."""
-    from rota.cli.sim import command
-    from rota.cli.sim.experiment import Wishes
+    from rota.cli.policies.sim import command
+    from rota.cli.policies.sim.experiment import Wishes
 
     wishes = Wishes(
         workload, format, which, whole, cluster, seed, load, interactive, limits, every, estimates

@@ -32,6 +32,6 @@ def submit(
 
     Options go before what the file says, for each of its jobs. Exits with 0 once they are kept.
     """
-    from rota.cli.live.submit import submit
+    from rota.cli.jobs.submit import submit
 
     submit(file, command_line(ctx), wishes, output, dry_run=dry_run)

@@ -17,7 +17,7 @@ app = new_app(invoke_without_command=True)
 def token(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
     """List tokens, make new ones, take them back."""
     if ctx.invoked_subcommand is None:
-        from rota.cli.live.people import tokens
+        from rota.cli.people.projects_and_tokens import tokens
 
         tokens(output)
 
@@ -25,7 +25,7 @@ def token(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
 @app.command()
 def ls(output: ListOutput = ListForm.TABLE) -> None:
     """List tokens: your own; for admins, all."""
-    from rota.cli.live.people import tokens
+    from rota.cli.people.projects_and_tokens import tokens
 
     tokens(output)
 
@@ -46,7 +46,7 @@ def add(
     output: Output = Form.TABLE,
 ) -> None:
     """Make a token. Its secret is printed once, and nothing else to standard output."""
-    from rota.cli.live.people import add_token
+    from rota.cli.people.projects_and_tokens import add_token
 
     add_token(user, role, project or (), expires, output, dry_run=dry_run)
 
@@ -57,6 +57,6 @@ def rm(
     dry_run: DryRun = False,
 ) -> None:
     """Take a token back: it is no longer valid, and neither are those that were made with it."""
-    from rota.cli.live.people import remove_token
+    from rota.cli.people.projects_and_tokens import remove_token
 
     remove_token(id, dry_run=dry_run)

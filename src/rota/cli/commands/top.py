@@ -16,6 +16,6 @@ def top(
     once: Annotated[bool, typer.Option("--once", help="Show it once.")] = False,
 ) -> None:
     """Show nodes and queues live; q or Ctrl-C ends it."""
-    from rota.cli.live.top import top
+    from rota.cli.cluster.top import top
 
     top(once=once)

@@ -31,6 +31,6 @@ def watch(
 
     Where there is no terminal, they are shown once; with --until-done, each change is a line.
     """
-    from rota.cli.live.watch import watch
+    from rota.cli.jobs.watch import watch
 
     watch(jobs or (), project, user, queue, until_done=until_done)

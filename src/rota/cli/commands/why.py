@@ -27,7 +27,7 @@ from rota.cli.options import (
     both_or_neither,
 )
 from rota.cli.output import Form
-from rota.cli.pods import ClusterOptions, pod_named, without_pods
+from rota.cli.questions.pod_options import ClusterOptions, pod_named, without_pods
 
 app = new_app()
 
@@ -65,7 +65,7 @@ def why(
         namespace, kubeconfig, scheduler_name, gang_label, min_available_annotation, policy
     )
     if pod is not None:
-        from rota.cli.live.pods import why_pod
+        from rota.cli.questions.pods import why_pod
 
         for option, given in (("--now", now), ("--history", history)):
             if given is not None:
@@ -74,11 +74,11 @@ def why(
         return
     without_pods(options)
     if files is None:
-        from rota.cli.live.why import why_of_server
+        from rota.cli.questions.why_from_server import why_of_server
 
         why_of_server(job, output)
     else:
-        from rota.cli.question import Files
-        from rota.cli.why import command
+        from rota.cli.questions import why_from_files as command
+        from rota.cli.questions.files import Files
 
         command.why(job, Files(*files, policy, now, max_file_size, history), output)

@@ -1,0 +1,89 @@
+"""`rota kube-scheduler`: its options put together, and the scheduler started with them."""
+
+from __future__ import annotations
+
+import gc
+import sys
+
+import typer
+from msgspec.structs import replace
+
+from rota.cli.agents.agent import address_and_port
+
+
+def schedule_pods(
+    *,
+    scheduler_name: str,
+    gang_label: str,
+    min_available_annotation: str,
+    kubeconfig: str | None,
+    leader_elect: bool,
+    lease_seconds: int,
+    policy: str | None,
+    metrics_bind_address: str,
+    dry_run: bool,
+    log_format: str,
+) -> int:
+    """The exit code, once the scheduler has ended."""
+    import uvloop
+
+    from rota.cli.services.scheduled_pods import scheduler_options
+    from rota.intake.errors import InputError
+    from rota.kube.api.errors import KubeError
+    from rota.kube.api.leader import LeaseTimes
+    from rota.kube.scheduling import run
+    from rota.kube.scheduling.buffers import keep_large_buffers_out_of_the_heap
+    from rota.server.logs import configure_logs
+
+    if log_format not in ("auto", "text", "json"):
+        raise typer.BadParameter(f"'{log_format}' is none of auto, text and json", param_hint="--log-format")
+    host, port = _metrics_address(metrics_bind_address)
+    options = replace(
+        scheduler_options(
+            scheduler_name=scheduler_name,
+            gang_label=gang_label,
+            min_available_annotation=min_available_annotation,
+            kubeconfig=kubeconfig,
+            policy=policy,
+        ),
+        leader_elect=leader_elect,
+        metrics_host=host,
+        metrics_port=port,
+        lease_times=LeaseTimes.of_length(lease_seconds),
+    )
+    is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
+    configure_logs("console" if is_text else "json")
+    # What is known of a cluster lives long: there is little garbage among it.
+    gc.set_threshold(50_000, 20, 100)
+    keep_large_buffers_out_of_the_heap()
+    problems: list[BaseException] = []
+    try:
+        if dry_run:
+            for line in uvloop.run(run.dry_run(options)):
+                typer.echo(line)
+        else:
+            uvloop.run(run.serve(options))
+    except* (InputError, KubeError, OSError) as group:
+        problems += _errors_in(group)
+    for problem in problems:
+        print(f"rota: {problem}", file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _errors_in(error: BaseException) -> list[BaseException]:
+    """Whatever several tasks failed with."""
+    if isinstance(error, BaseExceptionGroup):
+        return [one for inner in error.exceptions for one in _errors_in(inner)]
+    return [error]
+
+
+def _metrics_address(text: str) -> tuple[str, int | None]:
+    if text == "0":
+        return "", None
+    host, port = address_and_port(text)
+    if host is None or port is None or port > 65_535:
+        raise typer.BadParameter(
+            f"'{text}' is no address and port; write it like 127.0.0.1:8429, or 0 for none",
+            param_hint="--metrics-bind-address",
+        )
+    return host, port
