@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
 import rota as package
 from rota.cli.main import SECTIONS
 from tests.unit.cli.calling import MIXED_FILES, rota, write
 
 ROOT = Path(__file__).parents[3]
+LISTED = [one for section in SECTIONS.values() for one in section]
+ROOMS = {
+    room: {one.name for one in LISTED if one.room == room} for room in sorted({one.room for one in LISTED})
+}
 CLUSTER = "nodes: [{name: n, resources: {cpu: 4}}]"
 FITS = "jobs: [{name: fits, resources: {cpu: 1}}]"
 TOO_LARGE = "jobs: [{name: huge, resources: {cpu: 64}}]"
@@ -175,14 +181,26 @@ class TestLightCommands:
         for heavy in ("numpy", "rich", "yaml", "msgspec", "urllib3"):
             assert f"'{heavy}'" not in process.stderr
 
+    @pytest.mark.parametrize(("room", "names"), ROOMS.items())
+    def test_a_command_imports_only_its_own_room(self, room: str, names: set[str]) -> None:
+        program = (
+            "import sys, contextlib\n"
+            "from rota.cli.main import run\n"
+            f"with contextlib.suppress(SystemExit): run(({min(names)!r}, '--help'))\n"
+            "print(*(name for name in sys.modules if name.startswith('rota.')), file=sys.stderr)"
+        )
+        process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        in_rooms = [one.split(".") for one in process.stderr.split() if one.count(".") > 2]
+        assert {tuple(one[:3]) for one in in_rooms} == {("rota", "cli", room)}
+        assert {one[3] for one in in_rooms} <= {"commands", "options", "pod_options"}
+
     def test_every_command_is_listed_and_documented(self) -> None:
-        listed = {one.name: one.module or one.name for section in SECTIONS.values() for one in section}
-        modules = {
-            path.stem for path in (Path(package.__file__).parent / "cli" / "commands").glob("[a-z]*.py")
-        }
-        assert set(listed.values()) == modules
+        for room, names in ROOMS.items():
+            app = import_module(f"rota.cli.{room}.commands").app
+            assert set(get_group(app).commands) == names
         text = (ROOT / "docs" / "cli.md").read_text()
-        assert [name for name in sorted(listed) if f"`rota {name}" not in text] == []
+        listed = sorted(name for names in ROOMS.values() for name in names)
+        assert [name for name in listed if f"`rota {name}" not in text] == []
 
     @pytest.mark.parametrize("name", [one.name for section in SECTIONS.values() for one in section])
     def test_every_command_has_help(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""`rota events`: what happened, one line each, and what happens."""
+"""`rota events`: one line for each event."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from msgspec import json, to_builtins
 
 from rota.api.documents import EventDocument
 from rota.cli.client.connection import connect
+from rota.cli.cluster.options import EventFilter
 from rota.cli.output import Form, write
 from rota.cli.showing import clock
 from rota.cli.yaml_text import dump
@@ -16,31 +17,27 @@ from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 
 _LATEST = 100
-"""As many are shown, if nothing says how many."""
+"""How many are shown unless the user says otherwise."""
 _NOT_SHOWN = frozenset(("event", "spec", "number", "by"))
-"""In data only: said already, or more than a line can hold."""
+"""Fields that the table leaves out: it has them already, or they are too long for a line."""
 
 
-def events(
-    after: int | None,
-    last: int | None,
-    kind: str | None,
-    subject: str | None,
-    project: str | None,
-    limit: int | None,
-    form: Form,
-    *,
-    follow: bool,
-) -> None:
-    if last is not None and after is not None:
+def events(chosen: EventFilter, form: Form) -> None:
+    last = chosen.last
+    if last is not None and chosen.after is not None:
         raise typer.BadParameter("give either --last or --after, not both", param_hint="--last")
-    if last is None and after is None and limit is None and not follow:
+    if last is None and chosen.after is None and chosen.limit is None and not chosen.follow:
         last = _LATEST
     with connect() as server:
         found = server.events(
-            follow=follow, after=after, last=last, kind=kind, subject=subject, project=project
+            follow=chosen.follow,
+            after=chosen.after,
+            last=last,
+            kind=chosen.kind,
+            subject=chosen.subject,
+            project=chosen.project,
         )
-        for event in islice(found, limit):
+        for event in islice(found, chosen.limit):
             write(_written(event, form))
 
 

@@ -7,27 +7,23 @@ from itertools import islice
 from typing import Protocol
 
 import typer
-from rich.console import RenderableType
 
-from rota.api.documents import ChangeDocument, EstimateDocument
+from rota.api.documents import ChangeDocument
 from rota.cli.client.connection import Server, connect
 from rota.cli.client.job_names import job_named
-from rota.cli.jobs.estimates import estimate_text
-from rota.cli.jobs.job_filter import Chosen
-from rota.cli.jobs.job_tables import Row, detail_tables, jobs_table, rows_of
+from rota.cli.jobs.job_tables import detail_tables, jobs_table, rows_of
+from rota.cli.jobs.options import JobFilter
 from rota.cli.option_values import moment_of
-from rota.cli.output import Form, ListForm, show, talk, write_document
+from rota.cli.output import Form, ListForm, talk
 from rota.cli.showing import clock, show_list, show_one
-from rota.cli.tables import new_table
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.views.folding import fold_names
-from rota.views.times import Clock
 from rota.views.wording import count_text
 
 _LONGEST_PAGE = 1000
 
 
-def ls(chosen: Chosen, form: ListForm) -> None:
+def ls(chosen: JobFilter, form: ListForm) -> None:
     now = clock()
     with connect() as server:
         found = server.jobs(
@@ -49,24 +45,24 @@ def ls(chosen: Chosen, form: ListForm) -> None:
         form,
         lambda job: job.id,
         lambda some: (
-            [jobs_table(rows_of(some, fold=not chosen.flat), now, wide=form.is_wide)] if some else ()
+            [jobs_table(rows_of(some, fold=not chosen.is_flat), now, wide=form.is_wide)] if some else ()
         ),
     )
     if not jobs and form in (ListForm.TABLE, ListForm.WIDE):
-        talk("no such jobs" if chosen.all else "nothing waits or runs; --all lists what is over, too")
+        talk(
+            "no job matches"
+            if chosen.with_finished
+            else "no job waits or runs; --all lists finished jobs too"
+        )
     if has_more:
-        talk(f"these are the newest {chosen.limit:,}; --limit says how many")
+        talk(f"showing the newest {chosen.limit:,} jobs; raise --limit to see more")
 
 
-def _tables(rows: Sequence[Row], now: Clock, *, wide: bool) -> list[RenderableType]:
-    return [jobs_table(rows, now, wide=wide)] if rows else []
-
-
-def _phases(chosen: Chosen) -> list[Phase]:
-    if not chosen.states:
-        return [] if chosen.all else [phase for phase in Phase if phase not in TERMINAL]
+def _phases(chosen: JobFilter) -> list[Phase]:
+    if not chosen.state:
+        return [] if chosen.with_finished else [phase for phase in Phase if phase not in TERMINAL]
     known = {phase.value: phase for phase in Phase}
-    wanted = [name for given in chosen.states for name in given.split(",")]
+    wanted = [name for given in chosen.state for name in given.split(",")]
     for name in wanted:
         if name not in known:
             raise typer.BadParameter(f'unknown state "{name}"; give {", ".join(known)}', param_hint="--state")
@@ -77,24 +73,6 @@ def show_job(job: str, form: Form) -> None:
     with connect() as server:
         detail = server.job(job_named(server, job))
     show_one(detail, form, lambda one: detail_tables(one, clock(), wide=form is Form.WIDE))
-
-
-def eta(jobs: Sequence[str], form: Form) -> None:
-    with connect() as server:
-        estimates = [server.eta(job_named(server, job)) for job in jobs]
-    show_estimates(estimates, "job", form)
-
-
-def show_estimates(estimates: Sequence[EstimateDocument], of: str, form: Form) -> None:
-    """`of`: what they are of, as the table calls it."""
-    if not form.is_table:
-        write_document(estimates[0] if len(estimates) == 1 else estimates, form)
-        return
-    now = clock()
-    table = new_table(of, "start")
-    for one in estimates:
-        table.add_row(one.job, estimate_text(one, now) or "nobody knows when")
-    show([table])
 
 
 class Change(Protocol):

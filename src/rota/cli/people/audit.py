@@ -15,6 +15,7 @@ from rota.cli.client.connection import connect
 from rota.cli.exits import EX_DIFFERENT
 from rota.cli.option_values import moment_of
 from rota.cli.output import Form, show, talk, write, write_document
+from rota.cli.people.options import AuditFilter
 from rota.cli.showing import clock
 from rota.cli.tables import new_table
 from rota.cli.yaml_text import dump
@@ -22,32 +23,21 @@ from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 
 
-def audit(
-    user: str | None,
-    token: str | None,
-    address: str | None,
-    verdict: str | None,
-    subject: str | None,
-    project: str | None,
-    since: str | None,
-    until: str | None,
-    limit: int,
-    form: Form,
-) -> None:
+def audit(chosen: AuditFilter, form: Form) -> None:
     now = clock()
     with connect() as server:
         found = server.audit(
-            user=user,
-            token=token,
-            address=address,
-            verdict=_verdict(verdict),
-            subject=subject,
-            project=project,
-            since=moment_of("--since", since, now.now_ms),
-            until=moment_of("--until", until, now.now_ms),
-            limit=min(limit, 1000),
+            user=chosen.user,
+            token=chosen.token,
+            address=chosen.address,
+            verdict=_verdict(chosen.verdict),
+            subject=chosen.subject,
+            project=chosen.project,
+            since=moment_of("--since", chosen.since, now.now_ms),
+            until=moment_of("--until", chosen.until, now.now_ms),
+            limit=min(chosen.limit, 1000),
         )
-        newest = list(islice(found, limit))
+        newest = list(islice(found, chosen.limit))
     newest.reverse()
     if not form.is_table:
         for record in newest:

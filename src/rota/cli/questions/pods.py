@@ -10,31 +10,31 @@ import typer
 
 from rota.api.documents import EstimateDocument
 from rota.cli.exits import EX_BAD_INPUT, EX_NOT_ALLOWED, EX_NOT_FOUND, EX_UNREACHABLE
-from rota.cli.jobs.jobs import show_estimates
+from rota.cli.kube_options import KubeOptions, scheduler_options
 from rota.cli.output import Form, show, talk, write_document
 from rota.cli.plugin_faults import prints_as_talk, report
-from rota.cli.questions.pod_options import ClusterOptions
-from rota.cli.services.scheduled_pods import scheduler_options
+from rota.cli.questions.eta import show_estimates
 from rota.clock import now_ms
 from rota.kube.api.errors import BadAnswer, Forbidden, KubeError, NoCredentials, Unauthorised, Unreachable
 from rota.kube.asking.answers import NoSuchPod, PodAnswer
 from rota.kube.asking.questions import LiveCluster, asking
 from rota.kube.asking.starts import start_of
+from rota.kube.scheduling.run import KubeSchedulerOptions
 from rota.server.logs import configure_logs
 from rota.views.times import Clock
 
 T = TypeVar("T")
 
 
-def why_pod(name: str, options: ClusterOptions, form: Form) -> None:
+def why_pod(name: str, namespace: str | None, options: KubeOptions, policy: str | None, form: Form) -> None:
     from rota.cli.questions.pod_tables import pod_tables, pod_why_document
 
     at_ms = now_ms()
 
     async def ask(cluster: LiveCluster) -> PodAnswer:
-        return await cluster.why(cluster.named(name, options.namespace))
+        return await cluster.why(cluster.named(name, namespace))
 
-    answer = _asked(options, at_ms, ask)
+    answer = _asked(scheduler_options(options, policy), at_ms, ask)
     if answer.view is not None:
         report(answer.view.explanation.faults)
     if form.is_table:
@@ -43,26 +43,21 @@ def why_pod(name: str, options: ClusterOptions, form: Form) -> None:
         write_document(pod_why_document(answer, at_ms), form)
 
 
-def eta_pods(names: Sequence[str], options: ClusterOptions, form: Form) -> None:
+def eta_pods(
+    names: Sequence[str], namespace: str | None, options: KubeOptions, policy: str | None, form: Form
+) -> None:
     async def ask(cluster: LiveCluster) -> list[EstimateDocument]:
-        found = [cluster.named(name, options.namespace) for name in names]
+        found = [cluster.named(name, namespace) for name in names]
         return [await start_of(cluster, name) for name in found]
 
-    show_estimates(_asked(options, now_ms(), ask), "pod", form)
+    show_estimates(_asked(scheduler_options(options, policy), now_ms(), ask), "pod", form)
 
 
-def _asked(options: ClusterOptions, at_ms: int, ask: Callable[[LiveCluster], Awaitable[T]]) -> T:
+def _asked(options: KubeSchedulerOptions, at_ms: int, ask: Callable[[LiveCluster], Awaitable[T]]) -> T:
     configure_logs("console")
-    chosen = scheduler_options(
-        scheduler_name=options.scheduler_name,
-        gang_label=options.gang_label,
-        min_available_annotation=options.min_available_annotation,
-        kubeconfig=options.kubeconfig,
-        policy=options.policy,
-    )
 
     async def asked() -> T:
-        async with asking(chosen, at_ms) as cluster:
+        async with asking(options, at_ms) as cluster:
             return await ask(cluster)
 
     try:

@@ -9,25 +9,14 @@ import typer
 from msgspec.structs import replace
 
 from rota.cli.agents.agent import address_and_port
+from rota.cli.kube_options import KubeOptions, scheduler_options
+from rota.cli.services.options import KubeServiceOptions
 
 
-def schedule_pods(
-    *,
-    scheduler_name: str,
-    gang_label: str,
-    min_available_annotation: str,
-    kubeconfig: str | None,
-    leader_elect: bool,
-    lease_seconds: int,
-    policy: str | None,
-    metrics_bind_address: str,
-    dry_run: bool,
-    log_format: str,
-) -> int:
+def schedule_pods(kube: KubeOptions, service: KubeServiceOptions) -> int:
     """The exit code, once the scheduler has ended."""
     import uvloop
 
-    from rota.cli.services.scheduled_pods import scheduler_options
     from rota.intake.errors import InputError
     from rota.kube.api.errors import KubeError
     from rota.kube.api.leader import LeaseTimes
@@ -35,21 +24,16 @@ def schedule_pods(
     from rota.kube.scheduling.buffers import keep_large_buffers_out_of_the_heap
     from rota.server.logs import configure_logs
 
+    log_format = service.log_format
     if log_format not in ("auto", "text", "json"):
         raise typer.BadParameter(f"'{log_format}' is none of auto, text and json", param_hint="--log-format")
-    host, port = _metrics_address(metrics_bind_address)
+    host, port = _metrics_address(service.metrics_bind_address)
     options = replace(
-        scheduler_options(
-            scheduler_name=scheduler_name,
-            gang_label=gang_label,
-            min_available_annotation=min_available_annotation,
-            kubeconfig=kubeconfig,
-            policy=policy,
-        ),
-        leader_elect=leader_elect,
+        scheduler_options(kube, service.policy),
+        leader_elect=service.leader_elect,
         metrics_host=host,
         metrics_port=port,
-        lease_times=LeaseTimes.of_length(lease_seconds),
+        lease_times=LeaseTimes.of_length(service.lease_seconds),
     )
     is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     configure_logs("console" if is_text else "json")
@@ -58,7 +42,7 @@ def schedule_pods(
     keep_large_buffers_out_of_the_heap()
     problems: list[BaseException] = []
     try:
-        if dry_run:
+        if service.dry_run:
             for line in uvloop.run(run.dry_run(options)):
                 typer.echo(line)
         else:

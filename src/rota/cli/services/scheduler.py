@@ -12,6 +12,7 @@ import typer
 
 from rota.cli.agents.agent import address_and_port
 from rota.cli.output import talk
+from rota.cli.services.options import StatelessSchedulerOptions
 from rota.model.quantities import QuantityError, parse_duration_ms
 from rota.settings.contexts import CA_FILE
 from rota.settings.paths import data_folder
@@ -20,22 +21,12 @@ from rota.trust.local_socket import is_local, socket_path
 LEAST_LOST_AFTER_MS = 2_000
 
 
-def schedule(
-    *,
-    tokens: str,
-    agents: str | None,
-    controllers: str,
-    rest: str,
-    policy: str | None,
-    lost_after: str,
-    abandoned_after: str,
-    tls: tuple[str | None, str | None],
-    authority: str | None,
-    public_url: str | None,
-    agents_tls: tuple[str | None, str | None, str | None],
-    log_format: str,
-) -> int:
+def schedule(given: StatelessSchedulerOptions) -> int:
     """The exit code, once the scheduler has ended."""
+    if given.tokens is None:
+        raise typer.BadParameter(
+            "is missing; give a file with one NAME TOKEN per line", param_hint="--tokens"
+        )
     from rota.backends.agents.door import Place
     from rota.server.tls import Certificate
     from rota.stateless_scheduler.run import SchedulerOptions, run_scheduler
@@ -54,8 +45,12 @@ def schedule(
             return socket_path(text, data_folder(os.environ))
         return address("--agents", text)
 
-    certificate = _all_or_none(("--tls-cert", "--tls-key"), tls)
-    trust = _all_or_none(("--agents-cert", "--agents-key", "--agents-ca"), agents_tls)
+    certificate = _all_or_none(("--tls-cert", "--tls-key"), (given.tls_cert, given.tls_key))
+    trust = _all_or_none(
+        ("--agents-cert", "--agents-key", "--agents-ca"),
+        (given.agents_cert, given.agents_key, given.agents_ca),
+    )
+    authority, public_url, log_format = given.authority, given.public_url, given.log_format
     if authority is not None and trust:
         raise typer.BadParameter("give this or --agents-ca, not both", param_hint="--authority")
     if public_url is not None and not _is_url(public_url):
@@ -68,13 +63,13 @@ def schedule(
     is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     return run_scheduler(
         SchedulerOptions(
-            agents=where_agents_dial(agents or ("127.0.0.1:8427" if authority or trust else "unix")),
-            controllers=address("--controllers", controllers),
-            rest=address("--rest", rest),
-            tokens=Path(tokens),
-            policy=None if policy is None else Path(policy),
-            lost_after_ms=_duration("--lost-after", lost_after, LEAST_LOST_AFTER_MS),
-            abandoned_after_ms=_duration("--abandoned-after", abandoned_after, 0),
+            agents=where_agents_dial(given.agents or ("127.0.0.1:8427" if authority or trust else "unix")),
+            controllers=address("--controllers", given.controllers),
+            rest=address("--rest", given.rest),
+            tokens=Path(given.tokens),
+            policy=None if given.policy is None else Path(given.policy),
+            lost_after_ms=_duration("--lost-after", given.lost_after, LEAST_LOST_AFTER_MS),
+            abandoned_after_ms=_duration("--abandoned-after", given.abandoned_after, 0),
             certificate=Certificate(*certificate) if certificate else None,
             agents_trust=AgentsTrust(Certificate(*trust[:2]), trust[2]) if trust else None,
             authority=None if authority is None else Path(authority),

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rota.cli.policies.sim.experiment import Wishes, read_experiment
+from rota.cli.policies.options import SimOptions
+from rota.cli.policies.sim.experiment import read_experiment
 from tests.unit.cli.calling import Result, rota, write
 
 TRACES = Path(__file__).parents[3] / "data" / "traces"
@@ -66,20 +67,8 @@ class TestRun:
         own, life = write(
             tmp_path, own="tenants: {nobody: {quota: {cpu: 1}}}", life="fair_share: {half_life: 1h}"
         )
-        wishes = Wishes(
-            workload=str(TRACES / "kueue-baseline.yaml"),
-            format=None,
-            which=None,
-            whole=False,
-            cluster=None,
-            seed=0,
-            load=None,
-            interactive=None,
-            limits=None,
-            every=None,
-            estimates=False,
-        )
-        experiment = read_experiment(wishes, [own, life])
+        options = SimOptions(workload=str(TRACES / "kueue-baseline.yaml"))
+        experiment = read_experiment(options, [own, life])
         (_, with_own), (_, without) = experiment.policies
         assert [tenant.path for tenant in with_own.fair_share.tenants] == ["nobody"]
         given = experiment.workload.fair_share

@@ -17,7 +17,7 @@ class TestArguments:
     def test_that_name_no_pod(self, command: str, text: str) -> None:
         result = rota(command, text)
         assert result.code == 1
-        assert f"'{text}' names no pod; write pod/NAME, and its namespace as --namespace" in result.err
+        assert f"'{text}' names no pod; write pod/NAME, and give its namespace with --namespace" in result.err
 
     @pytest.mark.parametrize("prefix", ["pod/", "pods/", "po/"])
     def test_a_kubeconfig_that_isnt_there(self, command: str, prefix: str, tmp_path: Path) -> None:
@@ -36,8 +36,8 @@ class TestArguments:
         "option, text, complaint",
         [
             ("--scheduler-name", "No Name", "can't be a schedulerName"),
-            ("--gang-label", "no key", "is no key of Kubernetes"),
-            ("--min-available-annotation", "/", "is no key of Kubernetes"),
+            ("--gang-label", "no key", "is not a Kubernetes label key"),
+            ("--min-available-annotation", "/", "is not a Kubernetes label key"),
         ],
     )
     def test_options_that_cant_be(self, command: str, option: str, text: str, complaint: str) -> None:
@@ -68,7 +68,7 @@ class TestArguments:
 def test_pods_and_jobs_arent_asked_about_at_once() -> None:
     result = rota("eta", "pod/p", "17")
     assert result.code == 1
-    assert "but not about both at once" in result.err
+    assert "a command takes either pods or jobs, not both" in result.err
 
 
 def test_of_files_it_is_a_name_like_others(tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ def test_what_is_about_pods_needs_one(command: str, option: str) -> None:
     result = rota(command, "17", option, "x")
     assert result.code == 1
     assert option in result.err
-    assert "is about pods; ask about one as pod/NAME" in result.err
+    assert "this option is for pods; write the pod as pod/NAME" in result.err
 
 
 @pytest.mark.parametrize("option", ["--now", "--history"])
 def test_what_is_about_files_is_refused(option: str) -> None:
     result = rota("why", "pod/p", option, "x")
     assert result.code == 1
-    assert "is about files" in result.err
+    assert "this option is for files" in result.err

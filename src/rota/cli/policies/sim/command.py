@@ -10,8 +10,9 @@ import typer
 
 from rota.cli.output import Form, show, talk, write_document
 from rota.cli.plugin_faults import prints_as_talk, report
+from rota.cli.policies.options import SimOptions
 from rota.cli.policies.sim.document import replay_document
-from rota.cli.policies.sim.experiment import Experiment, Wishes, read_experiment
+from rota.cli.policies.sim.experiment import Experiment, read_experiment
 from rota.cli.policies.sim.progress import progress_bar
 from rota.engine.plugin import Plugins
 from rota.forecast.planned import Planner
@@ -28,7 +29,7 @@ from rota.views.wording import count_text, reason_text
 
 
 def run(
-    wishes: Wishes,
+    options: SimOptions,
     policy: str | None,
     record: str | None,
     report_folder: str | None,
@@ -37,11 +38,11 @@ def run(
 ) -> None:
     """`learnt`: the file to write down what was learnt in."""
     if learnt is not None:
-        if not wishes.estimates:
+        if not options.estimates:
             problem = "nothing is learnt of starts that nobody is told; give --estimates as well"
             raise typer.BadParameter(problem, param_hint="--learnt")
         ensure_writable(learnt)
-    experiment = read_experiment(wishes, () if policy is None else (policy,))
+    experiment = read_experiment(options, () if policy is None else (policy,))
     [(name, one)] = experiment.policies
     state = TellerState()
     result = _replayed(experiment, name, one, record, state)
@@ -55,8 +56,8 @@ def run(
     _write_report([result], report_folder)
 
 
-def compare(wishes: Wishes, policies: Sequence[str], report_folder: str | None, form: Form) -> None:
-    experiment = read_experiment(wishes, policies)
+def compare(options: SimOptions, policies: Sequence[str], report_folder: str | None, form: Form) -> None:
+    experiment = read_experiment(options, policies)
     results = [
         _replayed(experiment, name, policy, None, TellerState()) for name, policy in experiment.policies
     ]

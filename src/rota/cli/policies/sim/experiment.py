@@ -12,6 +12,7 @@ import typer
 from msgspec.structs import replace
 
 from rota.cli.output import talk
+from rota.cli.policies.options import SimOptions
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.intake.traces.files import TraceOptions, read_machine, read_workload
@@ -28,23 +29,6 @@ INTERACTIVE = "interactive"
 DEFAULT = "default"
 
 
-@dataclass(frozen=True)
-class Wishes:
-    """The options that all replays have in common, as they were given."""
-
-    workload: str
-    format: str | None
-    which: str | None
-    whole: bool
-    cluster: str | None
-    seed: int
-    load: float | None
-    interactive: float | None
-    limits: str | None
-    every: str | None
-    estimates: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Experiment:
     workload: Workload
@@ -56,66 +40,66 @@ class Experiment:
     tells: bool
 
 
-def read_experiment(wishes: Wishes, policy_files: Sequence[str]) -> Experiment:
-    every_ms = _checked("--every", lambda: parse_duration_ms(wishes.every or 0))
+def read_experiment(options: SimOptions, policy_files: Sequence[str]) -> Experiment:
+    every_ms = _checked("--every", lambda: parse_duration_ms(options.every or 0))
     host = PluginHost()
     # Reading makes millions of objects that all stay: looking for garbage in between triples the time.
     gc.disable()
     policies = [read_policy(file, host.names) for file in policy_files] or [Policy()]
-    options = TraceOptions(workload=wishes.which, tasks="whole" if wishes.whole else None)
-    workload = read_workload(wishes.workload, wishes.format, options=options)
+    trace = TraceOptions(workload=options.which, tasks="whole" if options.whole else None)
+    workload = read_workload(options.workload, options.format, options=trace)
     for note in workload.notes:
         talk(f"note: {note}")
     if not workload.jobs:
-        raise InputError(wishes.workload, "has no jobs", "give a workload with at least one")
-    cluster = _cluster(wishes, workload)
-    workload = _changed(replace(workload, nodes=cluster.nodes), wishes)
+        raise InputError(options.workload, "has no jobs", "give a workload with at least one")
+    cluster = _cluster(options, workload)
+    workload = _changed(replace(workload, nodes=cluster.nodes), options)
     gc.freeze()
     gc.enable()
     names = _names(policy_files) or [DEFAULT]
     return Experiment(
         workload,
         cluster,
-        tuple((name, _fitted(one, workload, wishes)) for name, one in zip(names, policies, strict=True)),
+        tuple((name, _fitted(one, workload, options)) for name, one in zip(names, policies, strict=True)),
         host,
-        wishes.seed,
+        options.seed,
         every_ms,
-        wishes.estimates,
+        options.estimates,
     )
 
 
-def _cluster(wishes: Wishes, workload: Workload) -> ClusterRecords:
+def _cluster(options: SimOptions, workload: Workload) -> ClusterRecords:
     """The workload's own machine, unless another is given."""
-    if wishes.cluster is None:
+    if options.cluster is None:
         if not workload.nodes:
             raise InputError(
-                wishes.workload, "doesn't say which nodes there are", "give them: --cluster FILE"
+                options.workload, "doesn't say which nodes there are", "give them: --cluster FILE"
             )
         return ClusterRecords(nodes=workload.nodes)
-    cluster = read_machine(wishes.cluster, on_note=lambda note: talk(f"note: {note}"))
+    cluster = read_machine(options.cluster, on_note=lambda note: talk(f"note: {note}"))
     if cluster.jobs:
         first = cluster.jobs[0].job.id
-        raise InputError(wishes.cluster, f"has jobs, such as {first}", "leave them to the workload")
+        raise InputError(options.cluster, f"has jobs, such as {first}", "leave them to the workload")
     if not cluster.nodes and not cluster.offers:
-        raise InputError(wishes.cluster, "has no nodes", "give at least one")
+        raise InputError(options.cluster, "has no nodes", "give at least one")
     known = {node.name for node in cluster.nodes}
     for one in workload.jobs:
         for placement in one.placements:
             if placement.node not in known:
                 problem = f"has no node {placement.node}, on which {one.job.id} runs when the workload begins"
-                raise InputError(wishes.cluster, problem, "leave --cluster out")
+                raise InputError(options.cluster, problem, "leave --cluster out")
     return cluster
 
 
-def _changed(workload: Workload, wishes: Wishes) -> Workload:
-    if wishes.limits is not None:
-        workload = with_careless_limits(workload, wishes.seed, _carelessness(wishes.limits))
-    load, share = wishes.load, wishes.interactive
+def _changed(workload: Workload, options: SimOptions) -> Workload:
+    if options.limits is not None:
+        workload = with_careless_limits(workload, options.seed, _carelessness(options.limits))
+    load, share = options.load, options.interactive
     if load is not None:
         workload = _checked("--load", lambda: at_load(workload, load))
     if share is not None:
         workload = _checked(
-            "--interactive", lambda: with_interactive(workload, share, wishes.seed, INTERACTIVE)
+            "--interactive", lambda: with_interactive(workload, share, options.seed, INTERACTIVE)
         )
     return workload
 
@@ -145,12 +129,12 @@ def _names(files: Sequence[str]) -> list[str]:
     return list(files)
 
 
-def _fitted(policy: Policy, workload: Workload, wishes: Wishes) -> Policy:
+def _fitted(policy: Policy, workload: Workload, options: SimOptions) -> Policy:
     """With the workload's quotas where it has none of its own, and with the queue that jobs were moved to."""
     if workload.fair_share is not None and not policy.fair_share.tenants:
         half_life_ms = policy.fair_share.half_life_ms
         policy = replace(policy, fair_share=replace(workload.fair_share, half_life_ms=half_life_ms))
-    if wishes.interactive is not None:
+    if options.interactive is not None:
         policy = replace(policy, schedulers=tuple(map(_with_interactive_queue, policy.schedulers)))
     return policy
 
