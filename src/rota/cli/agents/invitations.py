@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from rota.api.documents import AgentDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import pairs_of, read_as
-from rota.cli.output import Form, ListForm, talk, write, write_document
+from rota.cli.output import Form, ListForm, talk, talk_of_change, write, write_document
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
 from rota.model.quantities import parse_price_micro
@@ -58,20 +58,20 @@ def invite(
         )
     if form.is_table and made.token is not None:
         until = clock().text(ms_of(made.expires))
-        talk(f"on the machine that is to join: rota agent join; it asks for the token; once, until {until}")
+        talk(f"run `rota agent join` on the new machine and enter this token; it works once, until {until}")
     if not form.is_table:
         write_document(made, form)
     elif made.token is not None:
-        # As it is: a table would break it into lines.
+        # Not in a table, which would wrap it.
         write(f"{made.token}\n")
 
 
 def join(token: str | None, server: str | None, name: str | None, data: str | None) -> int:
-    """The exit code. `token`: as it was given on the command line; None: it comes another way."""
+    """The exit code. `token`: from the command line; None: from a variable, a pipe or the terminal."""
     if token is None:
         token = _token()
     else:
-        talk("other users of this machine can see this token: pipe it in, or set ROTA_JOIN_TOKEN")
+        talk("other users of this machine can see this token; pipe it in, or set ROTA_JOIN_TOKEN")
     from rota.trust.enrol import join
     from rota.trust.errors import TrustError
 
@@ -83,14 +83,14 @@ def join(token: str | None, server: str | None, name: str | None, data: str | No
     except TrustError as error:
         raise typer.BadParameter(f"{error.message}; {error.help}", param_hint=error.field) from None
     except OSError as error:
-        talk(f"the server can't be reached: {error}; see whether it runs, or give --server")
+        talk(f"the server can't be reached: {error}; check that it runs, or give --server")
         return EX_NO_SERVER
     talk(f"{identity.name} has joined {identity.server}; start its agent with: rota agent")
     return 0
 
 
 def _token() -> str:
-    """From a variable, a pipe, or whoever sits at the terminal."""
+    """From a variable, a pipe, or the user at the terminal."""
     if token := os.environ.get(TOKEN_VARIABLE, ""):
         return token
     if sys.stdin.isatty():
@@ -102,14 +102,14 @@ def revoke(names: Sequence[str], *, dry_run: bool) -> None:
     with connect() as server:
         for name in names:
             server.revoke_agent(name, dry_run=dry_run)
-            talk(f"{'would be so: ' if dry_run else ''}agent {name} is cut off, and can't come back")
+            talk_of_change(f"agent {name}", "is revoked and disconnected", "be revoked", dry_run=dry_run)
 
 
 def _tables(some: Sequence[AgentDocument]) -> Iterable[RenderableType]:
     if not some:
         return
     now = clock()
-    table = new_table("agent", "state", "pool", "version", "last heard of", "clock", "certificate until")
+    table = new_table("agent", "state", "pool", "version", "last heartbeat", "clock", "certificate expires")
     for one in some:
         heard = one.last_heartbeat
         table.add_row(

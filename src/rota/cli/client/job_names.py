@@ -1,4 +1,4 @@
-"""Jobs by name: people remember what they called one better than its number."""
+"""Jobs by name: people remember names better than numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UNFINISHED = [phase for phase in Phase if phase not in TERMINAL]
 
 
 def job_named(server: Server, text: str) -> str:
-    """The id that is meant: of the one job or array of that name that is unfinished, else of the latest."""
+    """The id for a name: of the one unfinished job or array with that name, else of the latest."""
     if _ID.fullmatch(text):
         return text
     unfinished = server.jobs(name=text, phases=_UNFINISHED, limit=_LOOKED_AT)
@@ -24,11 +24,11 @@ def job_named(server: Server, text: str) -> str:
     if len(ids) > 1:
         raise RotaError(
             f'{len(ids)} jobs named "{text}" wait or run: {fold_names(sorted(ids), most=10)}',
-            help="say which by its id",
+            help="give the id of one",
         )
     if ids:
         return next(iter(ids))
     latest = next(server.jobs(name=text, limit=1), None)
     if latest is None:
-        raise NotFound(f'there is no job named "{text}"', help="`rota ls --all` lists all there are")
+        raise NotFound(f'there is no job named "{text}"', help="`rota ls --all` lists all jobs")
     return latest.array or latest.id

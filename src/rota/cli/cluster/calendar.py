@@ -1,4 +1,4 @@
-"""`rota maintenance` and `rota reserve`: what is announced ahead for nodes."""
+"""`rota maintenance` and `rota reserve`: periods in which nodes are away or reserved."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 from rota.api.documents import MaintenanceDocument, ReservationDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import future_of, pairs_of, read_as
-from rota.cli.output import ListForm, talk
+from rota.cli.output import ListForm, talk, talk_of_change
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
 from rota.model.quantities import parse_duration_ms
@@ -36,23 +36,22 @@ def add_maintenance(
             name, start_at, end=end_at, lasting=lasting, nodes=list(nodes), dry_run=dry_run
         )
     now = clock()
-    talk(
-        f"{_would(dry_run)}maintenance {one.name} of {fold_names(one.nodes) or 'all nodes'} is announced:"
-        f" {_period_text(one.start, one.end, now)}"
-    )
+    subject = f"maintenance {one.name} of {fold_names(one.nodes) or 'all nodes'}"
+    period = _period_text(one.start, one.end, now)
+    talk_of_change(subject, f"is announced: {period}", f"be announced: {period}", dry_run=dry_run)
 
 
 def remove_maintenance(name: str, *, dry_run: bool) -> None:
     with connect() as server:
         server.remove_maintenance(name, dry_run=dry_run)
-    talk(f"{_would(dry_run)}maintenance {name} is called off")
+    talk_of_change(f"maintenance {name}", "is cancelled", "be cancelled", dry_run=dry_run)
 
 
 def reservations(form: ListForm) -> None:
     with connect() as server:
         found = list(server.reservations())
     show_list(found, form, lambda one: one.name, _reservation_tables)
-    _tell_if_none(found, "nothing is reserved", form)
+    _tell_if_none(found, "there are no reservations", form)
 
 
 def add_reservation(
@@ -82,16 +81,15 @@ def add_reservation(
             dry_run=dry_run,
         )
     now = clock()
-    talk(
-        f"{_would(dry_run)}{fold_names(one.nodes)} is kept for {fold_names(one.tenants)}:"
-        f" {_period_text(one.start, one.end, now)}; jobs use it by `reservation: {one.name}`"
-    )
+    reserved = f"reserved for {fold_names(one.tenants)}: {_period_text(one.start, one.end, now)}"
+    done = f"{'is' if len(one.nodes) == 1 else 'are'} {reserved}; jobs use it with `reservation: {one.name}`"
+    talk_of_change(fold_names(one.nodes), done, f"be {reserved}", dry_run=dry_run)
 
 
 def remove_reservation(name: str, *, dry_run: bool) -> None:
     with connect() as server:
         server.remove_reservation(name, dry_run=dry_run)
-    talk(f"{_would(dry_run)}reservation {name} is gone")
+    talk_of_change(f"reservation {name}", "is removed", "be removed", dry_run=dry_run)
 
 
 def _period(start: str, end: str | None, lasting: str | None) -> tuple[datetime, datetime | None]:
@@ -103,7 +101,7 @@ def _period(start: str, end: str | None, lasting: str | None) -> tuple[datetime,
     start_at = future_of("--start", start, now_ms)
     end_at = None if end is None else future_of("--end", end, now_ms)
     if end_at is not None and end_at <= start_at:
-        raise typer.BadParameter("it ends before it starts", param_hint="--end")
+        raise typer.BadParameter("the end must be after the start", param_hint="--end")
     return start_at, end_at
 
 
@@ -139,7 +137,7 @@ def _times(start: datetime, end: datetime, now: Clock) -> tuple[str, str, str]:
     start_ms, end_ms = ms_of(start), ms_of(end)
     away = now.distance_text(start_ms)
     if start_ms <= now.now_ms < end_ms:
-        away = "going on"
+        away = "in progress"
     return now.text(start_ms), away, span_text(end_ms - start_ms)
 
 
@@ -158,7 +156,3 @@ def _share_text(one: ReservationDocument) -> str:
 def _tell_if_none(found: Sequence[object], text: str, form: ListForm) -> None:
     if not found and form in (ListForm.TABLE, ListForm.WIDE):
         talk(text)
-
-
-def _would(dry_run: bool) -> str:
-    return "would be so: " if dry_run else ""

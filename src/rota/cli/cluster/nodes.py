@@ -1,4 +1,4 @@
-"""`rota nodes`: how they stand, and what operators do to them."""
+"""`rota nodes`: their state, and what operators do with them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rota.api.documents import NodeDocument
 from rota.cli.client.connection import connect
-from rota.cli.output import ListForm, talk
+from rota.cli.output import ListForm, talk, talk_of_change
 from rota.cli.showing import show_list
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, new_table
 from rota.views.folding import fold_names
@@ -32,10 +32,16 @@ def nodes(form: ListForm) -> None:
 def cordon(names: Sequence[str], *, cordoned: bool, message: str | None, dry_run: bool) -> None:
     with connect() as server:
         for name in names:
-            # A node that takes work again drains no longer.
+            # Uncordoning ends a drain, too.
             draining = None if cordoned else False
             server.set_node(name, cordoned=cordoned, draining=draining, message=message, dry_run=dry_run)
-    _done("cordoned: nothing new starts there" if cordoned else "takes work again", names, dry_run)
+    is_one = len(names) == 1
+    if cordoned:
+        done = f"{'is' if is_one else 'are'} cordoned: no new task starts there"
+        talk_of_change(fold_names(names), done, "be cordoned", dry_run=dry_run)
+    else:
+        done = f"{'takes' if is_one else 'take'} new tasks again"
+        talk_of_change(fold_names(names), done, "take new tasks again", dry_run=dry_run)
 
 
 def drain(names: Sequence[str], *, message: str | None, dry_run: bool) -> None:
@@ -43,7 +49,8 @@ def drain(names: Sequence[str], *, message: str | None, dry_run: bool) -> None:
         running = 0
         for name in names:
             running += server.set_node(name, draining=True, message=message, dry_run=dry_run).tasks
-    _done(f"drained: what runs there may end ({count_text(running, 'task')})", names, dry_run)
+    done = f"{'is' if len(names) == 1 else 'are'} draining: {count_text(running, 'task')} may finish there"
+    talk_of_change(fold_names(names), done, "be drained", dry_run=dry_run)
 
 
 def taint(name: str, given: Sequence[str], *, dry_run: bool) -> None:
@@ -59,14 +66,15 @@ def taint(name: str, given: Sequence[str], *, dry_run: bool) -> None:
         after = server.set_node(
             name, taints=list(taints.values()), version=before.version or None, dry_run=dry_run
         )
-    _done(f"has the taints {', '.join(after.taints) or 'none'}", [name], dry_run)
+    taints_text = f"the taints {', '.join(after.taints)}" if after.taints else "no taints"
+    talk_of_change(name, f"has {taints_text}", f"have {taints_text}", dry_run=dry_run)
 
 
 def _key(taint: str) -> tuple[str, str]:
     """Two taints with the same key and effect are one."""
     named, colon, effect = taint.rpartition(":")
     if not colon:
-        raise typer.BadParameter(f'"{taint}" is no KEY[=VALUE]:EFFECT, nor KEY-', param_hint="TAINT")
+        raise typer.BadParameter(f'"{taint}" is not KEY[=VALUE]:EFFECT or KEY-', param_hint="TAINT")
     return named.partition("=")[0], effect
 
 
@@ -76,10 +84,6 @@ def _without(taints: Mapping[tuple[str, str], str], text: str) -> dict[tuple[str
     if len(left) == len(taints):
         raise typer.BadParameter(f'there is no taint "{text}" to remove', param_hint="TAINT")
     return left
-
-
-def _done(what: str, names: Sequence[str], dry_run: bool) -> None:
-    talk(f"{'would be so: ' if dry_run else ''}{fold_names(names)} {what}")
 
 
 def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[RenderableType]:

@@ -1,4 +1,4 @@
-"""`rota queues`: how they stand, and what operators do to them."""
+"""`rota queues`: their state, and what operators do with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rota.api.documents import QueueDocument
 from rota.cli.client.connection import connect
-from rota.cli.output import ListForm, talk
+from rota.cli.output import ListForm, talk_of_change
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import BAD, GOOD, PASSING, new_table
 from rota.model.calendar import QueueMode
@@ -20,8 +20,8 @@ from rota.views.times import Clock, ms_of, span_text
 _STYLES = {QueueMode.OPEN: GOOD, QueueMode.PAUSED: PASSING, QueueMode.CLOSED: BAD}
 _MEANINGS = {
     QueueMode.OPEN: "is open",
-    QueueMode.PAUSED: "is paused: it takes jobs and starts none",
-    QueueMode.CLOSED: "is closed: it takes no jobs, and those that wait still start",
+    QueueMode.PAUSED: "is paused: it accepts jobs and starts none",
+    QueueMode.CLOSED: "is closed: it accepts no jobs; waiting jobs still start",
 }
 
 
@@ -35,7 +35,7 @@ def set_queues(names: Sequence[str], state: QueueMode, message: str, *, dry_run:
     with connect() as server:
         for name in names:
             server.set_queue(name, state, message=message, dry_run=dry_run)
-            talk(f"{'would be so: ' if dry_run else ''}{name} {_MEANINGS[state]}")
+            talk_of_change(name, _MEANINGS[state], f"be {state.value}", dry_run=dry_run)
 
 
 def _tables(some: Sequence[QueueDocument]) -> Iterable[RenderableType]:

@@ -1,4 +1,4 @@
-"""`rota eff`: what a job used, against what it asked for."""
+"""`rota eff`: what a job used, compared with its request."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def eff(jobs: Sequence[str], form: Form) -> None:
 
 
 def efficiency_table(found: Sequence[EfficiencyDocument]) -> Table:
-    table = new_table("job", "what", "used", "asked", "share", right=("share",))
+    table = new_table("job", "resource", "used", "requested", "share", right=("share",))
     for one in found:
         table.add_row(
             one.job,
@@ -54,7 +54,7 @@ def efficiency_table(found: Sequence[EfficiencyDocument]) -> Table:
 
 
 def _share(used: float, asked: float) -> Text:
-    """Less than half is worth a look: others could have used it."""
+    """Less than half is marked: other jobs could have used the rest."""
     if not asked:
         return Text("")
     share = used / asked

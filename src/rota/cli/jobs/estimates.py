@@ -5,10 +5,11 @@ from __future__ import annotations
 from rota.api.documents import EstimateDocument
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
+from rota.views.wording import count_text
 
 
 def estimate_text(estimate: EstimateDocument | None, clock: Clock) -> str:
-    """`3 wait before it; expected about 14:10, in 5 min; in nine of ten cases by 14:30`."""
+    """`3 jobs ahead; expected about 14:10, in 5 min; in nine of ten cases by 14:30`."""
     if estimate is None:
         return ""
     parts = [position_text(estimate.position)]
@@ -28,13 +29,9 @@ def estimate_text(estimate: EstimateDocument | None, clock: Clock) -> str:
 def position_text(position: int | None) -> str:
     if position is None:
         return ""
-    return (
-        "next in its queue"
-        if position == 0
-        else f"{position:,} {'waits' if position == 1 else 'wait'} before it"
-    )
+    return "next in its queue" if position == 0 else f"{count_text(position, 'job')} ahead"
 
 
 def _minute(at_ms: int, clock: Clock) -> str:
-    """Nobody knows the seconds of what is minutes away."""
+    """A start that is minutes away isn't known to the second."""
     return clock.text(at_ms if at_ms - clock.now_ms < 120_000 else -(-at_ms // 60_000) * 60_000)

@@ -44,7 +44,7 @@ _WIDE_COLUMNS = {
     "submitted": 150,
     "command": 170,
 }
-"""Each from which width of the terminal on: squeezed to a few letters, none says anything."""
+"""The least width of the terminal for each column: a column of a few letters says nothing."""
 
 
 class Row(Struct, frozen=True):
@@ -133,7 +133,7 @@ def _array_cells(row: Row, clock: Clock) -> dict[str, RenderableType]:
 
 
 def time_text(job: JobDocument, clock: Clock) -> str:
-    """How long it waits, how much of its limit is over, or how long it ran."""
+    """How long it waits, how long it has run of its limit, or how long it ran."""
     if job.started is None:
         until_ms = clock.now_ms if job.ended is None else ms_of(job.ended)
         return span_text(max(0, until_ms - ms_of(job.submitted)))
@@ -219,7 +219,7 @@ def _attempts(attempts: Sequence[AttemptDocument], clock: Clock, *, wide: bool) 
         table.add_row(*(cells[column] for column in columns))
     yield table
     if len(shown) < len(attempts):
-        yield Text(f"{len(attempts) - len(shown):,} earlier ones with -o wide", style=QUIET)
+        yield Text(f"{len(attempts) - len(shown):,} earlier attempts are shown by -o wide", style=QUIET)
 
 
 def _ran_text(attempt: AttemptDocument, clock: Clock) -> str:

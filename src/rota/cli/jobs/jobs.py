@@ -1,4 +1,4 @@
-"""`rota ls`, `show`, `eta`, `cancel`, `hold`, `release`: jobs asked about, and told what to do."""
+"""`rota ls`, `show`, `cancel`, `hold` and `release`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,9 @@ def _phases(chosen: JobFilter) -> list[Phase]:
     wanted = [name for given in chosen.state for name in given.split(",")]
     for name in wanted:
         if name not in known:
-            raise typer.BadParameter(f'unknown state "{name}"; give {", ".join(known)}', param_hint="--state")
+            raise typer.BadParameter(
+                f'unknown state "{name}"; states are {", ".join(known)}', param_hint="--state"
+            )
     return [known[name] for name in wanted]
 
 
@@ -80,7 +82,7 @@ class Change(Protocol):
 
 
 def change_jobs(jobs: Sequence[str], done: str, change: Change, form: ListForm) -> None:
-    """One after the other. What was done is told before the first refusal ends the command."""
+    """One after the other. Finished changes are reported even if a later one is refused."""
     documents = []
     try:
         with connect() as server:
@@ -100,9 +102,15 @@ def _tell_changes(documents: Sequence[ChangeDocument], done: str, form: ListForm
 
 
 def change_text(document: ChangeDocument, done: str) -> str:
-    """`cancelled 17`; `would have cancelled 40 jobs: 17.[0-39]`; and what the server adds."""
-    verb = f"would have {done}" if document.dry_run else done
+    """`cancelled 17`; `dry run: 40 jobs would be cancelled: 17.[0-39]`; and the server's remark."""
     names = document.changed
-    many = f"{count_text(len(names), 'job')}: " if len(names) > 1 else ""
-    what = f"{verb} {many}{fold_names(names, most=10)}" if names else f"nothing to be {done}"
+    which = fold_names(names, most=10)
+    many = count_text(len(names), "job")
+    if document.dry_run:
+        subject = f"{which} would" if len(names) == 1 else f"{many} would" if names else "no job would"
+        what = f"dry run: {subject} be {done}" + (f": {which}" if len(names) > 1 else "")
+    elif names:
+        what = f"{done} {which}" if len(names) == 1 else f"{done} {many}: {which}"
+    else:
+        what = f"no job was {done}"
     return f"{what}; {document.message}" if document.message else what

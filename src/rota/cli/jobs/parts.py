@@ -1,7 +1,7 @@
-"""Jobs sent in as many requests as it takes. Each is kept as a whole or not at all, and has a key of its own:
-one that is sent again, since its answer got lost, is kept once.
+"""Jobs sent in as many requests as needed. Each request is committed as a whole or not at all. It has an
+idempotency key: sent again because its answer was lost, it is still committed once.
 
-Jobs of one request know each other by name, those of earlier ones by the ids that they got.
+A job names other jobs of its request by name, and those of earlier requests by their ids.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _PLACE = re.compile(r"\bjobs\[(\d{1,9})\]")
 
 
 class CutShort(Exception):
-    """Some jobs were kept, and then no more."""
+    """Some jobs were committed before an error ended the rest."""
 
     def __init__(self, kept: Submitted, note: str, cause: RotaError | KeyboardInterrupt) -> None:
         super().__init__(note)
         self.kept = kept
         self.note = note
-        """Which were kept, and which not."""
+        """Which were committed, and which weren't."""
         self.cause = cause
 
 
 def submit_in_parts(server: Server, jobs: JobFile, *, dry_run: bool = False) -> Submitted:
-    """All in one request where there is room. Raises CutShort if a later one fails; what it tells of jobs
-    counts as in the file."""
+    """In one request if they fit. Raises CutShort if a later request fails; it numbers jobs as the file
+    does."""
     sending = _Sending(jobs, dry_run)
     while sending.part:
         first = sending.sent
@@ -59,7 +59,7 @@ class _Sending:
         self._dry_run = dry_run
         self._most_bytes = BODY_BYTES
         self._ids: dict[str, str | None] = {}
-        """Of jobs that were sent, by name. None in a dry run: no server knows them."""
+        """Ids of jobs that were sent, by name. None in a dry run: the server has no such job."""
         self.sent = 0
         self.part = self._next_part()
         self.kept = Submitted(dry_run=dry_run, jobs=[], warnings=[], count=0, entries=[])
@@ -76,7 +76,7 @@ class _Sending:
         self.part = self._next_part()
 
     def halve(self) -> bool:
-        """This server takes less at once; False: it doesn't even take one."""
+        """Sends less at once, for a server with a lower limit. False: a single job is too large already."""
         if len(self.part) == 1:
             return False
         self._most_bytes = _size(self.part) // 2
@@ -88,14 +88,14 @@ class _Sending:
             return error
         total = len(self._jobs)
         if self._dry_run:
-            note = f"good: {_places(0, self.sent)}; not tried: {_places(self.sent, total)}"
+            note = f"accepted: {_places(0, self.sent)}; not checked: {_places(self.sent, total)}"
             return CutShort(self.kept, note, error)
         first, last = self.kept.entries[0].id, self.kept.entries[-1].id
         notes = [f"submitted: {_places(0, self.sent)}, as {first if first == last else f'{first} to {last}'}"]
         rest = self.sent
         if not _was_refused(error):
             rest += len(self.part)
-            notes.append(f"nobody knows: {_places(self.sent, rest)}")
+            notes.append(f"not confirmed: {_places(self.sent, rest)}")
         if rest < total:
             notes.append(f"not submitted: {_places(rest, total)}")
         return CutShort(self.kept, "; ".join(notes), error)
@@ -117,7 +117,7 @@ def _size(part: Sequence[JobData]) -> int:
 
 
 def _with_ids(job: JobData, ids: Mapping[str, str | None]) -> JobData:
-    """With ids for the names of jobs that were sent before; in a dry run, without these."""
+    """Replaces names of jobs that were sent before by ids; in a dry run, leaves them out."""
     changed = dict(job)
     if "depends_on" in job:
         known = [_dependency(one, ids) for one in job["depends_on"]]
@@ -135,7 +135,7 @@ def _dependency(one: object, ids: Mapping[str, str | None]) -> object:
 
 
 def _was_refused(error: RotaError | KeyboardInterrupt) -> bool:
-    """Rather than lost on the way."""
+    """The server refused the request; it wasn't lost on the way."""
     status = error.status if isinstance(error, RotaError) else None
     return status is not None and (status < 500 or status == HTTPStatus.SERVICE_UNAVAILABLE)
 
@@ -145,7 +145,7 @@ def _places(first: int, end: int) -> str:
 
 
 def _as_in_the_file(error: RotaError | KeyboardInterrupt, first: int) -> RotaError | KeyboardInterrupt:
-    """Of a request that began with job number `first`."""
+    """Numbers jobs as in the file. `first`: number of the first job of the request."""
     if not first or not isinstance(error, RotaError):
         return error
     told = copy(error)
@@ -157,9 +157,9 @@ def _as_in_the_file(error: RotaError | KeyboardInterrupt, first: int) -> RotaErr
 
 def _of_one_job(error: TooLarge, place: int) -> TooLarge:
     return TooLarge(
-        f"by itself it is more than this server takes at once: {error.message}",
+        f"this job alone is larger than the server accepts: {error.message}",
         field=f"jobs[{place}]",
-        help="put what is large into a file that the job takes along, under `files`",
+        help="move large data into a file of the job, under `files`",
         kind=error.kind,
         status=error.status,
     )

@@ -33,10 +33,10 @@ from rota.views.quoting import one_line
 
 _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 1.0
-"""Who waits for long doesn't mind a second; who waits briefly does."""
+"""After a long wait, a second more doesn't matter; after a short one it does."""
 
 _WORTH_TELLING_S = 0.1
-"""Who waits for less than that hasn't waited."""
+"""Shorter waits are shown as none."""
 
 
 class Answer(Enum):
@@ -54,7 +54,7 @@ def run(command: Sequence[str], wishes: Wishes) -> int:
     jobs = read_jobs(None, command, wishes)
     with connect() as server:
         [job] = send(server, jobs).jobs
-        talk(f"job {job.id} ({one_line(job.name)}) is submitted")
+        talk(f"submitted job {job.id} ({one_line(job.name)})")
         return _Following(server, job.id).until_over()
 
 
@@ -67,7 +67,7 @@ class _Following:
         self._written: set[tuple[int, int]] = set()
         """By rank and fence."""
         self._written_before: set[tuple[int, int]] = set()
-        """Of tasks that had ended when the output was last followed: a retry brings them again."""
+        """Tasks that had ended when the output was last followed: a retry sends their output again."""
         self._written_until: datetime | None = None
 
     def until_over(self) -> int:
@@ -75,17 +75,17 @@ class _Following:
         while True:
             try:
                 if is_watched_again:
-                    talk(f"job {self._job} is watched again; Ctrl-C asks once more")
+                    talk(f"following job {self._job} again; Ctrl-C asks once more")
                 return self._follow()
             except KeyboardInterrupt:
                 if self._is_cancelled:
-                    talk(f"job {self._job} is being cancelled; `rota show {self._job}` says how it stands")
+                    talk(f"job {self._job} is being cancelled; `rota show {self._job}` shows its state")
                     return EX_INTERRUPTED
                 match _ask():
                     case Answer.GO_ON:
                         is_watched_again = True
                     case Answer.DETACH:
-                        talk(f"job {self._job} goes on; `rota logs -f {self._job}` shows what it writes")
+                        talk(f"job {self._job} keeps running; `rota logs -f {self._job}` follows its output")
                         return EX_OK
                     case Answer.CANCEL:
                         self._is_cancelled, is_watched_again = True, False
@@ -136,10 +136,10 @@ class _Following:
 
 
 def _ask() -> Answer:
-    """A second Ctrl-C, or nobody to ask, means to cancel."""
+    """A second Ctrl-C cancels the job, and so does the first without a terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return Answer.CANCEL
-    sys.stderr.write("\nrota: detach and let it run (d), cancel it (c), or go on watching (Enter)? ")
+    sys.stderr.write("\nrota: detach and let it run (d), cancel it (c), or keep following it (Enter)? ")
     sys.stderr.flush()
     try:
         given = sys.stdin.readline().strip().lower()

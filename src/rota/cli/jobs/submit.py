@@ -1,4 +1,4 @@
-"""`rota submit`: jobs sent, and the ids they got."""
+"""`rota submit`: sends jobs, and shows their ids."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _tell(answer: Submitted, form: ListForm) -> None:
         case ListForm.TABLE:
             show(_lines(answer.entries, dry_run=answer.dry_run))
     if answer.dry_run:
-        talk("nothing was submitted: this was a dry run")
+        talk("dry run: nothing was submitted")
 
 
 def _lines(entries: Sequence[SubmittedEntry], *, dry_run: bool) -> Iterator[Text]:

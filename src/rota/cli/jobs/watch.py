@@ -1,6 +1,6 @@
-"""`rota watch`: jobs as they come and go, with how much of their time limit is over.
+"""`rota watch`: jobs and their progress towards their time limits.
 
-What happens is told by the server's stream of events; when something did, jobs are asked for again.
+The server's stream of events says when something changed; then the jobs are read again.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _PAUSE_S = 0.5
 _MOST = 500
 _ASKED_ONE_BY_ONE = 20
 _LONGEST_UNASKED_S = 5.0
-"""Something may have happened before the stream of events began, or while it was broken off."""
+"""A change may be missing from the stream: it came before the stream began, or while it was interrupted."""
 _LINGER_S = 30.0
-"""For so long one still sees how a job ended."""
+"""How long a finished job stays on the screen."""
 _BAR_WIDTH = 16
 _ORDER = (Phase.RUNNING, Phase.SCHEDULED, Phase.PENDING, Phase.CREATED)
 
@@ -64,7 +64,7 @@ def watch(
 
 
 class Watched:
-    """The jobs that are watched: those that go on, and for a while those that ended meanwhile."""
+    """The watched jobs: unfinished ones, and for a while those that ended meanwhile."""
 
     def __init__(
         self, server: Server, jobs: Sequence[str], project: str | None, user: str | None, queue: str | None
@@ -74,10 +74,10 @@ class Watched:
         self._project, self._user, self._queue = project, user, queue
         self._current: dict[str, JobDocument] = {}
         self._ended: dict[str, float] = {}
-        """When it was first seen to be over."""
+        """When a job was first seen to be finished."""
 
     def refreshed(self) -> list[JobDocument]:
-        """Asked for again."""
+        """Reads the jobs again."""
         found = {job.id: job for job in self._found(_UNFINISHED) if self._is_wanted(job)}
         gone = {id: job for id, job in self._current.items() if id not in found}
         if any(not job.phase.is_terminal for job in gone.values()):
@@ -86,7 +86,7 @@ class Watched:
         return self.current()
 
     def _ends_of(self, gone: Mapping[str, JobDocument]) -> dict[str, JobDocument]:
-        """How those ended that go on no longer: most are among the newest jobs, few have to be asked for."""
+        """How jobs ended. Most of them are among the newest jobs; the others are read one by one."""
         ends = {job.id: job for job in self._found(()) if job.id in gone}
         left = [id for id, job in gone.items() if id not in ends and not job.phase.is_terminal]
         return ends | {id: self._server.job(id).job for id in left[:_ASKED_ONE_BY_ONE]}
@@ -113,13 +113,13 @@ class Watched:
 
 
 def _place(job: JobDocument) -> tuple[int, int, str]:
-    """What runs first, the earliest first."""
+    """Running jobs come first, then the earliest."""
     order = _ORDER.index(job.phase) if job.phase in _ORDER else len(_ORDER)
     return order, ms_of(job.started or job.submitted), job.id
 
 
 def _tell_changes(watched: Watched, happened: Background[EventDocument]) -> None:
-    """A line for each job or array whose state is another than before, until all are over."""
+    """Prints a line for each job or array whose state has changed, until all are finished."""
     told: dict[str, str] = {}
     while True:
         now = clock()
@@ -162,7 +162,7 @@ def watch_parts(jobs: Sequence[JobDocument], now: Clock, height: int) -> list[Re
     room = max(1, height - 3)
     counts = _counts(jobs)
     more = f"; {count_text(len(rows) - room, 'more line')} below" if len(rows) > room else ""
-    return [progress_table(rows[:room], now), Text(f"{counts}{more}; q ends", style=QUIET)]
+    return [progress_table(rows[:room], now), Text(f"{counts}{more}; q quits", style=QUIET)]
 
 
 def _counts(jobs: Sequence[JobDocument]) -> str:
@@ -190,7 +190,7 @@ def _state(row: Row) -> Text:
 
 
 def _progress(row: Row, now: Clock) -> RenderableType:
-    """Of an array, how many are over; of a job, how much of its time limit."""
+    """For an array, the share of finished jobs; for a job, the share of its time limit."""
     if row.is_array:
         return _bar(sum(job.phase.is_terminal for job in row.jobs), len(row.jobs))
     job = row.first
@@ -210,7 +210,7 @@ def _time(row: Row, now: Clock) -> str:
 def _note(row: Row, now: Clock) -> str:
     if row.is_array:
         over = sum(job.phase.is_terminal for job in row.jobs)
-        return f"{over:,} of {len(row.jobs):,} over"
+        return f"{over:,} of {len(row.jobs):,} finished"
     job = row.first
     if job.phase is Phase.RUNNING:
         return f"on {fold_counted(job.nodes)}"

@@ -1,4 +1,4 @@
-"""`rota audit`: who did what, and who was refused what, one line each."""
+"""`rota audit`: who did what, and what was refused, one line each."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def audit(chosen: AuditFilter, form: Form) -> None:
     elif newest:
         show([_table(newest, now, wide=form is Form.WIDE)])
     else:
-        talk("no record is of that kind, or none that you may see")
+        talk("no record matches, or you may not see it")
 
 
 def check(form: Form) -> None:
@@ -54,10 +54,10 @@ def check(form: Form) -> None:
     if not form.is_table:
         write_document(found, form)
     elif found.broken is None:
-        talk(f"all {found.records:,} records are as they were written; the newest has the hash")
+        talk(f"all {found.records:,} records are unchanged; the hash of the newest is")
         write(f"{found.head}\n")
     else:
-        talk(f"record {found.broken} doesn't follow from the one before it: somebody changed the database")
+        talk(f"record {found.broken} doesn't match the one before it: the database was changed")
     if found.broken is not None:
         raise typer.Exit(EX_DIFFERENT)
 
@@ -70,7 +70,7 @@ def _verdict(text: str | None) -> Verdict | None:
     except ValueError:
         known = ", ".join(Verdict)
         raise typer.BadParameter(
-            f'"{text}" is no verdict; give one of {known}', param_hint="--verdict"
+            f'"{text}" is not a verdict; give one of {known}', param_hint="--verdict"
         ) from None
 
 
@@ -82,8 +82,8 @@ def _written(record: AuditDocument, form: Form) -> str:
 
 
 def _table(records: Sequence[AuditDocument], now: Clock, *, wide: bool) -> Table:
-    more = ("project", "token", "request", "event", "why") if wide else ()
-    table = new_table("time", "user", "what", "verdict", "from", *more)
+    more = ("project", "token", "request", "event", "detail") if wide else ()
+    table = new_table("time", "user", "action", "verdict", "from", *more)
     for one in records:
         row = [now.text(ms_of(one.at)), one.user or "-", _what(one), _verdict_text(one), one.address or "-"]
         if wide:

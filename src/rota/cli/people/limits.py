@@ -1,4 +1,4 @@
-"""`rota limits`: what somebody may ask for and hold, and who says so."""
+"""`rota limits`: what a user may request and use, and who set the limit."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def limits_tables(found: LimitsDocument) -> Iterator[RenderableType]:
     where = f" in project {one_line(found.project)}" if found.project else ""
     yield heading(f"Limits of {one_line(found.user)}{where}")
     if found.exempt:
-        yield Text("operators and admins are held to no default", style=QUIET)
+        yield Text("default limits don't apply to operators and admins", style=QUIET)
     if not found.limits:
-        yield Text("none")
+        yield Text("no limits")
         return
     table = new_table("limit", "allowed", "used", "of", "set by")
     for one in found.limits:

@@ -1,4 +1,4 @@
-"""`rota secret`: values go in, names come out."""
+"""`rota secret`: sets values, and lists names only."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rota.api.documents import SecretDocument
 from rota.cli.client.connection import Server, connect
 from rota.cli.jobs.jobs_to_send import context_project
-from rota.cli.output import ListForm, talk
+from rota.cli.output import ListForm, talk, talk_of_change
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
 from rota.model.ids import DEFAULT_PROJECT
@@ -26,7 +26,7 @@ def secrets(project: str | None, form: ListForm) -> None:
         found = list(server.secrets(project))
     show_list(found, form, lambda one: one.name, _tables)
     if not found and form in (ListForm.TABLE, ListForm.WIDE):
-        talk(f"the project {project} has no secrets; `rota secret set NAME` makes one")
+        talk(f"project {project} has no secrets; `rota secret set NAME` adds one")
 
 
 def set_secret(name: str, project: str | None, file: str | None, *, dry_run: bool) -> None:
@@ -34,14 +34,14 @@ def set_secret(name: str, project: str | None, file: str | None, *, dry_run: boo
     with connect() as server:
         project = _project(server, project)
         server.set_secret(project, name, value, dry_run=dry_run)
-    talk(f"{'would set' if dry_run else 'set'} the secret {name} of the project {project}")
+    talk_of_change(f"secret {name} of project {project}", "is set", "be set", dry_run=dry_run)
 
 
 def remove_secret(name: str, project: str | None, *, dry_run: bool) -> None:
     with connect() as server:
         project = _project(server, project)
         server.remove_secret(project, name, dry_run=dry_run)
-    talk(f"{'would remove' if dry_run else 'removed'} the secret {name} of the project {project}")
+    talk_of_change(f"secret {name} of project {project}", "is removed", "be removed", dry_run=dry_run)
 
 
 def _project(server: Server, given: str | None) -> str:

@@ -23,9 +23,10 @@ from rota.settings.settings import Context
 from rota.trust.private_file import write_private
 from rota.views.quoting import one_line
 from rota.views.times import ms_of
+from rota.views.wording import count_text
 
 _NO_TOKEN = "none-yet"
-"""Sent where the server asks for none."""
+"""Sent to routes that need no token."""
 
 
 def login(url: str | None, name: str | None, ca: str | None) -> None:
@@ -34,9 +35,11 @@ def login(url: str | None, name: str | None, ca: str | None) -> None:
     if url is None or name in known:
         context = known[name]
         if url is not None and context.url.rstrip("/") != url.rstrip("/"):
-            raise typer.BadParameter(f'"{name}" is {context.url}; give another --name', param_hint="--name")
+            raise typer.BadParameter(
+                f'the name "{name}" stands for {context.url}; give another --name', param_hint="--name"
+            )
         if not context.token_file:
-            raise typer.BadParameter(f'"{name}" has no token_file to write to', param_hint="--context")
+            raise typer.BadParameter(f'"{name}" has no token_file in its settings', param_hint="--context")
     else:
         context = Context(url=url, token_file=_token_file(name), ca_file=os.path.abspath(ca) if ca else "")
     made = _signed_in(context)
@@ -46,7 +49,7 @@ def login(url: str | None, name: str | None, ca: str | None) -> None:
     write_private(path, f"{made.secret}\n".encode())
     if name not in known:
         change_file(lambda text: with_current_context(with_context(text, name, context), name))
-        talk(f"commands go to {name} ({context.url}) from now on")
+        talk(f"commands use {name} ({context.url}) from now on")
     until = f", until {clock().text(ms_of(made.expires))}" if made.expires else ""
     talk(f"signed in as {one_line(made.user)} with the role {made.role.value}{until}")
 
@@ -57,8 +60,9 @@ def logout() -> None:
     with connect() as server:
         removed = server.sign_out().changed
     Path(known[name].token_file).unlink(missing_ok=True)
-    others = f", and {len(removed) - 1} that were made with it" if len(removed) > 1 else ""
-    talk(f"signed out of {name}: its token{others} can't be used any more")
+    others = len(removed) - 1
+    along = f", together with {count_text(others, 'token')} made with it" if others > 0 else ""
+    talk(f"signed out of {name}: its token is revoked{along}")
 
 
 def _signed_in(context: Context) -> TokenDocument:
@@ -71,7 +75,7 @@ def _show(prompt: Prompt) -> None:
     """The address alone is data: what opens a browser can read it."""
     talk("to sign in, open this address in a browser, on any device")
     write(f"{one_line(prompt.url)}\n")
-    talk(f"check there, or enter, the code {one_line(prompt.code)}")
+    talk(f"enter this code there, or check that it matches: {one_line(prompt.code)}")
 
 
 def _contexts() -> dict[str, Context]:
@@ -79,15 +83,15 @@ def _contexts() -> dict[str, Context]:
 
 
 def _name(url: str | None, name: str | None) -> str:
-    """Of the context that is meant."""
+    """The name of the server in question."""
     if url is not None:
         return name or urlsplit(url).hostname or "rota"
     if name is not None:
-        raise typer.BadParameter("give the server's URL with it", param_hint="--name")
+        raise typer.BadParameter("--name needs the URL of the server, too", param_hint="--name")
     settings = load_settings(default_files(os.environ), os.environ, {"client.context": chosen_context()})
     if not settings.client.context:
         raise typer.BadParameter(
-            "no context is in use; give the server's URL, as in `rota login https://rota.example.org:8426`",
+            "no server is in use; give its URL, as in `rota login https://rota.example.org:8426`",
             param_hint="URL",
         )
     return settings.client.context

@@ -1,4 +1,4 @@
-"""`rota plugins`: what a policy can name: plugins of Rota's own, and installed ones."""
+"""`rota plugins`: the plugins that a policy can name, Rota's own and installed ones."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def plugins(form: Form) -> None:
         table.add_row(one.name, one.package, one.version, state)
     show([table])
     if not installed:
-        talk(f"no others are installed; packages offer them by entry points of the group {GROUP}")
+        talk(f"no other plugins are installed; packages provide them by entry points in the group {GROUP}")
 
 
 def _entry(plugin: InstalledPlugin) -> PluginEntry:

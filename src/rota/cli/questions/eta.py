@@ -20,12 +20,12 @@ def eta(jobs: Sequence[str], form: Form) -> None:
 
 
 def show_estimates(estimates: Sequence[EstimateDocument], of: str, form: Form) -> None:
-    """`of`: what they are of, as the table calls it."""
+    """`of`: the heading of the first column."""
     if not form.is_table:
         write_document(estimates[0] if len(estimates) == 1 else estimates, form)
         return
     now = clock()
     table = new_table(of, "start")
     for one in estimates:
-        table.add_row(one.job, estimate_text(one, now) or "nobody knows when")
+        table.add_row(one.job, estimate_text(one, now) or "no estimate")
     show([table])

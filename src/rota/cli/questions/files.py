@@ -1,4 +1,4 @@
-"""What is asked, as it stands on the command line, made into what the engine takes."""
+"""Questions about files: reads the files into what the engine needs."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _COMPARED = 10_000
 
 @dataclass(frozen=True)
 class Files:
-    """The arguments and options that plans and explanations have in common, as they were given."""
+    """The arguments and options that all questions about files share."""
 
     cluster: str
     jobs: str
@@ -92,7 +92,7 @@ def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:
     raise InputError(
         file,
         f'there is no job named "{name}"',
-        f'did you mean "{meant[0]}"?' if meant else "`rota plan` lists all that start or wait",
+        f'did you mean "{meant[0]}"?' if meant else "`rota plan` lists all jobs that start or wait",
     )
 
 

@@ -1,4 +1,4 @@
-"""`rota config`: settings and where they come from, and names for servers."""
+"""`rota config`: settings and their origins, and names of servers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def contexts(form: ListForm) -> None:
     ]
     show_list(entries, form, lambda one: one.name, _context_tables)
     if not entries and form in (ListForm.TABLE, ListForm.WIDE):
-        talk("no server has a name; `rota config add` gives it one")
+        talk("no server is configured; `rota config add` adds one")
 
 
 def use(name: str) -> None:
@@ -57,9 +57,9 @@ def use(name: str) -> None:
     if name not in known:
         meant = get_close_matches(name, known, n=1)
         remedy = f'did you mean "{meant[0]}"?' if meant else "`rota config contexts` lists them"
-        raise typer.BadParameter(f'there is no context "{name}"; {remedy}', param_hint="NAME")
+        raise typer.BadParameter(f'there is no server named "{name}"; {remedy}', param_hint="NAME")
     change_file(lambda text: with_current_context(text, name))
-    talk(f"commands go to {name} ({known[name].url}) from now on")
+    talk(f"commands use {name} ({known[name].url}) from now on")
 
 
 def add(name: str, url: str, token_file: str, ca_file: str, project: str) -> None:
@@ -70,11 +70,11 @@ def add(name: str, url: str, token_file: str, ca_file: str, project: str) -> Non
         project=project,
     )
     change_file(lambda text: with_context(text, name, context))
-    talk(f"{name} is {url}; `rota config use {name}` makes it the one that commands go to")
+    talk(f"added {name} ({url}); `rota config use {name}` makes commands use it")
 
 
 def change_file(change: Callable[[str], str]) -> None:
-    """Of the user's file: the new one takes its place as a whole, and only if it is valid."""
+    """Replaces the user's settings file, as a whole and only if the new one is valid."""
     path = user_file(os.environ)
     try:
         with open(path) as file:
@@ -99,7 +99,7 @@ def change_file(change: Callable[[str], str]) -> None:
 
 def _context_tables(some: Sequence[ContextEntry]) -> Iterable[RenderableType]:
     if some:
-        table = new_table("context", "server", "project", "")
+        table = new_table("name", "server", "project", "")
         for one in some:
             table.add_row(one.name, one.url, one.project, Text("in use", style=GOOD) if one.in_use else "")
         yield table

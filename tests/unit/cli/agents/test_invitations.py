@@ -19,7 +19,7 @@ pytestmark = pytest.mark.covers("ops-2")
 def test_a_token_is_all_that_is_printed(server: FakeServer) -> None:
     result = rota("agent", "token", "--pool", "gpu", "--label", "zone=a", "--taint", "gpu=yes:NoSchedule")
     assert (result.code, result.out) == (0, f"rotajoin_{'s' * 150}\n"), "in one line, however long it is"
-    assert "rota agent join; it asks for the token" in result.err
+    assert "run `rota agent join` on the new machine" in result.err
     [asked] = server.asked
     assert "gpu" in repr(asked)
     assert "zone" in repr(asked)

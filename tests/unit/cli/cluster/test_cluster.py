@@ -121,7 +121,7 @@ class TestCalendar:
             MaintenanceDocument(name="disk", start=later(3600), end=later(7200), nodes=["n1", "n2", "n3"]),
         ]
         now, then = rota("maintenance", columns=120).lines[1:]
-        assert now.split() == ["fan", "11:59", "going", "on", "2", "min", "all"]
+        assert now.split() == ["fan", "11:59", "in", "progress", "2", "min", "all"]
         assert then.split() == ["disk", "13:00", "in", "1", "h", "1", "h", "n[1-3]"]
 
     def test_and_called_off(self, server: FakeServer) -> None:

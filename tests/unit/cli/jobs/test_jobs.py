@@ -115,7 +115,7 @@ class TestShow:
         server.has(detail(a_job(), estimate=an_estimate()))
         (line,) = [line for line in rota("show", "17", columns=200).lines if line.startswith("start")]
         assert line.split(maxsplit=1)[1] == (
-            "3 wait before it; expected about 12:10, in 10 min; in nine of ten cases by 12:30"
+            "3 jobs ahead; expected about 12:10, in 10 min; in nine of ten cases by 12:30"
         )
 
     def test_wide_has_what_was_submitted(self, server: FakeServer) -> None:
@@ -178,7 +178,7 @@ class TestChanges:
 
     def test_are_told(self, server: FakeServer) -> None:
         assert rota("cancel", "17", "18").err == "rota: cancelled 17\nrota: cancelled 18\n"
-        assert rota("hold", "17", "--dry-run").err == "rota: would have held 17\n"
+        assert rota("hold", "17", "--dry-run").err == "rota: dry run: 17 would be held\n"
 
     def test_names_alone(self, server: FakeServer) -> None:
         assert rota("cancel", "17", "18", "-o", "name").out == "17\n18\n"

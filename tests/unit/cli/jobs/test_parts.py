@@ -147,10 +147,10 @@ def test_a_refusal_of_the_first_request_is_all_there_is_to_tell() -> None:
         (Unavailable("the disk is full", status=503), "not submitted: jobs[1000] to jobs[2000]"),
         (
             Unreachable("no server answers"),
-            "nobody knows: jobs[1000] to jobs[1999]; not submitted: jobs[2000]",
+            "not confirmed: jobs[1000] to jobs[1999]; not submitted: jobs[2000]",
         ),
-        (Unavailable("the leader went away", status=502), "nobody knows: jobs[1000] to jobs[1999]"),
-        (KeyboardInterrupt(), "nobody knows: jobs[1000] to jobs[1999]"),
+        (Unavailable("the leader went away", status=502), "not confirmed: jobs[1000] to jobs[1999]"),
+        (KeyboardInterrupt(), "not confirmed: jobs[1000] to jobs[1999]"),
     ],
 )
 def test_a_later_refusal_tells_what_was_kept(error: BaseException, told: str) -> None:

@@ -53,14 +53,14 @@ def test_one_who_waits_is_told_why(server: FakeServer) -> None:
     server.has(*([detail(waiting, estimate=an_estimate())] * 9), SUCCEEDED)
     result = rota("run", "--", "true")
     assert result.err.splitlines() == [
-        "rota: job 17 (job) is submitted",
+        "rota: submitted job 17 (job)",
         "rota: job 17 waiting, waits for 16",
     ]
 
 
 def test_one_who_hardly_waits_is_told_nothing(server: FakeServer) -> None:
     server.has(detail(a_job()), detail(a_job()), SUCCEEDED)
-    assert rota("run", "--", "true").err == "rota: job 17 (job) is submitted\n"
+    assert rota("run", "--", "true").err == "rota: submitted job 17 (job)\n"
 
 
 @pytest.mark.parametrize(

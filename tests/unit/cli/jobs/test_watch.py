@@ -58,7 +58,7 @@ def test_progress_and_what_is_left_out() -> None:
     assert len(lines) == 12
     assert "━" * 8 in lines[1]
     assert "2 min of 4m" in lines[1]
-    assert lines[-1] == "30 running, 0 waiting; 20 more lines below; q ends"
+    assert lines[-1] == "30 running, 0 waiting; 20 more lines below; q quits"
     assert max(map(len, lines)) <= 80
 
 

@@ -38,7 +38,7 @@ def test_each_stands_with_its_use_and_its_origin(server: FakeServer) -> None:
 
 def test_operators_are_told_that_no_default_holds_them(server: FakeServer) -> None:
     server.limits_answer = answer(exempt=True)
-    assert rota("limits").lines[1:] == ["operators and admins are held to no default", "none"]
+    assert rota("limits").lines[1:] == ["default limits don't apply to operators and admins", "no limits"]
 
 
 def test_of_others(server: FakeServer) -> None:

@@ -165,7 +165,7 @@ class TestBadInput:
             (("--load", "0"), "--load"),
             (("--interactive", "1.5"), "--interactive"),
             (("--every", "soon"), '"soon" is not a duration'),
-            (("--limits", "lax"), "there is no such kind of limits: lax; known: round, habit"),
+            (("--limits", "lax"), "unknown kind of limits: lax; choose from round, habit"),
             (("--format", "swff"), 'there is no format "swff"; did you mean "swf"?'),
             (("--whole",), "the format rota has no option tasks"),
         ],
@@ -195,7 +195,7 @@ class TestBadInput:
         cluster, jobs = write(tmp_path, cluster=f"{CLUSTER}\njobs: [{{name: old}}]", workload=WORKLOAD)
         result = rota("sim", "run", "-w", jobs, "-c", cluster)
         assert result.code == 1
-        assert "cluster.yaml: has jobs, such as old; leave them to the workload" in result.err
+        assert "cluster.yaml: has jobs, such as old; remove them: jobs come from the workload" in result.err
 
     def test_a_cluster_without_nodes(self, tmp_path: Path) -> None:
         cluster, jobs = write(tmp_path, cluster="nodes: []", workload=WORKLOAD)
@@ -208,4 +208,4 @@ class TestBadInput:
         workload = str(TRACES / "scheduler-perf.json")
         result = rota("sim", "run", "-w", workload, "--which", "preemption", "-c", cluster)
         assert result.code == 1
-        assert "leave --cluster out" in result.err
+        assert "run without --cluster" in result.err

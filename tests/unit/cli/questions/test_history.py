@@ -203,7 +203,7 @@ class TestLearnt:
         result = learn(case, tmp_path / "learnt.json")
         assert result.code == 1
         assert "--learnt" in result.err
-        assert "give --estimates as well" in result.err
+        assert "add --estimates" in result.err
         assert not (tmp_path / "learnt.json").exists()
 
     def test_a_file_that_can_not_be_written(self, case: Case, tmp_path: Path) -> None:

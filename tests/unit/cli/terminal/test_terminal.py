@@ -25,7 +25,7 @@ def start(scene: str, *arguments: str, columns: int = 80) -> pexpect.spawn[str]:
 class TestRun:
     def test_counts_down_while_it_waits(self) -> None:
         shell = start("waits", "run", "--", "x", columns=120)
-        shell.expect("job 17 waiting; 3 wait before it; expected about")
+        shell.expect("job 17 waiting; 3 jobs ahead; expected about")
         shell.sendintr()
         shell.expect("detach and let it run")
         shell.send("d\n")
@@ -45,7 +45,7 @@ class TestRun:
         shell.sendintr()
         shell.expect("detach and let it run")
         shell.send("\n")
-        shell.expect("is watched again")
+        shell.expect("following job 17 again")
         shell.sendintr()
         shell.expect("detach and let it run")
         shell.send("c\n")
@@ -64,6 +64,6 @@ def test_q_ends_what_is_drawn_anew(command: str, columns: int) -> None:
 
 def test_ctrl_c_too() -> None:
     shell = start("runs", "watch")
-    shell.expect("q ends")
+    shell.expect("q quits")
     shell.sendintr()
     shell.expect(r"exit 0, asked \[\]")

@@ -35,7 +35,7 @@ def fate_texts(one: JobDifference) -> tuple[str, str]:
         (_moved_text(before, after), _moved_text(after, before)),
         (fate_text(before, most_reasons=None), fate_text(after, most_reasons=None)),
     )
-    alike = (fate_text(before), "the same but for details that -o json shows")
+    alike = (fate_text(before), "equal except for details that -o json shows")
     return next((texts for texts in tellings if texts[0] != texts[1]), alike)
 
 
@@ -90,10 +90,10 @@ def first_text(cycle: CycleView) -> str:
         return _difference_text(first)
     if cycle.difference.faults_new:
         fault = cycle.difference.faults_new[0]
-        return f"plugin {fault.plugin} failed in {fault.call}, and didn't"
+        return f"plugin {fault.plugin} failed in {fault.call}, and didn't when recorded"
     if cycle.difference.faults_gone:
         fault = cycle.difference.faults_gone[0]
-        return f"plugin {fault.plugin} had failed in {fault.call}, and didn't"
+        return f"plugin {fault.plugin} failed in {fault.call} when recorded, and doesn't now"
     return "the same, in another order"
 
 
@@ -105,14 +105,14 @@ def _difference_text(one: JobDifference) -> str:
 
 
 def version_note(version: str) -> str:
-    return f"cycles were recorded by rota {version}, this is {__version__}: it may decide otherwise"
+    return f"cycles were recorded by rota {version}, this is {__version__}: it may decide differently"
 
 
 def plugin_note(other: OtherPlugin) -> str:
     recorded, here = _origin_text(other.recorded), _origin_text(other.here)
     return (
         f"plugin {other.recorded.name} was {recorded} when cycles were recorded and is {here} here:"
-        " plans that it had a say in can't be reproduced for sure"
+        " plans that depend on it may differ"
     )
 
 

@@ -39,7 +39,7 @@ def run(
     """`learnt`: the file to write down what was learnt in."""
     if learnt is not None:
         if not options.estimates:
-            problem = "nothing is learnt of starts that nobody is told; give --estimates as well"
+            problem = "add --estimates: without estimates nothing is learnt"
             raise typer.BadParameter(problem, param_hint="--learnt")
         ensure_writable(learnt)
     experiment = read_experiment(options, () if policy is None else (policy,))

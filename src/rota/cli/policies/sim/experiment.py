@@ -79,7 +79,9 @@ def _cluster(options: SimOptions, workload: Workload) -> ClusterRecords:
     cluster = read_machine(options.cluster, on_note=lambda note: talk(f"note: {note}"))
     if cluster.jobs:
         first = cluster.jobs[0].job.id
-        raise InputError(options.cluster, f"has jobs, such as {first}", "leave them to the workload")
+        raise InputError(
+            options.cluster, f"has jobs, such as {first}", "remove them: jobs come from the workload"
+        )
     if not cluster.nodes and not cluster.offers:
         raise InputError(options.cluster, "has no nodes", "give at least one")
     known = {node.name for node in cluster.nodes}
@@ -87,7 +89,7 @@ def _cluster(options: SimOptions, workload: Workload) -> ClusterRecords:
         for placement in one.placements:
             if placement.node not in known:
                 problem = f"has no node {placement.node}, on which {one.job.id} runs when the workload begins"
-                raise InputError(options.cluster, problem, "leave --cluster out")
+                raise InputError(options.cluster, problem, "run without --cluster")
     return cluster
 
 
@@ -107,7 +109,7 @@ def _changed(workload: Workload, options: SimOptions) -> Workload:
 def _carelessness(name: str) -> Carelessness:
     known = {kind.value: kind for kind in Carelessness}
     if name not in known:
-        problem = f"there is no such kind of limits: {name}; known: {', '.join(known)}"
+        problem = f"unknown kind of limits: {name}; choose from {', '.join(known)}"
         raise typer.BadParameter(problem, param_hint="--limits")
     return known[name]
 

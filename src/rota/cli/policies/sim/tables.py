@@ -18,7 +18,7 @@ _LEAST_WIDTH = 14
 _MOST_WIDTH = 24
 
 
-_OF_ESTIMATES = "* of what was told on arrival to those who waited for over a minute"
+_OF_ESTIMATES = "* of estimates made on arrival, for jobs that waited for more than a minute"
 
 
 def replay_tables(results: Sequence[SimResult]) -> Iterator[RenderableType]:
