@@ -205,7 +205,7 @@ class Transactor:
                 self._refuse(done, error)
                 return
             if self.fault:
-                log.info("changes can be kept again")
+                log.info("store.available")
                 self.fault = ""
             await self._publish(batch, draft.instructions, last_seq)
         for asked in done:
@@ -247,7 +247,7 @@ class Transactor:
             asked.answer.set_exception(error)
             return False
         except Exception as error:
-            log.exception("a command failed", job=asked.job)
+            log.exception("command.failed", job=asked.job)
             asked.answer.set_exception(error)
             if asked.job is not None:
                 self._set_aside(asked.job, error, draft)
@@ -270,7 +270,7 @@ class Transactor:
         try:
             _set_aside(own, job, error)
         except Exception:
-            log.exception("a job can't even be set aside", job=job)
+            log.exception("job.quarantine_failed", job=job)
             return
         draft.merge(own)
 
@@ -291,7 +291,7 @@ class Transactor:
                 await self._turn([asked])
             return
         [asked] = done
-        log.error("the store won't have a change", job=asked.job, why=str(error))
+        log.error("store.rejected", job=asked.job, why=str(error))
         if not asked.answer.done():
             asked.answer.set_exception(Conflict(f"this can't be kept: {error}"))
         if asked.job is not None and not asked.is_setting_aside:
@@ -327,7 +327,7 @@ class Transactor:
 
     def _refuse(self, done: list[_Asked[Any]], error: StoreError) -> None:
         if self.fault != str(error):
-            log.error("nothing can be kept", why=str(error))
+            log.error("store.unavailable", why=str(error))
         self.fault = str(error)
         for asked in done:
             if not asked.answer.done():

@@ -120,7 +120,7 @@ class Forward:
                     self._guard = Guard(_BREAKER)
                 self._leader = found
             except StoreError as error:
-                _log.warning("nobody knows who leads", why=str(error))
+                _log.warning("leader.unknown", why=str(error))
                 self._leader = None
             self._asked_s = now_s
         if self._leader is None or not self._leader.address:
@@ -139,12 +139,12 @@ class Forward:
         except _NOT_SENT as error:
             self._leader = None
             self._guard.failed()
-            _log.warning("the leader can't be reached", leader=leader.address, why=repr(error))
+            _log.warning("leader.unreachable", leader=leader.address, why=repr(error))
             raise _unreachable() from None
         except (ClientError, TimeoutError, ConnectionError) as error:
             self._leader = None
             self._guard.failed()
-            _log.warning("the leader didn't answer", leader=leader.address, why=repr(error))
+            _log.warning("leader.no_answer", leader=leader.address, why=repr(error))
             if scope["method"] in _READING:
                 raise Unavailable("the server that leads didn't answer") from None
             raise _no_answer() from None
@@ -213,7 +213,7 @@ class Forward:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (ClientError, TimeoutError) as error:
             # The answer has begun: all that is left to say is that it isn't complete.
-            _log.warning("an answer broke off", path=scope["path"], why=repr(error))
+            _log.warning("leader.answer_interrupted", path=scope["path"], why=repr(error))
             abort(scope)
         finally:
             gone.cancel()

@@ -141,7 +141,7 @@ def as_problem(error: Exception, instance: str) -> ProblemError:
             # Of a question that is answered from the store: the log says what is wrong with it.
             return as_problem(Unavailable("what is stored can't be read at the moment"), instance)
         case OSError() if error.errno in _NO_ROOM:
-            _log.error("there is no room on the disk", path=instance, why=str(error.strerror))
+            _log.error("disk.full", path=instance, why=str(error.strerror))
             return as_problem(
                 Unavailable(
                     "the server's disk has no room for it",
@@ -161,7 +161,7 @@ def as_problem(error: Exception, instance: str) -> ProblemError:
 
 def _internal(error: Exception, instance: str) -> ProblemError:
     fault_id = uuid4().hex
-    _log.error("request failed", fault=fault_id, path=instance, exc_info=error)
+    _log.error("request.failed", fault=fault_id, path=instance, exc_info=error)
     return ProblemError(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal",

@@ -102,6 +102,6 @@ class Vouched(Roster):
             names, self._read_at = [], None
         except (OSError, UnicodeDecodeError) as error:
             # Who was cut off before stays so.
-            log.warning("who is revoked can't be read", file=str(self._path), why=str(error))
+            log.warning("agent.revocations_unreadable", file=str(self._path), why=str(error))
             return
         self._revoked = frozenset(names)

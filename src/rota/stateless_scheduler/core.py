@@ -132,7 +132,7 @@ class Scheduler:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a part of the scheduler ended", why=repr(error), exc_info=error)
+            log.error("scheduler.part_failed", why=repr(error), exc_info=error)
         self.failed.set()
 
     async def _look_at_nodes(self) -> None:

@@ -78,7 +78,7 @@ class Directing:
         if seat.outbox is not None:
             self.leave(seat, seat.outbox, "the controller has connected anew")
         seat.outbox = Outbox()
-        log.info("a controller came", controller=name, actions=len(seat.actions))
+        log.info("controller.connected", controller=name, actions=len(seat.actions))
         return seat, seat.outbox
 
     def leave(self, seat: Seat, outbox: Outbox, why: str = "") -> None:
@@ -92,7 +92,7 @@ class Directing:
         for action in seat.actions.values():
             action.outbox = None
         self._give_up(waiting, "its controller has left")
-        log.info("a controller left", controller=seat.name, why=why, actions=len(seat.actions))
+        log.info("controller.disconnected", controller=seat.name, why=why, actions=len(seat.actions))
 
     def _is_placed(self, action: Action) -> bool:
         if action.end is not None or action.is_coming:
@@ -114,7 +114,7 @@ class Directing:
     def _review_absent(self, seat: Seat, now_ms: int) -> None:
         if self._book.is_abandoned(seat, now_ms):
             if seat.actions:
-                log.warning("a controller is given up", controller=seat.name, actions=len(seat.actions))
+                log.warning("controller.abandoned", controller=seat.name, actions=len(seat.actions))
             self._give_up(list(seat.actions.values()), "its controller hasn't come back")
         else:
             # What was lost with its agent meanwhile.
@@ -257,7 +257,7 @@ class Directing:
         if action.end.outcome == Phase.CANCELLED.value or action.end.reason in _NEVER_BEGUN:
             self._telling.tell_end(action)
             return
-        log.info("an end is lost with its agent", controller=action.controller, action=action.id)
+        log.info("action.end_lost", controller=action.controller, action=action.id)
         state = self._memory.job(action.job)
         submitted_ms = self._transactor.now_ms() if state is None else state.submitted_ms
         asked = Asked(action.spec, (), None, submitted_ms, action.end.ref.fence)

@@ -127,7 +127,7 @@ class KeptOutput:
                 await asyncio.wait([writing])
                 raise
             except OSError as error:
-                log.error("output of an agent's task can't be kept", why=str(error))
+                log.error("task.output_unwritten", why=str(error))
                 await asyncio.sleep(_WRITE_AGAIN_S)
 
     async def close(self) -> None:

@@ -262,7 +262,7 @@ class Mirror:
             task, misread = read_pod(pod, self.surroundings.reader, self._gang_keys.annotation)
         except FieldError as error:
             if pod.spec.node_name:
-                log.warning("a running pod can't be counted", pod=name, why=problem_of(error))
+                log.warning("kube.pod_uncounted", pod=name, why=problem_of(error))
             else:
                 self.holds[name] = Unusable(problem_of(error))
             return None

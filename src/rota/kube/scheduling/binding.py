@@ -113,7 +113,7 @@ class Binder:
                 elif outcome is Outcome.FAILED:
                     failed.add(name)
         except (KubeError, TimeoutError) as error:
-            log.warning("a decision can't be carried out", job=placing.job, why=str(error))
+            log.warning("kube.placement_failed", job=placing.job, why=str(error))
             failed = set(unbound)
         finally:
             self._clearing.pop(placing.job, None)
@@ -125,7 +125,7 @@ class Binder:
 
     async def undo(self, job: JobId, names: tuple[TaskName, ...]) -> None:
         """Evicts what was bound of a gang that can't be completed: it is to wait as a whole."""
-        log.warning("a gang can't be completed: its bound pods are evicted", job=job, pods=len(names))
+        log.warning("kube.gang_undone", job=job, pods=len(names))
         for name in names:
             pod = self._mirror.pod(name)
             if pod is None or not self._leads():
@@ -136,7 +136,7 @@ class Binder:
             except (NotFound, Conflict):
                 continue
             except KubeError as error:
-                log.warning("a pod can't be evicted now", pod=name, why=str(error))
+                log.warning("kube.eviction_failed", pod=name, why=str(error))
                 continue
             self._teller.event(pod, "Warning", "GangUndone", "Preempting", note)
 
@@ -193,7 +193,7 @@ class Binder:
             await self._client.patch_status(PODS, metadata.name or "", change, namespace)
             await self._client.delete(PODS, metadata.name or "", namespace, uid=_uid(pod))
             self._teller.event(pod, "Normal", "Preempted", "Preempting", note)
-            log.info("a pod is preempted", pod=name, preemptor=preemptor, node=pod.spec.node_name)
+            log.info("kube.pod_preempted", pod=name, preemptor=preemptor, node=pod.spec.node_name)
 
     # -- binding
 
@@ -205,7 +205,7 @@ class Binder:
             try:
                 await self._volumes.provide(name, pod)
             except (KubeError, VolumesLost, TimeoutError) as error:
-                log.warning("a pod's volumes can't be had", pod=name, why=str(error) or "not in time")
+                log.warning("kube.volumes_unbound", pod=name, why=str(error) or "not in time")
                 return Outcome.FAILED
         outcome = await self._bind(name, pod, node)
         if outcome is Outcome.BOUND:
@@ -231,7 +231,7 @@ class Binder:
                 return Outcome.GONE
             except KubeError as error:
                 is_unsure = is_unsure or error.may_have_happened or isinstance(error, Conflict)
-                log.info("a pod isn't bound yet", pod=name, node=node, attempt=attempt, why=str(error))
+                log.info("kube.binding_retried", pod=name, node=node, attempt=attempt, why=str(error))
                 if not (error.may_pass or is_unsure):
                     note = f"can't be bound to {node}: {error}"
                     self._teller.event(pod, "Warning", "FailedScheduling", "Binding", note)

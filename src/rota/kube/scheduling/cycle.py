@@ -107,7 +107,7 @@ class Scheduling:
         try:
             return await self._cycle()
         except Exception:
-            log.exception("a cycle failed")
+            log.exception("cycle.failed")
             self._metrics.observe_cycle(perf_counter() - began_s, CycleResult.ERROR)
             return AFTER_FAILURE_S
 
@@ -197,7 +197,7 @@ class Scheduling:
     def _carried_out(self, task: asyncio.Task[None]) -> None:
         self._carrying_out.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a decision wasn't carried out", exc_info=error)
+            log.error("kube.placement_crashed", exc_info=error)
 
     def _undo_torn(self, now_s: float) -> float | None:
         """Answers after how many seconds the next gang is to be undone, if it isn't complete by then."""

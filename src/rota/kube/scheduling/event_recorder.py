@@ -132,7 +132,7 @@ class Teller:
                 await self._client.create(EVENTS, body, namespace)
             except KubeError as error:
                 # It may have been made: another try would make a second one.
-                log.debug("an event is lost", reason=body["reason"], why=str(error))
+                log.debug("kube.event_lost", reason=body["reason"], why=str(error))
 
     async def _tell_waiting(self) -> None:
         while True:
@@ -145,7 +145,7 @@ class Teller:
                 if error.may_pass:
                     self._queue.retry(name)
                     continue
-                log.warning("why a pod waits can't be told", pod=name, why=str(error))
+                log.warning("kube.condition_unwritten", pod=name, why=str(error))
             self._queue.done(name)
 
     async def _tell(self, name: TaskName) -> None:

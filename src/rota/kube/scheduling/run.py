@@ -109,7 +109,7 @@ class KubeScheduler:
             tasks.create_task(self.teller.run())
             tasks.create_task(SilenceWatch(self.metrics).run())
             await self.synced()
-            log.info("the cluster is known", nodes=self.mirror.node_count)
+            log.info("kube.synced", nodes=self.mirror.node_count)
             while True:
                 await self._lead()
 

@@ -65,7 +65,7 @@ class UnreadablePods:
             except NotFound:
                 continue
             except KubeError as error:
-                log.warning("nobody knows whose pod it is", pod=unreadable.metadata.name, why=str(error))
+                log.warning("kube.pod_owner_unknown", pod=unreadable.metadata.name, why=str(error))
 
     async def _is_ours(self, metadata: Metadata) -> bool:
         found = await self._client.get(WHOSE_PODS, metadata.name or "", namespace_of(metadata))

@@ -196,7 +196,7 @@ class Forecaster:
                 except Unavailable:
                     self._is_changed.set()
                 except Exception:
-                    log.exception("looking ahead failed")
+                    log.exception("forecast.failed")
                 await asyncio.sleep(max(PAUSE_S, SHARE * (clock() - began)))
         finally:
             if self._pool is not None:

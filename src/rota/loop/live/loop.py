@@ -196,7 +196,7 @@ class LiveLoop:
                 async with self.turn:
                     await self._cycle()
             except Exception:
-                log.exception("a cycle failed")
+                log.exception("cycle.failed")
                 self._metrics.observe_cycle(clock() - began, CycleResult.ERROR)
                 await asyncio.sleep(1)
             await asyncio.sleep(REST * min(1.0, clock() - began))
@@ -266,7 +266,7 @@ class LiveLoop:
                 try:
                     await self._transactor.do(changing(job_id, DeadlinePassed()), about=job_id)
                 except Refused:
-                    log.info("a deadline passed that nothing was to be done about", job=job_id)
+                    log.info("deadline.ignored", job=job_id)
 
     def _commands(self, plan: Plan, grounds: Grounds) -> Iterator[tuple[JobId, Command]]:
         by_job: dict[JobId, list[Binding]] = {}
