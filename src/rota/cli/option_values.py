@@ -51,6 +51,6 @@ def pairs_of(option: str, given: Sequence[str]) -> Mapping[str, str]:
     for text in given:
         key, equals, value = text.partition("=")
         if not key or not equals:
-            raise typer.BadParameter(f'"{text}" is no KEY=VALUE', param_hint=option)
+            raise typer.BadParameter(f'"{text}" is not KEY=VALUE', param_hint=option)
         pairs[key] = value
     return pairs

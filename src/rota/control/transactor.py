@@ -293,7 +293,7 @@ class Transactor:
         [asked] = done
         log.error("store.rejected", job=asked.job, why=str(error))
         if not asked.answer.done():
-            asked.answer.set_exception(Conflict(f"this can't be kept: {error}"))
+            asked.answer.set_exception(Conflict(f"the database rejected this: {error}"))
         if asked.job is not None and not asked.is_setting_aside:
             await self._turn([self._setting_aside(asked.job, error)])
 
@@ -321,7 +321,7 @@ class Transactor:
         """What was decided on memory as it was before is refused: its room may be somebody else's."""
         for asked in (*taken, *self._queue):
             if asked.is_repeatable and not asked.answer.done():
-                asked.answer.set_exception(Unavailable("the state was read anew", "ask again"))
+                asked.answer.set_exception(Unavailable("the state was read again", "ask again"))
         self._queue = deque(asked for asked in self._queue if not asked.is_repeatable)
         return [asked for asked in taken if not asked.is_repeatable]
 
@@ -373,4 +373,4 @@ def _stopping() -> Unavailable:
 
 
 def _unavailable(error: StoreError) -> Unavailable:
-    return Unavailable("the server can keep nothing at the moment", "ask again in a while", str(error))
+    return Unavailable("the database can't be written at the moment", "try again in a moment", str(error))

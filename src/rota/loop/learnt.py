@@ -22,7 +22,7 @@ MAX_BYTES = 512 * 2**20
 
 _MARK = re.compile(rb'\s*\{\s*"rota_learnt"')
 _MARK_BYTES = 100
-_ANEW = "write it anew: rota sim run … --estimates --learnt FILE"
+_ANEW = "write it again: rota sim run … --estimates --learnt FILE"
 
 
 class _Head(Struct):

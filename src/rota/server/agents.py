@@ -48,8 +48,8 @@ class AgentCalls:
             raise ProblemError(
                 HTTPStatus.UNAUTHORIZED,
                 "unauthorised",
-                "this is for agents, while they are connected",
-                help="connect by `rota agent`",
+                "only connected agents may do this",
+                help="connect with `rota agent`",
                 headers=(("www-authenticate", 'Bearer realm="rota"'),),
             )
         return session

@@ -124,13 +124,13 @@ class Forward:
                 self._leader = None
             self._asked_s = now_s
         if self._leader is None or not self._leader.address:
-            raise Unavailable("no server leads at the moment")
+            raise Unavailable("there is no leader at the moment")
         return self._leader
 
     async def _pass_on(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         headers = _headers(scope["headers"])
         if FORWARDED in headers:
-            raise Unavailable("the lead is changing hands")
+            raise Unavailable("the leader is changing")
         leader = await self._find_leader()
         if self._guard.admit() > 0:
             raise _unreachable()
@@ -146,7 +146,7 @@ class Forward:
             self._guard.failed()
             _log.warning("leader.no_answer", leader=leader.address, why=repr(error))
             if scope["method"] in _READING:
-                raise Unavailable("the server that leads didn't answer") from None
+                raise Unavailable("the leader didn't answer") from None
             raise _no_answer() from None
         self._guard.succeeded()
         async with answer:
@@ -246,14 +246,14 @@ def _headers(raw: Any) -> CIMultiDict[str]:
 
 
 def _unreachable() -> Unavailable:
-    return Unavailable("the server that leads can't be reached")
+    return Unavailable("the leader can't be reached")
 
 
 def _no_answer() -> ProblemError:
     return ProblemError(
         HTTPStatus.BAD_GATEWAY,
         "no-answer",
-        "the server that leads went away before it answered: the change was made, or it wasn't",
-        help="ask again; with the same Idempotency-Key it is made once",
+        "the leader went away before it answered: it is unknown whether the change was made",
+        help="send the request again; with the same Idempotency-Key the change is made only once",
         headers=(("retry-after", "1"),),
     )

@@ -65,7 +65,7 @@ def read_authority(folder: Path) -> Authority:
         raise AuthorityError(f"{path} can't be read: {error.strerror}; give it to this user") from None
     except ValueError as error:
         raise AuthorityError(
-            f"{path} is no authority: {error}; restore it, or make another and let all agents join again"
+            f"{path} is not an authority: {error}; restore it, or make another and let all agents join again"
         ) from None
 
 

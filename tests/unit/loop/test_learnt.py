@@ -69,7 +69,7 @@ class TestWhatWasWritten:
         path.write_text(f'{{"rota_learnt": {VERSION + 1}, "anything": "else"}}')
         assert problem(path) == (
             f": has version {VERSION + 1} of the format of what was learnt; this Rota knows {VERSION};"
-            " write it anew: rota sim run … --estimates --learnt FILE"
+            " write it again: rota sim run … --estimates --learnt FILE"
         )
 
     @pytest.mark.parametrize("end", [-2, -40, 20])
@@ -99,7 +99,7 @@ class TestWhatWasWritten:
         document = json.loads(path.read_bytes())
         document["state"]["run_times"]["share_of_limit"]["runs"]["total"] = 0
         path.write_text(json.dumps(document, indent=2))
-        assert problem(path).startswith(": was changed after it was written; write it anew")
+        assert problem(path).startswith(": was changed after it was written; write it again")
 
     def test_larger_than_allowed(self, tmp_path: Path) -> None:
         path = tmp_path / "learnt.json"
@@ -167,4 +167,4 @@ class TestTraces:
     def test_neither_of_both(self, tmp_path: Path) -> None:
         path = tmp_path / "notes.txt"
         path.write_text("hello")
-        assert "is no workload that this reader recognises" in problem(path)
+        assert "is not a workload that this reader recognises" in problem(path)

@@ -102,7 +102,7 @@ def _servers(resolved: Resolved, joined: AgentIdentity | None) -> tuple[str, ...
             raise _wrong(
                 resolved,
                 "server",
-                f"'{server}' is no HOST:PORT",
+                f"'{server}' is not HOST:PORT",
                 "write it like rota.example.org:8427, or unix",
             )
     return servers
@@ -122,7 +122,7 @@ def address_and_port(text: str | None) -> tuple[str | None, int | None]:
     else:
         address, port = text, ""
     if not address or (port and not port.isdecimal()):
-        raise typer.BadParameter(f"'{text}' is no address and port; write it like 127.0.0.1:8427")
+        raise typer.BadParameter(f"'{text}' is not an address and port; write it like 127.0.0.1:8427")
     return address, int(port) if port else None
 
 
@@ -131,7 +131,7 @@ def _labels(resolved: Resolved) -> Labels:
     for part in _parts(resolved.settings.agent.labels):
         key, equals, value = part.partition("=")
         if not key or not equals:
-            raise _wrong(resolved, "labels", f"'{part}' is no label", "write it like disk=fast,zone=a")
+            raise _wrong(resolved, "labels", f"'{part}' is not a label", "write it like disk=fast,zone=a")
         labels[key] = value
     return tuple(sorted(labels.items()))
 
@@ -144,7 +144,7 @@ def _taints(resolved: Resolved) -> tuple[Taint, ...]:
         key, _, value = pair.partition("=")
         if not key or effect not in effects:
             remedy = f"write it like gpu=only:NoSchedule; effects are {', '.join(effects)}"
-            raise _wrong(resolved, "taints", f"'{part}' is no taint", remedy)
+            raise _wrong(resolved, "taints", f"'{part}' is not a taint", remedy)
         taints.append(Taint(key, effects[effect], value))
     return tuple(taints)
 

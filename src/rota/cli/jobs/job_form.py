@@ -121,6 +121,6 @@ def _dependency(text: str) -> dict[str, str]:
     job, _, after = text.partition(":")
     if after not in ("", "success", "failure", "any"):
         raise typer.BadParameter(
-            f'"{after}" is no way to end; write {job}, {job}:failure or {job}:any', param_hint="--after"
+            f'"{after}" is not a way to end; write {job}, {job}:failure or {job}:any', param_hint="--after"
         )
     return {"job": job, "after": after or "success"}

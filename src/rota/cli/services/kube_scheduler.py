@@ -67,7 +67,7 @@ def _metrics_address(text: str) -> tuple[str, int | None]:
     host, port = address_and_port(text)
     if host is None or port is None or port > 65_535:
         raise typer.BadParameter(
-            f"'{text}' is no address and port; write it like 127.0.0.1:8429, or 0 for none",
+            f"'{text}' is not an address and port; write it like 127.0.0.1:8429, or 0 for none",
             param_hint="--metrics-bind-address",
         )
     return host, port

@@ -36,7 +36,7 @@ def schedule(given: StatelessSchedulerOptions) -> int:
         host, port = address_and_port(text)
         if host is None or port is None or port > 65_535:
             raise typer.BadParameter(
-                f"'{text}' is no address and port; write it like 127.0.0.1:8427", param_hint=option
+                f"'{text}' is not an address and port; write it like 127.0.0.1:8427", param_hint=option
             )
         return Place(host, port)
 
@@ -55,7 +55,7 @@ def schedule(given: StatelessSchedulerOptions) -> int:
         raise typer.BadParameter("give this or --agents-ca, not both", param_hint="--authority")
     if public_url is not None and not _is_url(public_url):
         raise typer.BadParameter(
-            f"'{public_url}' is no URL; write it like https://rota.example.org:8426",
+            f"'{public_url}' is not a URL; write it like https://rota.example.org:8426",
             param_hint="--public-url",
         )
     if log_format not in ("auto", "text", "json"):

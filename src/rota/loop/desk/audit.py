@@ -101,7 +101,7 @@ def _keeping(records: Sequence[AuditRecord], lost: int) -> Callable[[Draft], Non
         draft.batch.audit.extend(records)
         if lost:
             log.warning("audit.records_lost", records=lost)
-            details = AuditDetails(detail="these were more than could wait to be kept", times=lost)
+            details = AuditDetails(detail="too many records waited for the database", times=lost)
             draft.batch.audit.append(
                 AuditRecord(draft.now_ms, Verdict.FAILED, "", "", "", "audit", None, details)
             )

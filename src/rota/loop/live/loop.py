@@ -233,7 +233,9 @@ class LiveLoop:
             async with asyncio.timeout(seconds):
                 await self.turn.acquire()
         except TimeoutError:
-            raise Unavailable(f"a decision takes longer than {seconds:g} s", "ask again in a while") from None
+            raise Unavailable(
+                f"a decision takes longer than {seconds:g} s", "try again in a moment"
+            ) from None
         try:
             yield
         finally:

@@ -119,7 +119,7 @@ class Runtime:
         lost = await self.dispatcher.reconcile()
         self._spawn(self.dispatcher.run(), is_vital=True)
         if lost:
-            await self._reports.lose(lost, "it was gone when the server came back")
+            await self._reports.lose(lost, "it was gone when the server restarted")
         self.live.remember()
         for coroutine in (
             self.live.run(),
@@ -194,7 +194,7 @@ class Runtime:
                 self.transactor.reloaded.set()
                 continue
             if lost:
-                await self._reports.lose(lost, "nobody knows any more what became of it")
+                await self._reports.lose(lost, "it is unknown how it ended")
             self.live.remember()
 
     async def _try_to_look_at_nodes(self) -> None:

@@ -79,7 +79,7 @@ class Provider:
                     log.warning("sign_in.provider_unreachable", issuer=self._issuer, why=repr(error))
             if known is None or now_ms - known.asked_ms > _OUTLIVED_MS:
                 raise Unavailable(
-                    "the provider that people sign in with doesn't answer", "ask again in a while"
+                    "the provider that people sign in with doesn't answer", "try again in a moment"
                 )
             return known
 

@@ -65,7 +65,7 @@ def test_agents_are_revoked(server: FakeServer) -> None:
     [
         ("nonsense", "no join token"),
         (token_text(JoinTokenText("", bytes(32), "j1", bytes(32))), "doesn't say where the server is"),
-        (token_text(JoinTokenText("ftp://x", bytes(32), "j1", bytes(32))), "is no address"),
+        (token_text(JoinTokenText("ftp://x", bytes(32), "j1", bytes(32))), "is not an address"),
     ],
 )
 def test_a_bad_token_is_told_and_leaves_nothing(tmp_path: Path, token: str, said: str) -> None:
