@@ -16,7 +16,7 @@ from rota.agent.session import Session
 from rota.backends.agents.messages import ref_from
 from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.backends.process.client.line import KeeperLine
-from rota.backends.process.client.task_files import LeftBehind
+from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
 from rota.model.ids import JobId, NodeName
 from rota.wire import agents_pb2 as wire
@@ -44,7 +44,7 @@ class Crew:
         """`stub_of`: for calls of the server that was dialled there."""
         self._keeper = keeper
         self._folders = folders
-        self._left = LeftBehind(folders)
+        self._left = TaskFiles(folders)
         self._node = node
         self._stub_of = stub_of
         self._rest = rest

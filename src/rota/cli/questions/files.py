@@ -13,7 +13,7 @@ import typer
 
 from rota import clock
 from rota.cli.output import talk
-from rota.forecast.tell import TellerState
+from rota.forecast.estimator import EstimatorState
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
 from rota.loop.hosting.plugin_host import PluginHost
@@ -71,7 +71,7 @@ def read_question(files: Files) -> Question:
     return Question(records, moment, now_ms)
 
 
-def _read_history(file: str, policy: Policy, max_bytes: int) -> TellerState:
+def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
     from rota.loop.learnt import read_history
 
     return read_history(

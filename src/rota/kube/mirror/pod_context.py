@@ -1,4 +1,4 @@
-"""What pods are read in the light of: namespaces and their labels, claims and the volumes behind them."""
+"""What is needed to read a pod: namespaces with their labels, claims and their volumes."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from rota.intake.kubernetes.volumes import ClaimKey
 from rota.kube.volumes.book import VolumeBook
 
 _READINGS_KEPT = 5_000
-"""A reader remembers each kind of pod that it has read; after so many pods it is a new one."""
+"""A reader remembers each kind of pod. After this many pods it is replaced, so that its memory is bounded."""
 
 
 class _NoNotes(Notes):
-    """Nothing is left out of a live cluster."""
+    """A live cluster is read as a whole, so there is nothing to note."""
 
     def add(self, place: Field, reason: str, subject: str) -> None:
         pass
 
 
-class Surroundings:
-    """Admission has put priorities into pods already: priority classes needn't be known."""
+class PodContext:
+    """Priority classes aren't needed: admission has written the priorities into the pods."""
 
     def __init__(self, gang_keys: GangKeys, claim_changed: Callable[[ClaimKey], None]) -> None:
         self.volumes = VolumeBook(claim_changed)
@@ -35,7 +35,7 @@ class Surroundings:
         self._read = 0
 
     def namespace(self, old: Namespace | None, new: Namespace | None) -> bool:
-        """Whether selectors of namespaces may mean others than before."""
+        """Whether selectors of namespaces may match other namespaces than before."""
         name = (old or new).metadata.name or ""  # type: ignore[union-attr]
         if new is None:
             self._namespaces.pop(name, None)

@@ -25,7 +25,7 @@ from rota.kube.api.errors import Conflict, KubeError, NotFound, Withheld
 from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.mirror import Mirror
-from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.patience.backoff import Backoff
@@ -78,15 +78,20 @@ class Outcome(Enum):
 
 class Binder:
     def __init__(
-        self, client: Api, mirror: Mirror, teller: Teller, leads: Callable[[], bool], wake: Callable[[], None]
+        self,
+        client: Api,
+        mirror: Mirror,
+        recorder: EventRecorder,
+        leads: Callable[[], bool],
+        wake: Callable[[], None],
     ) -> None:
         """`leads` is asked before each step; `wake` is called when there is something to decide again."""
         self._client = client
         self._mirror = mirror
-        self._teller = teller
+        self._recorder = recorder
         self._leads = leads
         self._wake = wake
-        self._volumes = VolumeBinder(client, mirror.surroundings.volumes, mirror.until)
+        self._volumes = VolumeBinder(client, mirror.pod_context.volumes, mirror.until)
         self._clearing: dict[JobId, asyncio.Task[None]] = {}
         """Who waits for others to be gone, and hasn't begun to bind."""
         self.bound = 0
@@ -138,7 +143,7 @@ class Binder:
             except KubeError as error:
                 log.warning("kube.eviction_failed", pod=name, why=str(error))
                 continue
-            self._teller.event(pod, "Warning", "GangUndone", "Preempting", note)
+            self._recorder.event(pod, "Warning", "GangUndone", "Preempting", note)
 
     def _forget(self, names: set[TaskName]) -> None:
         if names:
@@ -192,7 +197,7 @@ class Binder:
         with suppress(NotFound, Conflict):
             await self._client.patch_status(PODS, metadata.name or "", change, namespace)
             await self._client.delete(PODS, metadata.name or "", namespace, uid=_uid(pod))
-            self._teller.event(pod, "Normal", "Preempted", "Preempting", note)
+            self._recorder.event(pod, "Normal", "Preempted", "Preempting", note)
             log.info("kube.pod_preempted", pod=name, preemptor=preemptor, node=pod.spec.node_name)
 
     # -- binding
@@ -210,7 +215,7 @@ class Binder:
         outcome = await self._bind(name, pod, node)
         if outcome is Outcome.BOUND:
             self.bound += 1
-            self._teller.scheduled(pod, node)
+            self._recorder.scheduled(pod, node)
         return outcome
 
     async def _bind(self, name: TaskName, pod: Pod, node: NodeName) -> Outcome:
@@ -234,7 +239,7 @@ class Binder:
                 log.info("kube.binding_retried", pod=name, node=node, attempt=attempt, why=str(error))
                 if not (error.may_pass or is_unsure):
                     note = f"can't be bound to {node}: {error}"
-                    self._teller.event(pod, "Warning", "FailedScheduling", "Binding", note)
+                    self._recorder.event(pod, "Warning", "FailedScheduling", "Binding", note)
                     return Outcome.FAILED
             await asyncio.sleep(PAUSES.pause_s(attempt, random.random()))
         return Outcome.FAILED

@@ -11,9 +11,9 @@ from msgspec import Struct, msgpack
 
 from rota.engine.decide import decide
 from rota.engine.plugin import Plugins
+from rota.forecast.estimator import PlannedStarts
 from rota.forecast.planned import Planner
 from rota.forecast.run_times import RunTimeBook, RunTimeState
-from rota.forecast.tell import PlannedStarts
 from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
 from rota.loop.hosting.time_limit import TimeLimit
 from rota.model.cluster import ClusterRecords

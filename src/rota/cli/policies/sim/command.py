@@ -15,8 +15,8 @@ from rota.cli.policies.sim.document import replay_document
 from rota.cli.policies.sim.experiment import Experiment, read_experiment
 from rota.cli.policies.sim.progress import progress_bar
 from rota.engine.plugin import Plugins
+from rota.forecast.estimator import Estimator, EstimatorState
 from rota.forecast.planned import Planner
-from rota.forecast.tell import Teller, TellerState
 from rota.loop.hosting.plugin_host import CALL_LIMIT_S
 from rota.loop.hosting.time_limit import TimeLimit
 from rota.loop.learnt import ensure_writable, write_learnt
@@ -44,7 +44,7 @@ def run(
         ensure_writable(learnt)
     experiment = read_experiment(options, () if policy is None else (policy,))
     [(name, one)] = experiment.policies
-    state = TellerState()
+    state = EstimatorState()
     result = _replayed(experiment, name, one, record, state)
     if learnt is not None:
         write_learnt(learnt, state)
@@ -59,7 +59,7 @@ def run(
 def compare(options: SimOptions, policies: Sequence[str], report_folder: str | None, form: Form) -> None:
     experiment = read_experiment(options, policies)
     results = [
-        _replayed(experiment, name, policy, None, TellerState()) for name, policy in experiment.policies
+        _replayed(experiment, name, policy, None, EstimatorState()) for name, policy in experiment.policies
     ]
     for result in results:
         _warn(result, several=True)
@@ -71,7 +71,7 @@ def compare(options: SimOptions, policies: Sequence[str], report_folder: str | N
 
 
 def _replayed(
-    experiment: Experiment, name: str, policy: Policy, record: str | None, state: TellerState
+    experiment: Experiment, name: str, policy: Policy, record: str | None, state: EstimatorState
 ) -> SimResult:
     """`state`: takes up what is learnt."""
     with ExitStack() as stack:
@@ -89,7 +89,7 @@ def _replayed(
             seed=experiment.seed,
             every_ms=experiment.every_ms,
             progress=progress,
-            teller=Teller(Planner(plugins) if experiment.tells else None, state),
+            estimator=Estimator(Planner(plugins) if experiment.tells else None, state),
             recorder=recorder,
         )
 

@@ -1,4 +1,5 @@
-"""Controllers are told what becomes of their actions; what they must record first waits until they have.
+"""Controllers are notified of what happens to their actions. What they must record first waits until they
+have recorded it.
 
 kept(batch, instructions) ──► Placed ──► the controller records it ──► start, to dispatch
                           ──► Running, Waiting
@@ -24,12 +25,12 @@ from rota.wire import controllers_pb2 as wire
 _ACTIONS_A_MESSAGE = 1_000
 
 
-class Telling:
-    """Follows the controller of `control`, in the dispatcher's place."""
+class Notifier:
+    """Follows the transactor, in the place of the dispatcher."""
 
     dispatcher: Dispatcher
     run_anew: Callable[[Action], None]
-    """It has ended, and that is lost with its agent: its controller was to be told all of it again."""
+    """Runs an action again whose end was lost with its agent, before its controller had recorded it."""
 
     def __init__(
         self,

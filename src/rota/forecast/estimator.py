@@ -1,11 +1,11 @@
-"""Tells users when their jobs will start, and learns from what came of it.
+"""Estimates when jobs will start, and learns from when they did.
 
     planned starts ──► StartBook ──► Estimate ──► the user
     (by `decide`)      factors          ▲
          ▲                └── started ──┘
          └── RunTimeBook ◄── ended
 
-Called when jobs come in, start, end or are withdrawn, by whoever keeps the clock.
+The live loop and the simulator call it when jobs arrive, start, end or are withdrawn.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ Planned = Callable[[Snapshot, Policy, int, Job, Plan], PlannedStarts]
 """Looks up in a plan, or works out by running ahead, when a waiting job starts."""
 
 
-class TellerState(Struct):
-    """All that was learnt, to be kept over a restart."""
+class EstimatorState(Struct):
+    """What was learnt. It is saved, so that a restart doesn't lose it."""
 
     run_times: RunTimeState = field(default_factory=RunTimeState)
     starts: BoundsState = field(default_factory=BoundsState)
 
-    def for_others(self) -> TellerState:
-        """Without those who were told a start and still wait: for jobs of another cluster, or of another
-        time, which know nothing of them."""
+    def for_others(self) -> EstimatorState:
+        """Without the estimates of jobs that still wait: for another cluster or another time, which has no
+        such jobs."""
         return replace(self, starts=replace(self.starts, told={}))
 
 
-class Teller:
-    def __init__(self, planned: Planned | None, state: TellerState | None = None) -> None:
-        """Without `planned` it learns run times, and tells nobody anything."""
-        self.state = state or TellerState()
+class Estimator:
+    def __init__(self, planned: Planned | None, state: EstimatorState | None = None) -> None:
+        """Without `planned` it learns run times and makes no estimates."""
+        self.state = state or EstimatorState()
         self._planned = planned
         self._run_times = RunTimeBook(self.state.run_times)
         self._starts = StartBook(self.state.starts)
@@ -68,8 +68,8 @@ class Teller:
         return self._run_times.quantiles(template)
 
     def waits(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> Estimate | None:
-        """What the user of a job is told that the plan doesn't start now; None: nothing. To be asked again
-        later if it still waits: what it is told then is learnt from as well."""
+        """The estimate for a job that the plan doesn't start now; None: there is none. It is asked for again
+        while the job waits, and each estimate is learnt from."""
         if self._planned is None:
             return None
         planned = self._planned(snapshot, policy, now_ms, job, plan)
