@@ -97,7 +97,7 @@ def token(
     output: Output = Form.TABLE,
     dry_run: DryRun = False,
 ) -> None:
-    """Print a token with which one machine can join the server, within 15 minutes."""
+    """Print a token for one machine to join, valid for 15 minutes."""
     from rota.cli.agents import invitations as work
 
     work.invite(name, pool, label or (), taint or (), price, output, dry_run=dry_run)

@@ -248,7 +248,7 @@ def add_reservation(
     gpus: Annotated[int | None, typer.Option(min=0, help="Number of GPUs to reserve on each node.")] = None,
     dry_run: DryRun = False,
 ) -> None:
-    """Reserve nodes, or a share of each, for projects or users during a period."""
+    """Reserve nodes, or a share of each, for a period."""
     from rota.cli.cluster import calendar as work
 
     work.add_reservation(name, start, end, lasting, node, tenant, resource or (), gpus, dry_run=dry_run)

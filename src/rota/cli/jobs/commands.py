@@ -92,7 +92,7 @@ def logs(
         ),
     ] = None,
     tail: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Show only the last bytes, as in 4Ki.")
+        str | None, typer.Option(metavar="SIZE", help="Show only this much from the end, as in 4Ki.")
     ] = None,
     prefix: Annotated[
         bool | None,

@@ -51,7 +51,7 @@ class JobFilter(NamedTuple):
     limit: Annotated[
         int, typer.Option(min=1, max=100_000, metavar="NUMBER", help="Show at most this many, the newest.")
     ] = 1000
-    flat: Annotated[bool, typer.Option("--flat", help="Show each job of an array on a line.")] = False
+    flat: Annotated[bool, typer.Option("--flat", help="Show each job of an array on its own line.")] = False
 
     @property
     def with_finished(self) -> bool:

@@ -18,7 +18,7 @@ class StatelessSchedulerOptions(NamedTuple):
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Controllers and their tokens, one NAME TOKEN per line. Nobody else may have access."
+            help="Controllers and their tokens, one NAME TOKEN per line. Only you may have access."
             " [required]",
         ),
     ] = None
