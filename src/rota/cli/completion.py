@@ -1,4 +1,4 @@
-"""Completion of what a server knows: silent where there is none, or where it takes long."""
+"""Completion of names that a server knows. It is silent without a server, or if the answer takes long."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MOST = 50
 
 
 def job_ids(ctx: Any, arguments: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Unfinished jobs, the newest first, each with its name and how it stands."""
+    """Unfinished jobs, the newest first, each with its name and state."""
     from rota.cli.client.known_names import unfinished_jobs
 
     return unfinished_jobs(ctx.find_root().params.get("context"), _PATIENCE_S, _MOST)

@@ -1,4 +1,4 @@
-"""What was given in options, read: moments, pairs, sizes. Errors name the option."""
+"""Reads values of options: times, pairs, sizes. Errors name the option."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plugins that misbehave: what they print is kept out of the data, what they did wrong is told."""
+"""Plugins that misbehave: their prints don't get into the data, and their errors are reported."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def prints_as_talk() -> Iterator[None]:
 
 
 def report(faults: Iterable[PluginFault]) -> None:
-    """Each fault once, however many jobs it befell."""
+    """Each fault once, with the number of times."""
     alike: dict[tuple[str, str, str], list[PluginFault]] = {}
     for fault in faults:
         alike.setdefault((fault.plugin, fault.call, fault.error), []).append(fault)

@@ -1,4 +1,4 @@
-"""Lists and single things in the form asked for: a table, data, or names alone."""
+"""Shows lists and single objects in the chosen format: a table, data, or names only."""
 
 from __future__ import annotations
 

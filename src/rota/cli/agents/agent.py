@@ -1,4 +1,4 @@
-"""`rota agent`: settings put together, and the agent started with them."""
+"""`rota agent`: reads the settings and starts the agent."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
 
 
 def _joined(folder: Path) -> AgentIdentity | None:
-    """Who this machine is to the server; None: it hasn't joined."""
+    """The identity of this machine; None: it hasn't joined."""
     try:
         return read_identity(folder) if has_joined(folder) else None
     except TrustError as error:
@@ -79,7 +79,7 @@ def _joined(folder: Path) -> AgentIdentity | None:
 
 
 def _servers(resolved: Resolved, joined: AgentIdentity | None) -> tuple[str, ...]:
-    """As they are given; else the one that this machine joined by."""
+    """The configured servers, or else the one that this machine joined."""
     servers = resolved.settings.agent.server
     if not servers and joined is not None and joined.agents_address:
         servers = (joined.agents_address,)

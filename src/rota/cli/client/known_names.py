@@ -1,4 +1,4 @@
-"""What a server knows, for the shell that asks while somebody types."""
+"""Names that a server knows, for completion while a user types."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def queues(context: str | None, patience_s: float) -> list[str]:
 
 
 def _asked(context: str | None, patience_s: float, question: Callable[[Server], list[T]]) -> list[T]:
-    """Nothing, if the answer takes long: a client would try again and again, which is for those who wait."""
+    """Empty if the answer takes long. A client would retry, and completion can't wait for that."""
     answers: SimpleQueue[list[T]] = SimpleQueue()
     Thread(target=_ask, args=(context, question, answers), daemon=True).start()
     try:

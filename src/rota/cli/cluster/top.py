@@ -1,4 +1,4 @@
-"""`rota top`: nodes and queues, over and over."""
+"""`rota top`: nodes and queues, redrawn every two seconds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def top(*, once: bool) -> None:
 
 
 def _parts(server: Server) -> list[RenderableType]:
-    # The fullest first: the eye looks for what is short.
+    # The fullest nodes first: users look for what is short.
     nodes = sorted(server.nodes(), key=lambda node: (-node.tasks, node.name))
     return [
         heading("Queues"),

@@ -1,4 +1,4 @@
-"""When a job will start, as one line that counts down."""
+"""The estimated start of a job as one line."""
 
 from __future__ import annotations
 

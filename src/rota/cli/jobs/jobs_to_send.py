@@ -1,4 +1,4 @@
-"""Jobs as they were given on the command line, checked here and sent with the files they take along."""
+"""Jobs from the command line: checked here, and sent with their input files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ _STANDARD_INPUT = "-"
 
 
 def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFile:
-    """Of a file, with what was given besides; or of a command. After a script, `command` is its arguments."""
+    """The jobs of a file, changed by the options; or a job for a command. For a script, `command` has its
+    arguments."""
     if file is None and not command:
         raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
     project = context_project()
@@ -50,7 +51,7 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
 
 
 def context_project() -> str:
-    """Of jobs that name none; empty: as the server decides."""
+    """The project of jobs that name none; empty: the server decides."""
     flags = {"client.context": chosen_context()}
     return current_context(load_settings(default_files(os.environ), os.environ, flags)).project
 
@@ -62,18 +63,18 @@ def _is_script(file: str, raw: bytes | None) -> bool:
         with open(file, "rb") as opened:
             return is_script(opened.read(2))
     except OSError:
-        # Whoever reads it as a file of jobs says what is wrong with it.
+        # Reading it as a file of jobs reports the error.
         return False
 
 
 def _read_script(file: str, raw: bytes | None, arguments: Sequence[str]) -> JobFile:
-    """As with sbatch it runs where one submits it."""
+    """As with sbatch, the script runs in the folder it is submitted from."""
     now = datetime.now(UTC).astimezone()
     return read_sbatch(file, now=now, raw=raw, args=arguments, directory=os.getcwd(), environ=os.environ)
 
 
 def send(server: Server, jobs: JobFile, *, dry_run: bool = False) -> Submitted:
-    """Raises CutShort if only some of them were kept."""
+    """Raises CutShort if only some of them were committed."""
     upload(server, jobs)
     answer = submit_in_parts(server, jobs, dry_run=dry_run)
     for warning in answer.warnings:
@@ -90,7 +91,7 @@ def upload(server: Server, jobs: JobFile) -> None:
 
 
 def _checked(jobs: Sequence[dict[str, object]]) -> JobFile:
-    """What is wrong is said of the option that it comes from."""
+    """Errors name the option that the value comes from."""
     try:
         return job_file_of(jobs)
     except InputError as error:

@@ -8,11 +8,11 @@ from datetime import datetime
 from rota.sdk.job_calls import LogChunk
 
 _LONGEST_PIECE = 64 * 1024
-"""A line without end is shown in pieces: nobody can wait for all of it, nor keep it."""
+"""A longer line is shown in pieces, so that the memory for it is bounded."""
 
 
 def prefixed(chunks: Iterable[LogChunk]) -> Iterator[bytes]:
-    """What each task wrote is cut into lines by itself, so that no two share one."""
+    """The output of each task is split into lines separately, so that no line mixes two tasks."""
     begun: dict[tuple[int, str], tuple[datetime, bytes]] = {}
     for chunk in chunks:
         key = chunk.rank, chunk.stream

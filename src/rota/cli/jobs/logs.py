@@ -1,4 +1,4 @@
-"""`rota logs`: what a job's tasks wrote, byte by byte; or by lines with rank and time."""
+"""`rota logs`: the output of a job's tasks, byte by byte, or by lines with rank and time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def logs(
     with connect() as server:
         job = job_named(server, job)
         if prefix is None:
-            # Lines of several tasks can't be told apart by eye; a file or a pipe wants the bytes.
+            # On a terminal, lines of several tasks need their ranks. A file or a pipe gets the bytes.
             several = len(ranks) != 1
             prefix = sys.stdout.isatty() and several and server.job(job).job.tasks > 1
         chunks = server.logs(job, ranks=ranks, since=since_at, follow=follow, tail=tail_bytes)

@@ -80,7 +80,7 @@ def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
 
 
 def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:
-    """A job by its name, or by that of one of its tasks, as pods of a gang are known."""
+    """A job by its name or by the name of one of its tasks, as for pods of a gang."""
     for record in records.jobs:
         if record.job.id == name:
             return Subject(name, record.job.id)

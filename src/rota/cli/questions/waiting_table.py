@@ -1,4 +1,4 @@
-"""What waits, why, and when it is planned or estimated to start, as a table for people."""
+"""Waiting jobs, the reasons, and their planned or estimated starts, as a table."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _refused_count(refusal: Refusal) -> str:
 
 
 def _starts(entry: Waiting, view: PlanView, clock: Clock, wide: bool) -> Text:
-    """What is estimated, and of all others what is promised or planned."""
+    """The estimate of each job, or else its promised or planned start."""
     estimates = view.estimates or {}
     planned = [one for one in _planned(entry, view) if one.job not in estimates]
     told = [estimates[job_id] for job_id in entry.jobs if job_id in estimates]

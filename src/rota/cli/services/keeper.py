@@ -1,4 +1,4 @@
-"""`rota keeper`: settings put together, and this process becomes a keeper."""
+"""`rota keeper`: reads the settings; this process then becomes the keeper."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rota.settings.paths import default_files
 
 
 def keep(files: Sequence[str], flags: Mapping[str, object], *, for_server: bool) -> int:
-    """The exit code, if there can be none."""
+    """The exit code, if the keeper can't start."""
     settings = load_settings((*default_files(os.environ), *files), os.environ, flags)
     from rota.backends.process.client.isolation_options import confinement_of, is_root_refused
     from rota.backends.process.folders import Folders
@@ -41,6 +41,6 @@ def keep(files: Sequence[str], flags: Mapping[str, object], *, for_server: bool)
     except OSError as error:
         print(f"rota: {folder} can't be used: {error.strerror}; give another with --data", file=sys.stderr)
         return 1
-    # Anew, without all that commands need: each task's process begins as a copy of it.
+    # A new program, without the modules of commands: each task's process starts as a copy of it.
     module = "rota.backends.process.keeper"
     os.execv(sys.executable, [sys.executable, "-m", module, str(folder), options.written(), FOREGROUND])

@@ -1,4 +1,4 @@
-"""`rota kube-scheduler`: its options put together, and the scheduler started with them."""
+"""`rota kube-scheduler`: reads its options and starts the scheduler."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def schedule_pods(kube: KubeOptions, service: KubeServiceOptions) -> int:
     )
     is_text = log_format == "text" or (log_format == "auto" and sys.stderr.isatty())
     configure_logs("console" if is_text else "json")
-    # What is known of a cluster lives long: there is little garbage among it.
+    # The objects of a cluster live long, so there is little garbage among them.
     gc.set_threshold(50_000, 20, 100)
     keep_large_buffers_out_of_the_heap()
     problems: list[BaseException] = []
@@ -55,7 +55,7 @@ def schedule_pods(kube: KubeOptions, service: KubeServiceOptions) -> int:
 
 
 def _errors_in(error: BaseException) -> list[BaseException]:
-    """Whatever several tasks failed with."""
+    """The errors of all tasks."""
     if isinstance(error, BaseExceptionGroup):
         return [one for inner in error.exceptions for one in _errors_in(inner)]
     return [error]

@@ -1,4 +1,4 @@
-"""`rota scheduler`: its options put together, and the scheduler started with them."""
+"""`rota scheduler`: reads its options and starts the scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`rota server`: settings put together, and the server started with them."""
+"""`rota server`: reads the settings and starts the server."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Something that comes bit by bit, read in a thread of its own: Ctrl-C, which hits whoever waits for it,
-doesn't end it."""
+"""A stream that is read in a background thread. Ctrl-C interrupts the code that waits for it, and not the
+stream."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class _End:
 
 
 class Background(Generic[T]):
-    """Iterating may be broken off, and go on later where it was."""
+    """Iteration may be interrupted, and continued later."""
 
     def __init__(self, source: Iterable[T]) -> None:
         self._bits: Queue[T | _End] = Queue(_AHEAD)

@@ -1,4 +1,4 @@
-"""A part of the terminal that is drawn anew and anew, until somebody presses q or Ctrl-C."""
+"""A part of the terminal that is redrawn until the user presses q or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def is_terminal() -> bool:
 
 
 def draw_until_quit(draw: Callable[[int], list[RenderableType] | None], pause_s: float) -> None:
-    """`draw` gets the number of lines there are; None: it was the last time. Ctrl-C ends it, too."""
+    """`draw` gets the height of the terminal, and answers None at the end. Ctrl-C ends it, too."""
     console = Console(highlight=False, markup=False, emoji=False)
     with (
         _single_keys() as key_within,
@@ -37,7 +37,7 @@ def draw_until_quit(draw: Callable[[int], list[RenderableType] | None], pause_s:
 
 @contextmanager
 def _single_keys() -> Iterator[Callable[[float], str]]:
-    """Keys as they are pressed, without Enter; where nobody can press any, it only waits."""
+    """Reads single keys without Enter. Without a keyboard, it only waits."""
     if not sys.stdin.isatty():
         yield _nobody
         return

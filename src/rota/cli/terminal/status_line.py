@@ -1,4 +1,4 @@
-"""One line of a terminal that says how things stand, again and again; elsewhere, a line for each change."""
+"""A status line that is overwritten on a terminal; without one, a new line for each change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class StatusLine:
         self._said = ""
 
     def show(self, text: str, changing: str = "") -> None:
-        """`changing`: what is worth showing on a terminal alone, as it counts down."""
+        """`changing`: text that changes often, shown on a terminal only."""
         if not self._on_terminal:
             if text != self._said:
                 talk(text)

@@ -20,11 +20,11 @@ class Outcome(Enum):
     EQUAL = "equal"
     DIFFERENT = "different"
     UNREADABLE = "unreadable"
-    """In part at least, whatever came of the rest."""
+    """At least a part of the record."""
 
 
 def replay(folder: str, policy_file: str | None, cycle: int | None, form: Form) -> Outcome:
-    """Shows what differs, and says what came of it."""
+    """Shows the differences, and answers the outcome."""
     host = PluginHost()
     policy = None if policy_file is None else read_policy(policy_file, host.names)
     replayed = Replay(Path(folder), host, policy)

@@ -1,4 +1,4 @@
-"""A replay as data. Programs rely on its form: what is there must not change."""
+"""A replay as data. Programs rely on its fields: they must not change."""
 
 from __future__ import annotations
 

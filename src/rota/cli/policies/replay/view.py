@@ -1,4 +1,4 @@
-"""What a replay found, as tables and data show it."""
+"""The result of a replay, for tables and data."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CycleView:
     difference: PlanDifference
 
     def effects(self) -> Counter[Effect]:
-        """How many jobs each befalls."""
+        """The number of jobs with each effect."""
         return Counter(effect for one in self.difference.jobs for effect in one.effects)
 
 
@@ -44,7 +44,7 @@ class ReplayView:
             self.shown.append(shown)
 
     def jobs_by_effect(self) -> dict[Effect, set[JobId]]:
-        """Each job once, in however many cycles it is befallen."""
+        """Each job once, in whichever cycles it differs."""
         found: dict[Effect, set[JobId]] = {effect: set() for effect in Effect}
         for cycle in self.shown:
             for one in cycle.difference.jobs:

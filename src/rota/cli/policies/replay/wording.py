@@ -1,4 +1,4 @@
-"""Words for what becomes of a job in a plan, and for what keeps a replay from being exact."""
+"""Words for the fate of a job in a plan, and for reasons why a replay may not be exact."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MAIN_REASONS = 2
 
 
 def fate_texts(one: JobDifference) -> tuple[str, str]:
-    """As recorded, and as decided again; in as few words as tell them apart."""
+    """As recorded, and as decided now, in as few words as make a difference visible."""
     before, after = one.recorded, one.decided
     tellings = (
         (fate_text(before), fate_text(after)),
@@ -70,7 +70,7 @@ def _places_text(bindings: Sequence[Binding]) -> str:
 
 
 def _moved_text(fate: Fate, other: Fate) -> str:
-    """Where the nodes are the same in all, the tasks have changed places."""
+    """For plans with the same nodes, in which tasks have changed places."""
     moved = [binding for binding in fate.bindings if binding not in other.bindings]
     return ", ".join(f"task {one.rank} on {_place_text(one)}" for one in moved)
 

@@ -36,7 +36,7 @@ def run(
     learnt: str | None,
     form: Form,
 ) -> None:
-    """`learnt`: the file to write down what was learnt in."""
+    """`learnt`: a file for what was learnt."""
     if learnt is not None:
         if not options.estimates:
             problem = "add --estimates: without estimates nothing is learnt"
@@ -73,7 +73,7 @@ def compare(options: SimOptions, policies: Sequence[str], report_folder: str | N
 def _replayed(
     experiment: Experiment, name: str, policy: Policy, record: str | None, state: EstimatorState
 ) -> SimResult:
-    """`state`: takes up what is learnt."""
+    """`state`: collects what is learnt."""
     with ExitStack() as stack:
         recorder = None if record is None else stack.enter_context(Recorder(Path(record)))
         progress = stack.enter_context(progress_bar(name, len(experiment.workload.jobs)))

@@ -1,4 +1,4 @@
-"""What came of replays, as data. Programs rely on its form: it must not change."""
+"""Results of simulations, as data. Programs rely on the fields: they must not change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is to be simulated, as it stands on the command line, made into what the simulator takes."""
+"""Reads the options and files of a simulation into what the simulator needs."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def _names(files: Sequence[str]) -> list[str]:
 
 
 def _fitted(policy: Policy, workload: Workload, options: SimOptions) -> Policy:
-    """With the workload's quotas where it has none of its own, and with the queue that jobs were moved to."""
+    """Adds the workload's quotas if the policy has none, and the queue that jobs were moved to."""
     if workload.fair_share is not None and not policy.fair_share.tenants:
         half_life_ms = policy.fair_share.half_life_ms
         policy = replace(policy, fair_share=replace(workload.fair_share, half_life_ms=half_life_ms))

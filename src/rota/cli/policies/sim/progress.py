@@ -1,4 +1,4 @@
-"""How far a long replay has come: a bar on standard error, if that is a terminal."""
+"""Progress of a long simulation: a bar on standard error, if that is a terminal."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _STEPS = 500
 
 @contextmanager
 def progress_bar(label: str, total: int) -> Iterator[Callable[[int], None] | None]:
-    """To be told how many of them are done; None: nobody looks."""
+    """Yields a function that takes the number done; None: there is no terminal."""
     if not sys.stderr.isatty():
         yield None
         return
