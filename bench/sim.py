@@ -28,8 +28,8 @@ from msgspec.structs import replace
 
 from bench.harness import Result, report
 from rota.engine.plugin import Plugins
+from rota.forecast.estimator import Estimator
 from rota.forecast.planned import Planner
-from rota.forecast.tell import Teller
 from rota.intake.traces.files import TraceOptions, read_workload
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId, NodeName
@@ -85,7 +85,9 @@ def policy(queue: QueuePolicy, fair_share: FairShare | None = None) -> Policy:
     return Policy((scheduler,), quotas)
 
 
-def replayed(workload: Workload, queue: QueuePolicy, teller: Teller | None, every_ms: int = 0) -> SimResult:
+def replayed(
+    workload: Workload, queue: QueuePolicy, estimator: Estimator | None, every_ms: int = 0
+) -> SimResult:
     name = next((name for name, one in QUEUES.items() if one is queue), "")
     return simulate(
         workload,
@@ -95,7 +97,7 @@ def replayed(workload: Workload, queue: QueuePolicy, teller: Teller | None, ever
         name=name,
         seed=SEED,
         every_ms=every_ms,
-        teller=teller,
+        estimator=estimator,
     )
 
 
@@ -137,7 +139,7 @@ def swf(load: float, interactive: float = 0.0, limits: Carelessness | None = Non
 
 def waits_of(load: float, queue: str, interactive: float) -> Metrics:
     # Waits don't depend on what users are told: nobody is told anything.
-    return metrics_of(replayed(swf(load, interactive), QUEUES[queue], Teller(None)))
+    return metrics_of(replayed(swf(load, interactive), QUEUES[queue], Estimator(None)))
 
 
 def waits(map_: Map) -> Iterator[Result]:
@@ -184,7 +186,7 @@ came of others like them."""
 
 
 def told(load: float, limits: Carelessness | None) -> Told:
-    result = replayed(swf(load, 0.1, limits), OURS, Teller(Planner(PLUGINS, LOOKED_AT)))
+    result = replayed(swf(load, 0.1, limits), OURS, Estimator(Planner(PLUGINS, LOOKED_AT)))
     jobs = [job for job in result.jobs if job.estimates and job.start_ms and job.promised_ms is None]
     classes: dict[tuple[str, int], list[JobResult]] = {}
     for job in jobs:

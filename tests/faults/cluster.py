@@ -40,14 +40,14 @@ here."""
 LOOKS_EACH_S = 0.1
 FAILURES = frozenset(
     (
-        "a command failed",
-        "a cycle failed",
-        "a job can't even be set aside",
-        "a part of the scheduler ended",
-        "a part of the server ended",
-        "a report can't be handled",
-        "looking ahead failed",
-        "the store won't have a change",
+        "command.failed",
+        "cycle.failed",
+        "job.quarantine_failed",
+        "scheduler.part_failed",
+        "server.part_failed",
+        "report.failed",
+        "forecast.failed",
+        "store.rejected",
     )
 )
 """What is logged when something is wrong with the one who logs it, and not with what is around it."""

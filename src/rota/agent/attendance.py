@@ -80,13 +80,13 @@ class Attendance:
                 code, why = _status(error)
                 if code in REFUSALS:
                     outcome = DialResult.REFUSED
-                    log.error("the server refuses this agent", server=target, why=why)
+                    log.error("agent.rejected", server=target, why=why)
                 else:
-                    log.warning("no connection to the server", server=target, why=why)
+                    log.warning("agent.not_connected", server=target, why=why)
             except TrustError as error:
-                log.error("the server can't be trusted", server=target, why=str(error))
+                log.error("agent.server_untrusted", server=target, why=str(error))
             except Exception:
-                log.exception("the connection to the server failed", server=target)
+                log.exception("agent.connection_failed", server=target)
             self._leaving.wait(self._itinerary.after(outcome, random.random()))
 
     def _attend(self, target: str) -> DialResult:
@@ -108,7 +108,7 @@ class Attendance:
             except grpc.RpcError:
                 if not presence.was_welcome:
                     raise
-                log.warning("the connection to the server was lost", server=target)
+                log.warning("agent.disconnected", server=target)
             finally:
                 self._news = None
                 news.finish()

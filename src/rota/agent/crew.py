@@ -16,7 +16,7 @@ from rota.agent.session import Session
 from rota.backends.agents.messages import ref_from
 from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.backends.process.client.line import KeeperLine
-from rota.backends.process.client.task_files import LeftBehind
+from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
 from rota.model.ids import JobId, NodeName
 from rota.wire import agents_pb2 as wire
@@ -44,7 +44,7 @@ class Crew:
         """`stub_of`: for calls of the server that was dialled there."""
         self._keeper = keeper
         self._folders = folders
-        self._left = LeftBehind(folders)
+        self._left = TaskFiles(folders)
         self._node = node
         self._stub_of = stub_of
         self._rest = rest
@@ -129,7 +129,7 @@ class Crew:
                         self._perform(session, ref_from(offered.ref), offered.lane, is_kept=False)
             except BackendUnavailable as error:
                 # The server says it again on the next connection.
-                log.error("the keeper can't be reached", why=str(error))
+                log.error("keeper.unreachable", why=str(error))
 
     async def _begin(self, session: Session, kept: Sequence[TaskRef]) -> None:
         await self._stop_performing()
@@ -156,7 +156,7 @@ class Crew:
         if self._performing.get(ref) is done:
             del self._performing[ref]
         if not done.cancelled() and (error := done.exception()) is not None:
-            log.error("a task can't be seen through", task=ref, why=repr(error), exc_info=error)
+            log.error("task.failed_in_agent", task=ref, why=repr(error), exc_info=error)
         self.changed.set()
 
     async def _see_through(self, session: Session, kept: Kept, turn: Turn, is_kept: bool) -> None:
@@ -175,9 +175,9 @@ class Crew:
                 return
             except (grpc.RpcError, asyncio.InvalidStateError) as error:
                 # The latter, if it was over before the next word was said.
-                log.info("a task's stream broke", task=kept.ref, why=str(error)[:300])
+                log.info("task.stream_lost", task=kept.ref, why=str(error)[:300])
             except BackendUnavailable as error:
-                log.error("the keeper can't be reached", why=str(error))
+                log.error("keeper.unreachable", why=str(error))
             await asyncio.sleep(_AGAIN_S)
             is_kept = kept.ref in await self._keeper.running()
 

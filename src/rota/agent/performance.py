@@ -154,7 +154,7 @@ class Performance:
             await self._rest.deliver(self._session, self._kept.started, ended, outputs, output_bytes)
         except (Refused, ClientError, TimeoutError, OSError) as error:
             # How it ended is said here, too; only its outputs may be missing.
-            log.warning("a result can't be delivered", task=self._ref, why=str(error))
+            log.warning("task.result_undelivered", task=self._ref, why=str(error))
 
 
 class Turn:

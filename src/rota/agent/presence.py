@@ -170,7 +170,7 @@ class Presence:
             lease,
             certificate_sha256=welcome.rest_certificate_sha256,
         )
-        log.info("at the server's service", server=self._target, name=self._agent.name)
+        log.info("agent.connected", server=self._target, name=self._agent.name)
         self._listener.begins(self._session, self._kept)
 
     def _acknowledged(self, session: Session, number: int) -> None:

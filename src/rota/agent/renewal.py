@@ -29,9 +29,9 @@ async def renewed(folder: Path, attended: Callable[[], str], look_s: float = _LO
             identity = await asyncio.to_thread(read_identity, folder)
             if identity.is_due(now_ms()):
                 await asyncio.to_thread(renew, folder, attended())
-                log.info("the certificate is renewed", agent=identity.name)
+                log.info("agent.certificate_renewed", agent=identity.name)
                 return
         except (TrustError, OSError) as error:
-            log.warning("the certificate can't be renewed", why=str(error))
+            log.warning("agent.certificate_not_renewed", why=str(error))
         # Not all agents at once: many joined in the same hour.
         await asyncio.sleep(look_s * random.uniform(0.5, 1.5))

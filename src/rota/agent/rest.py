@@ -62,7 +62,7 @@ class Rest:
                 if self._files.find(file.sha256) is None:
                     await self._try(partial(self._fetch, session, file))
         except (Refused, Rejected, ClientError, TimeoutError, OSError) as error:
-            log.warning("an input file can't be had", sha256=file.sha256, why=str(error))
+            log.warning("task.input_unavailable", sha256=file.sha256, why=str(error))
         finally:
             if not lock.locked():
                 self._fetching.pop(file.sha256, None)

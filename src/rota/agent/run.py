@@ -65,7 +65,7 @@ def run_agent(options: AgentOptions) -> None:
     _check_proof(options)
     with _own_folder(options.folder):
         while asyncio.run(_work(options)):
-            log.info("dialling anew, with a new certificate")
+            log.info("agent.reconnecting")
 
 
 async def _work(options: AgentOptions) -> bool:
@@ -142,7 +142,7 @@ async def _drain(
     drain: asyncio.Event, crew: Crew, attendance: Attendance, within_s: float, leave: asyncio.Event
 ) -> None:
     await drain.wait()
-    log.info("leaving once all tasks have ended", within_s=within_s)
+    log.info("agent.draining", within_s=within_s)
     crew.is_draining = True
     attendance.drain()
     with suppress(TimeoutError):

@@ -1,4 +1,5 @@
-"""Commands that are imported when they are asked for: help and completion know them by the list alone."""
+"""The list of commands. Help and completion need the list alone: a command's module is imported when the
+command is called."""
 
 from __future__ import annotations
 
@@ -10,19 +11,19 @@ import typer
 from typer._click import Command, Context, HelpFormatter  # Typer names these nowhere else
 from typer._click.globals import get_current_context
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_command
+from typer.main import get_group
 
 
 class Listed(NamedTuple):
-    """`module` of rota.cli.commands has the command as its `app`."""
+    """A command, and the room of rota.cli that has it in its `commands.py`."""
 
     name: str
+    room: str
     help: str
-    module: str = ""
 
 
 def new_app(**settings: Any) -> typer.Typer:
-    """What a module of rota.cli.commands puts its command on, or its commands."""
+    """For the commands of a room, and for each of them that has subcommands."""
     return typer.Typer(
         rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False, **settings
     )
@@ -41,8 +42,8 @@ def list_class(sections: Mapping[str, Sequence[Listed]]) -> type[TyperGroup]:
             one = listed.get(cmd_name)
             if one is None:
                 return None
-            module = import_module(f"rota.cli.commands.{one.module or one.name}")
-            return get_command(module.app)
+            room = import_module(f"rota.cli.{one.room}.commands")
+            return get_group(room.app).get_command(ctx, cmd_name)
 
         def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
             width = max(map(len, listed))
@@ -54,8 +55,8 @@ def list_class(sections: Mapping[str, Sequence[Listed]]) -> type[TyperGroup]:
 
 
 class TakesCommandLine(TyperCommand):
-    """What stands after `--` is somebody else's command line: none of it is an option or a file here,
-    though Typer would no longer tell it from what stands before."""
+    """A command whose users may write another command line after `--`. That part is taken off before
+    Typer reads its own options and arguments: it couldn't tell the two apart any more."""
 
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -72,9 +73,9 @@ _COMMAND_LINE = "rota.command_line"
 
 
 def command_line(ctx: typer.Context) -> tuple[str, ...]:
-    """Of a command that TakesCommandLine."""
-    given: tuple[str, ...] = ctx.meta.get(_COMMAND_LINE, ())
-    return given
+    """What the user wrote after `--`, for a command that TakesCommandLine."""
+    written: tuple[str, ...] = ctx.meta.get(_COMMAND_LINE, ())
+    return written
 
 
 def chosen_context() -> str | None:

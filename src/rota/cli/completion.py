@@ -1,4 +1,4 @@
-"""Completion of what a server knows: silent where there is none, or where it takes long."""
+"""Completion of names that a server knows. It is silent without a server, or if the answer takes long."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ _MOST = 50
 
 
 def job_ids(ctx: Any, arguments: list[str], incomplete: str) -> list[tuple[str, str]]:
-    """Unfinished jobs, the newest first, each with its name and how it stands."""
-    from rota.cli.live.completion import unfinished_jobs
+    """Unfinished jobs, the newest first, each with its name and state."""
+    from rota.cli.client.known_names import unfinished_jobs
 
     return unfinished_jobs(ctx.find_root().params.get("context"), _PATIENCE_S, _MOST)
 
 
 def node_names(ctx: Any, arguments: list[str], incomplete: str) -> list[str]:
-    from rota.cli.live.completion import nodes
+    from rota.cli.client.known_names import nodes
 
     return nodes(ctx.find_root().params.get("context"), _PATIENCE_S)
 
 
 def queue_names(ctx: Any, arguments: list[str], incomplete: str) -> list[str]:
-    from rota.cli.live.completion import queues
+    from rota.cli.client.known_names import queues
 
     return queues(ctx.find_root().params.get("context"), _PATIENCE_S)

@@ -35,8 +35,8 @@ EX_BROKEN_PIPE = 141
 
 
 def ensure_streams() -> None:
-    """Whoever closed a stream, as daemons do, is not to get what is meant for it on the other. And
-    a character that a terminal can't show is no reason to show nothing."""
+    """A stream that was closed, as daemons do, is replaced: its text must not appear on the other one. And
+    a character that a terminal can't show must not end the command."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
@@ -46,7 +46,7 @@ def ensure_streams() -> None:
 
 
 def exit_code(carry_out: Callable[[], int | None]) -> int:
-    """Carries out a command; what goes wrong is told."""
+    """Carries out a command. Errors become a message and an exit code."""
     try:
         code = carry_out()
         write("")
@@ -62,26 +62,26 @@ def exit_code(carry_out: Callable[[], int | None]) -> int:
         _discard_output()
         return EX_BROKEN_PIPE
     except Exception as error:
-        code = _told_by_server(error)
+        code = _server_error_code(error)
         if code is not None:
             return code
         if isinstance(error, OSError):
             _discard_output()
             talk(str(error))
             return EX_IO
-        return _told(error)
+        return _other_error_code(error)
 
 
 def _discard_output() -> None:
-    """What is still in the buffer could not be written at exit, either."""
+    """Drops what is still in the buffer: writing it at exit would fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _told_by_server(error: Exception) -> int | None:
-    """None: the error is none of a server's, which only a command that asked one can meet."""
-    if "rota.cli.live.connection" not in sys.modules:
+def _server_error_code(error: Exception) -> int | None:
+    """None: the error isn't one of a server. Only a command that has connected to one can meet those."""
+    if "rota.cli.client.connection" not in sys.modules:
         return None
-    from rota.cli.live.refusals import code_of, text_of
+    from rota.cli.client.refusals import code_of, text_of
 
     code = code_of(error)
     if code is not None:
@@ -89,7 +89,7 @@ def _told_by_server(error: Exception) -> int | None:
     return code
 
 
-def _told(error: Exception) -> int:
+def _other_error_code(error: Exception) -> int:
     from rota.intake.errors import InputError
     from rota.settings.errors import SettingsError
 
@@ -106,5 +106,5 @@ def _told(error: Exception) -> int:
         traceback.print_exception(error)
     else:
         talk(f"this is a bug in Rota: {type(error).__name__}: {error}")
-        talk("please report it, with what the same command prints under ROTA_TRACEBACK=1")
+        talk("please report it, with the output of the same command under ROTA_TRACEBACK=1")
     return EX_BUG

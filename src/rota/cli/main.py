@@ -1,4 +1,4 @@
-"""What a shell starts: the list of all commands."""
+"""The console script `rota`: the list of all commands."""
 
 from __future__ import annotations
 
@@ -13,55 +13,55 @@ from rota.cli.exits import ensure_streams, exit_code
 
 SECTIONS = {
     "Jobs": (
-        Listed("run", "Run a command as a job, follow its output, and exit with its status."),
-        Listed("submit", "Submit jobs: a file, an sbatch script, or a command."),
-        Listed("ls", "List jobs."),
-        Listed("show", "Show all there is to know of a job."),
-        Listed("logs", "Show what a job wrote."),
-        Listed("cancel", "End jobs, whether they wait or run."),
-        Listed("hold", "Keep waiting jobs from starting."),
-        Listed("release", "Let held jobs start again."),
-        Listed("extend", "Let a running job run longer, or say what is in the way."),
-        Listed("why", "Explain one job: verdicts, scores, what would help."),
-        Listed("eta", "Say when waiting jobs will start."),
-        Listed("plan", "Show what would run where, what waits, and why."),
-        Listed("eff", "Compare what a job used with what it asked for."),
-        Listed("watch", "Show jobs live, with their progress."),
-        Listed("limits", "Show what you may ask for and hold, and how much of it you do."),
+        Listed("run", "jobs", "Run a command as a job, follow its output and exit with its status."),
+        Listed("submit", "jobs", "Submit jobs from a file, an sbatch script or a command."),
+        Listed("ls", "jobs", "List jobs."),
+        Listed("show", "jobs", "Show the details of a job."),
+        Listed("logs", "jobs", "Show the output of a job."),
+        Listed("cancel", "jobs", "Cancel jobs that wait or run."),
+        Listed("hold", "jobs", "Hold waiting jobs: they don't start until they are released."),
+        Listed("release", "jobs", "Release held jobs."),
+        Listed("extend", "questions", "Raise the time limit of a running job."),
+        Listed("why", "questions", "Explain why a job waits, or why it was placed where it is."),
+        Listed("eta", "questions", "Estimate when waiting jobs will start."),
+        Listed("plan", "questions", "Show which jobs would start where, which would wait, and why."),
+        Listed("eff", "jobs", "Compare the resources that a job used with its request."),
+        Listed("watch", "jobs", "Watch the progress of jobs."),
+        Listed("limits", "people", "Show your limits and how much of them you use."),
     ),
     "Cluster": (
-        Listed("top", "Show nodes and queues live."),
-        Listed("nodes", "List nodes; cordon, drain or taint them."),
-        Listed("queues", "List queues; pause, close or open them."),
-        Listed("reserve", "Keep nodes for some people in a period."),
-        Listed("maintenance", "Announce periods in which nodes are away."),
-        Listed("project", "List projects, and who may do what in them."),
-        Listed("secret", "List a project's secrets by name, set or remove them."),
-        Listed("token", "List tokens, make new ones, take them back."),
-        Listed("events", "Show what happened, and what happens."),
-        Listed("audit", "Show who did what, and who was refused what."),
+        Listed("top", "cluster", "Watch nodes and queues."),
+        Listed("nodes", "cluster", "List nodes; cordon, drain or taint them."),
+        Listed("queues", "cluster", "List queues; pause, close or open them."),
+        Listed("reserve", "cluster", "Reserve nodes for projects or users."),
+        Listed("maintenance", "cluster", "Announce maintenance of nodes."),
+        Listed("project", "people", "Manage projects and their members."),
+        Listed("secret", "people", "Manage the secrets of a project."),
+        Listed("token", "people", "Manage access tokens."),
+        Listed("events", "cluster", "Show the events of jobs, nodes and queues."),
+        Listed("audit", "people", "Show the audit log: who did what, and what was refused."),
     ),
     "Server": (
-        Listed("server", "Run the server."),
-        Listed("agent", "Let this machine work for a server elsewhere."),
-        Listed("keeper", "Start an agent's jobs as other accounts, as a service of its own."),
-        Listed("scheduler", "Run a scheduler that keeps nothing, between controllers and agents."),
-        Listed("kube-scheduler", "Schedule pods of a Kubernetes cluster.", "kube_scheduler"),
-        Listed("config", "Check settings; choose among several servers."),
-        Listed("login", "Sign in to a server, in a browser."),
-        Listed("logout", "Sign out: the token is no longer valid."),
+        Listed("server", "services", "Run the server."),
+        Listed("agent", "agents", "Run an agent: this machine runs tasks for a server."),
+        Listed("keeper", "services", "Run the keeper as its own service, to start tasks as other users."),
+        Listed("scheduler", "services", "Run the stateless scheduler between controllers and agents."),
+        Listed("kube-scheduler", "services", "Schedule the pods of a Kubernetes cluster."),
+        Listed("config", "services", "Check settings; choose the server that commands use."),
+        Listed("login", "people", "Sign in to a server with a browser."),
+        Listed("logout", "people", "Sign out and revoke the token."),
     ),
     "Policies and plugins": (
-        Listed("sim", "Try policies on recorded workloads, with the engine that decides in earnest."),
-        Listed("replay", "Decide recorded cycles again, and show every plan that differs."),
-        Listed("plugins", "List installed scheduling plugins and their state."),
-        Listed("version", "Show the version."),
+        Listed("sim", "policies", "Simulate policies on recorded workloads."),
+        Listed("replay", "policies", "Repeat recorded scheduling cycles and compare the plans."),
+        Listed("plugins", "policies", "List the installed scheduling plugins."),
+        Listed("version", "services", "Show the version."),
     ),
 }
 
 app = typer.Typer(
     name="rota",
-    help="Decides what runs where and when, and can say why.",
+    help="Rota decides which jobs run where and when, and explains why.",
     cls=list_class(SECTIONS),
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -70,8 +70,8 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from rota.cli.commands.version import version
         from rota.cli.output import Form
+        from rota.cli.services.commands import version
 
         version(Form.TABLE)
         raise typer.Exit
@@ -82,7 +82,7 @@ def _options(
     context: Annotated[
         str | None,
         typer.Option(
-            "--context", metavar="NAME", help="Which server: one that `rota config contexts` lists."
+            "--context", metavar="NAME", help="Server to use, by its name in `rota config contexts`."
         ),
     ] = None,
     version: Annotated[
@@ -95,5 +95,5 @@ def _options(
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
     ensure_streams()
-    given = sys.argv[1:] if arguments is None else arguments
-    sys.exit(exit_code(lambda: app(given or ["--help"], prog_name="rota", standalone_mode=False)))
+    words = sys.argv[1:] if arguments is None else arguments
+    sys.exit(exit_code(lambda: app(words or ["--help"], prog_name="rota", standalone_mode=False)))

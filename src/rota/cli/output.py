@@ -1,4 +1,4 @@
-"""Where data and talk go: data to standard output, in the form asked for; all else to standard error."""
+"""Where output goes: data to standard output, in the chosen format; messages to standard error."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Form(StrEnum):
 
 
 class ListForm(StrEnum):
-    """Of commands that list things: the names alone are what shells want."""
+    """Formats of lists. Names alone are for shell scripts."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -41,13 +41,18 @@ class ListForm(StrEnum):
 
 
 class ReaderLeft(Exception):
-    """Whoever read standard output wants no more, as `head` does. No OSError, which typer would end
-    the process for with the exit code of bad input."""
+    """The reader of standard output has closed it, as `head` does. This is no OSError: Typer would exit with
+    the code of bad input on one."""
 
 
 def talk(message: str) -> None:
-    """Tells the person at the terminal something that is no data."""
+    """Prints a message for the user, which is no data, to standard error."""
     print(f"rota: {message}", file=sys.stderr)
+
+
+def talk_of_change(subject: str, done: str, planned: str, *, dry_run: bool) -> None:
+    """`n1 is cordoned`, or `dry run: n1 would be cordoned`."""
+    talk(f"dry run: {subject} would {planned}" if dry_run else f"{subject} {done}")
 
 
 def show(parts: Iterable[RenderableType]) -> None:
@@ -73,7 +78,7 @@ def write(text: str) -> None:
 
 
 def write_bytes(data: bytes, stream: TextIO | None = None) -> None:
-    """What a job wrote, untouched; to standard output, unless told otherwise."""
+    """Output of a job, byte by byte; to standard output by default."""
     binary = (stream or sys.stdout).buffer
     try:
         binary.write(data)

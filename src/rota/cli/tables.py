@@ -1,4 +1,4 @@
-"""The house style of tables: a heading, small capitals for the columns, no lines."""
+"""The style of tables: a heading, upper-case column names, no lines."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def heading(text: str) -> Text:
 
 
 def new_table(*columns: str, right: Collection[str] = ()) -> Table:
-    """`right`: columns of numbers, which are never broken."""
+    """`right`: columns of numbers, aligned right and never wrapped."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style=QUIET)
     for column in columns:
         table.add_column(

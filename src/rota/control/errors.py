@@ -20,7 +20,7 @@ class NotFound(ControlError):
 
 
 class Conflict(ControlError):
-    """It can't be done to things as they are."""
+    """The current state doesn't allow it."""
 
 
 class Changed(ControlError):

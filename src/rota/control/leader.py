@@ -77,7 +77,7 @@ class Leader:
             await asyncio.sleep(self._ttl_s / _RENEWALS)
         self.lost.clear()
         assert self._leadership is not None
-        log.info("leading", fence=self._leadership.token)
+        log.info("leader.elected", fence=self._leadership.token)
 
     async def hold(self) -> None:
         """Renews until the leadership is lost, and then ends."""
@@ -87,7 +87,7 @@ class Leader:
             renewed = await self._renew(leadership)
             failing = renewed is None
             if renewed is False or (failing and not self._is_safe()):
-                log.warning("no longer leading", why="another leads" if renewed is False else "no answer")
+                log.warning("leader.lost", why="another leads" if renewed is False else "no answer")
                 self.lost.set()
 
     async def _lost_within(self, seconds: float) -> bool:
@@ -103,7 +103,7 @@ class Leader:
             async with asyncio.timeout(self._ttl_s):
                 await self._call(self._give_up)
         except (StoreError, TimeoutError):
-            log.info("the lease is left to end by itself")
+            log.info("lease.not_released")
 
     async def who_leads(self) -> Lease | None:
         """None: nobody, as far as is known."""
@@ -118,7 +118,7 @@ class Leader:
         try:
             await self._call(self._claim_it)
         except StoreError as error:
-            log.warning("nobody knows who leads", why=str(error))
+            log.warning("leader.unknown", why=str(error))
             return False
         self._ends_s = asked_s + self._ttl_s
         return self._leadership is not None and self._is_safe()
@@ -130,7 +130,7 @@ class Leader:
             async with asyncio.timeout(max(0.0, self._left_s() - _LEAVES_BEFORE * self._ttl_s)):
                 renewed = await self._call(self._store.renew, leadership, self._ttl_ms)
         except (StoreError, TimeoutError) as error:
-            log.warning("the lease isn't renewed", why=str(error))
+            log.warning("lease.not_renewed", why=str(error))
             return None
         if renewed:
             self._ends_s = asked_s + self._ttl_s

@@ -39,9 +39,9 @@ class Reports:
                     continue
                 refused.append(report)
                 if isinstance(failure, Refused | NotFound):
-                    log.info("a report is of no use any more", task=report.ref, why=str(failure))
+                    log.info("report.outdated", task=report.ref, why=str(failure))
                 else:
-                    log.error("a report can't be handled", task=report.ref, why=repr(failure))
+                    log.error("report.failed", task=report.ref, why=repr(failure))
             left = again
             if left:
                 await asyncio.sleep(RETRY_S)

@@ -132,7 +132,7 @@ class _Incoming:
         if state is not None and state.mode is QueueMode.CLOSED:
             why = f": {state.message}" if state.message else ""
             raise Conflict(
-                f'the queue "{state.name}" takes no jobs{why}',
+                f'the queue "{state.name}" accepts no jobs{why}',
                 f"choose another queue for jobs[{entry}], or wait until it opens",
             )
 

@@ -205,7 +205,7 @@ class Transactor:
                 self._refuse(done, error)
                 return
             if self.fault:
-                log.info("changes can be kept again")
+                log.info("store.available")
                 self.fault = ""
             await self._publish(batch, draft.instructions, last_seq)
         for asked in done:
@@ -247,7 +247,7 @@ class Transactor:
             asked.answer.set_exception(error)
             return False
         except Exception as error:
-            log.exception("a command failed", job=asked.job)
+            log.exception("command.failed", job=asked.job)
             asked.answer.set_exception(error)
             if asked.job is not None:
                 self._set_aside(asked.job, error, draft)
@@ -270,7 +270,7 @@ class Transactor:
         try:
             _set_aside(own, job, error)
         except Exception:
-            log.exception("a job can't even be set aside", job=job)
+            log.exception("job.quarantine_failed", job=job)
             return
         draft.merge(own)
 
@@ -291,9 +291,9 @@ class Transactor:
                 await self._turn([asked])
             return
         [asked] = done
-        log.error("the store won't have a change", job=asked.job, why=str(error))
+        log.error("store.rejected", job=asked.job, why=str(error))
         if not asked.answer.done():
-            asked.answer.set_exception(Conflict(f"this can't be kept: {error}"))
+            asked.answer.set_exception(Conflict(f"the database rejected this: {error}"))
         if asked.job is not None and not asked.is_setting_aside:
             await self._turn([self._setting_aside(asked.job, error)])
 
@@ -321,13 +321,13 @@ class Transactor:
         """What was decided on memory as it was before is refused: its room may be somebody else's."""
         for asked in (*taken, *self._queue):
             if asked.is_repeatable and not asked.answer.done():
-                asked.answer.set_exception(Unavailable("the state was read anew", "ask again"))
+                asked.answer.set_exception(Unavailable("the state was read again", "ask again"))
         self._queue = deque(asked for asked in self._queue if not asked.is_repeatable)
         return [asked for asked in taken if not asked.is_repeatable]
 
     def _refuse(self, done: list[_Asked[Any]], error: StoreError) -> None:
         if self.fault != str(error):
-            log.error("nothing can be kept", why=str(error))
+            log.error("store.unavailable", why=str(error))
         self.fault = str(error)
         for asked in done:
             if not asked.answer.done():
@@ -373,4 +373,4 @@ def _stopping() -> Unavailable:
 
 
 def _unavailable(error: StoreError) -> Unavailable:
-    return Unavailable("the server can keep nothing at the moment", "ask again in a while", str(error))
+    return Unavailable("the database can't be written at the moment", "try again in a moment", str(error))

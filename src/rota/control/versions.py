@@ -20,4 +20,4 @@ def check_version(kind: str, name: str, record: Struct | None, wanted: Struct, s
     """Raises Changed if `record` isn't the one that was seen (None: whichever it is) nor the one that is
     wanted: a client that lost its answer asks again."""
     if seen is not None and record != wanted and (record is None or version_of(record) != seen):
-        raise Changed(f"the {kind} {name} was changed meanwhile", "read it again, and make your change anew")
+        raise Changed(f"the {kind} {name} was changed meanwhile", "read it again, and repeat your change")

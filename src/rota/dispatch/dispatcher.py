@@ -116,7 +116,7 @@ class Dispatcher:
         name = self._backend_of(instruction.node)
         if not name:
             # Its node is gone, and its backend reports what becomes of its tasks.
-            log.warning("no backend for a task", node=instruction.node, job=instruction.job)
+            log.warning("backend.missing", node=instruction.node, job=instruction.job)
             return
         self._to_do.setdefault(name, []).append(instruction)
         self._wake.set()
@@ -158,7 +158,7 @@ class Dispatcher:
                     await backend.change_limit(TaskRef(one.job, one.rank, one.fence), one.time_limit_ms)
         except (OSError, BackendUnavailable) as error:
             # They are sent anew when the backend is back: all calls may come twice.
-            log.warning("a backend can't be reached", backend=backend.name, why=str(error))
+            log.warning("backend.unreachable", backend=backend.name, why=str(error))
             await asyncio.sleep(RETRY_S)
             self._to_do[backend.name] = [*instructions, *self._to_do.get(backend.name, ())]
             self._settled[backend.name] = [*settled, *self._settled.get(backend.name, ())]
@@ -205,7 +205,7 @@ class Dispatcher:
                     if unwanted:
                         await backend.stop(unwanted)
             except (OSError, BackendUnavailable) as error:
-                log.warning("a backend can't be reached", backend=backend.name, why=str(error))
+                log.warning("backend.unreachable", backend=backend.name, why=str(error))
             await asyncio.sleep(RETRY_S)
 
     # -- after a restart

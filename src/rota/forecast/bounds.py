@@ -40,7 +40,7 @@ class Case(Struct, frozen=True):
 
     queue: str
     size: int
-    """A class of sizes; see `Teller`."""
+    """A class of sizes; see `Estimator`."""
     planned_wait_ms: int | None
     """None: there is no plan."""
     waited_ms: int = 0

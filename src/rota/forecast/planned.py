@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from rota.engine.decide import decide
 from rota.engine.plugin import Plugins
 from rota.engine.scope import queue_named, scheduler_for
-from rota.forecast.tell import PlannedStarts
+from rota.forecast.estimator import PlannedStarts
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId
 from rota.model.job import Job

@@ -107,5 +107,5 @@ class Totals:
         for name, amount in amounts_of(resources).items():
             total = self._sums.get(name, 0) + amount * times
             if total > MAX_TOTAL:
-                raise at.error(f"with this, the {name} of all {self._owners} is beyond counting", "lower it")
+                raise at.error(f"with this, the {name} of all {self._owners} is too large", "lower it")
             self._sums[name] = total

@@ -49,7 +49,9 @@ def format_array(indexes: Sequence[int]) -> str:
 def _range(part: str, at: Field) -> range:
     match = _PART.fullmatch(part)
     if match is None:
-        raise at.error(f"{quoted(part)} is no index and no range", 'write it like "0-9", "1-100:10" or "1,5"')
+        raise at.error(
+            f"{quoted(part)} is neither an index nor a range", 'write it like "0-9", "1-100:10" or "1,5"'
+        )
     first, last, step = int(match["first"]), int(match["last"] or match["first"]), int(match["step"] or 1)
     if last < first:
         raise at.error(f"the range {quoted(part)} ends before it begins", f"write {last}-{first}")

@@ -116,7 +116,7 @@ def _names(names: Sequence[str] | UnsetType, at: Field) -> tuple[str, ...] | Non
     if names is UNSET:
         return None
     if ANYTHING in names and len(names) > 1:
-        raise at.error('"*" allows everything: the other entries say nothing', "remove one or the other")
+        raise at.error('"*" allows everything: the other entries have no effect', "remove one or the other")
     return tuple(sorted({read_name(name, at.at(index)) for index, name in enumerate(names)}))
 
 
@@ -125,7 +125,7 @@ def _duration_ms(value: Amount | UnsetType, at: Field) -> int | None:
         return None
     duration_ms = at.read(parse_duration_ms, value)
     if duration_ms == 0:
-        raise at.error("no time at all", "give more than 0, or leave it out")
+        raise at.error("the duration is 0", "give more than 0, or leave it out")
     return duration_ms
 
 

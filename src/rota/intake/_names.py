@@ -36,7 +36,7 @@ def read_tenant(text: str, at: Field) -> str:
     path = read_name(text, at)
     steps = path.split("/")
     if len(steps) > 2 or not all(steps):
-        raise at.error(f"{quoted(path)} is no tenant", "write project or project/user")
+        raise at.error(f"{quoted(path)} is not a tenant", "write project or project/user")
     return path
 
 
@@ -73,11 +73,11 @@ class UniqueNames:
             return
         other = self._places[name]
         if other is None:
-            where = "stands in the Kubernetes manifests"
+            where = "is in the Kubernetes manifests"
         elif other.document.path == at.document.path:
-            where = f"stands on line {other.line}"
+            where = f"is on line {other.line}"
         else:
-            where = f"stands in {other.document.path}, line {other.line},"
+            where = f"is in {other.document.path}, line {other.line},"
         raise at.error(f"a {self._noun} named {quoted(name)} {where} already", "rename one of them")
 
     def place(self, name: str) -> Field | None:

@@ -47,7 +47,7 @@ def _stated_content(form: InputFileForm, at: Field) -> tuple[str, int]:
         raise at.at(missing).error("is missing", "say by sha256 and size what the file holds")
     if not _SHA256.fullmatch(form.sha256):
         raise at.at("sha256").error(
-            f"{quoted(form.sha256)} is no SHA-256", "give 64 hexadecimal digits in lower case"
+            f"{quoted(form.sha256)} is not a SHA-256", "give 64 hexadecimal digits in lower case"
         )
     return form.sha256, form.size
 
@@ -93,11 +93,11 @@ class RunReader:
             if form.command is not UNSET:
                 raise at.at("command").error("a job has either a command or a script", "remove one of them")
             if not form.script.strip():
-                raise at.at("script").error("is empty", "write what is to run")
+                raise at.at("script").error("is empty", "write the command to run")
             _refuse_nul(form.script, at.at("script"))
             return form.args
         if form.command is UNSET:
-            raise at.error("nothing says what is to run", "give it a command or a script")
+            raise at.error("the job has neither a command nor a script", "give it a command or a script")
         command_at = at.at("command")
         if isinstance(form.command, str):
             command = self._split(form.command, command_at)
@@ -115,12 +115,12 @@ class RunReader:
             words = tuple(shlex.split(text))
         except ValueError:
             raise at.error(
-                "a quotation mark or a backslash at its end has no partner", "close it, or write a list"
+                "a quotation mark is not closed, or a backslash is last", "close it, or write a list"
             ) from None
         odd = next((word for word in words if word in _SHELL_ONLY), None)
         if odd is not None:
             self._on_warning(
-                at, f"{quoted(odd)} is handed to the program as it is; to let a shell read it, use script"
+                at, f"{quoted(odd)} is passed to the program unchanged; use script for shell syntax"
             )
         return words
 
@@ -150,7 +150,7 @@ def _secrets(form: RunForm, at: Field) -> Labels:
         _check_variable(variable, at)
         if not SECRET_NAME.fullmatch(name):
             raise at.at(variable).error(
-                f"{quoted(name)} is no name of a secret", "use letters, digits, '.', '_' and '-'"
+                f"{quoted(name)} is not a name of a secret", "use letters, digits, '.', '_' and '-'"
             )
         if variable in form.environment:
             raise at.at(variable).error("is in environment as well", "remove one of them")
@@ -160,7 +160,7 @@ def _secrets(form: RunForm, at: Field) -> Labels:
 def _check_variable(name: str, at: Field) -> None:
     if not _VARIABLE.fullmatch(name):
         raise at.at(name).error(
-            f"{quoted(name)} is no name of a variable", "use letters, digits and _, not a digit first"
+            f"{quoted(name)} is not a name of a variable", "use letters, digits and _, not a digit first"
         )
 
 
@@ -235,7 +235,8 @@ def _grace_ms(form: RunForm, at: Field) -> int:
     grace_ms = at.read(parse_duration_ms, form.grace)
     if grace_ms > MAX_GRACE_MS:
         raise at.error(
-            "others wait for its room for so long", f"give at most {format_duration(MAX_GRACE_MS)}"
+            "other jobs would wait that long for its resources",
+            f"give at most {format_duration(MAX_GRACE_MS)}",
         )
     return grace_ms
 
@@ -244,7 +245,7 @@ def _directory(text: str, at: Field) -> str:
     _refuse_nul(text, at)
     if text and not text.startswith("/"):
         raise at.error(
-            f"{quoted(text)} depends on where one stands",
+            f"{quoted(text)} is a relative path",
             "give a path that begins with /, or leave it out for a folder of its own",
         )
     return text
@@ -260,7 +261,7 @@ def _path_within(text: str, at: Field) -> str:
     path = PurePosixPath(text)
     if not path.parts or path.is_absolute() or ".." in path.parts:
         raise at.error(
-            f"{quoted(text)} is no path within the task's folder", "give a relative path without .."
+            f"{quoted(text)} is not a path within the task's folder", "give a relative path without .."
         )
     return str(path)
 

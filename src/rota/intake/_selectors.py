@@ -119,7 +119,7 @@ def _spread(form: SpreadForm, own_labels: Labels, at: Field) -> Spread:
     elif own_labels:
         selector = Selector(_in_order(Requirement(key, Operator.IN, (value,)) for key, value in own_labels))
     else:
-        raise at.error("nothing says which tasks to spread", "name them by `of`, or give the job labels")
+        raise at.error("the tasks to spread are not named", "name them by `of`, or give the job labels")
     return Spread(
         topology_key=read_name(form.over, at.at("over")),
         max_skew=form.max_skew,

@@ -81,11 +81,13 @@ def _gpu_request(form: Amount | GpuRequestForm, at: Field) -> GpuRequest:
     models = read_choice(form.models, at.at("models"))
     if form.share is UNSET:
         if form.count is UNSET:
-            raise at.error("nothing says how many GPUs", "give count or share")
+            raise at.error("the number of GPUs is missing", "give count or share")
         return _gpus_of_milli(form.count * WHOLE_GPU_MILLI, models, at.at("count"))
     share_milli = at.at("share").read(parse_gpu_milli, form.share)
     if not 0 < share_milli <= WHOLE_GPU_MILLI:
-        raise at.at("share").error(f"{form.share} is no share of one GPU", "give more than 0 and at most 1")
+        raise at.at("share").error(
+            f"{form.share} is not a share of one GPU", "give more than 0 and at most 1"
+        )
     if form.count is not UNSET and form.count > 1:
         raise at.at("count").error("a share is of one device, not of several", "remove count or share")
     return _gpus_of_milli(share_milli, models, at.at("share"))
@@ -121,6 +123,6 @@ def _port(form: PortForm, at: Field) -> HostPort:
         address = str(ip_address(form.address))
     except ValueError:
         raise at.at("address").error(
-            f"{quoted(form.address)} is no IP address", "write it like 10.0.0.1, or leave it out for all"
+            f"{quoted(form.address)} is not an IP address", "write it like 10.0.0.1, or leave it out for all"
         ) from None
     return HostPort(form.port, form.protocol, address)

@@ -88,7 +88,7 @@ class TemplateReader:
     def _group(self, form: KindForm, group: GroupForm, at: Field) -> TaskGroup:
         if group.cost.max_total is not UNSET:
             raise at.at("cost", "max_total").error(
-                "the most that all may cost is the job's", "move it to the job"
+                "the cost limit belongs to the job as a whole", "move it to the job"
             )
         return TaskGroup(self._intern_spec(read_task(_with_defaults(group, form, at), at)), group.tasks)
 
@@ -114,7 +114,7 @@ def read_duration_ms(value: Amount | UnsetType, at: Field) -> int | None:
         return None
     duration_ms = at.read(parse_duration_ms, value)
     if duration_ms == 0:
-        raise at.error("no time at all", "give more than 0, or leave it out")
+        raise at.error("the duration is 0", "give more than 0, or leave it out")
     return duration_ms
 
 
@@ -125,7 +125,7 @@ def _min_available(form: KindForm, task_count: int, at: Field) -> int | Percent 
     if wanted.percent_hundredths is not None:
         percent, rest = divmod(wanted.percent_hundredths, 100)
         if rest:
-            raise at.error(f"{wanted} is no whole percentage", "round it")
+            raise at.error(f"{wanted} is not a whole percentage", "round it")
         if percent == 0:
             raise at.error("0% of the tasks is no job", "give 1% to 100%")
         return Percent(percent)
@@ -140,7 +140,7 @@ def _max_cost_micro(form: KindForm, at: Field) -> int | None:
         return None
     cost_at = at.at("cost", "max_total")
     if form.time_limit is UNSET:
-        raise cost_at.error("nobody can say what a job without a time limit will cost", "add time_limit")
+        raise cost_at.error("the cost of a job without a time limit is unknown", "add time_limit")
     return cost_at.read(parse_price_micro, form.cost.max_total)
 
 

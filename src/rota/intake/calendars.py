@@ -88,16 +88,16 @@ def _period(form: PeriodForm, at: Field) -> tuple[int, int]:
     start_ms = at.at("start").read(parse_timestamp_ms, form.start)
     if form.end is UNSET:
         if form.lasts is UNSET:
-            raise at.error("nothing says when it ends", "give end, or for how long with for")
+            raise at.error("the end is missing", "give end, or for how long with for")
         lasts_ms = at.at("for").read(parse_duration_ms, form.lasts)
         if lasts_ms == 0:
-            raise at.at("for").error("no time at all", "give more than 0")
+            raise at.at("for").error("the duration is 0", "give more than 0")
         return start_ms, start_ms + lasts_ms
     if form.lasts is not UNSET:
         raise at.at("for").error("its end is given already", "remove one of the two")
     end_ms = at.at("end").read(parse_timestamp_ms, form.end)
     if end_ms <= start_ms:
-        raise at.at("end").error("it doesn't end after its start", "give a later time")
+        raise at.at("end").error("the end is not after the start", "give a later time")
     return start_ms, end_ms
 
 
@@ -111,12 +111,12 @@ def _share(form: ReservationForm, at: Field) -> tuple[Resources | None, int]:
     gpus = 0 if form.gpus is UNSET else form.gpus
     if resources == Resources() and not gpus:
         raise at.at("gpus" if form.resources is UNSET else "resources").error(
-            "a share of nothing", "give amounts, or leave it out for whole nodes"
+            "the share is empty", "give amounts, or leave it out for whole nodes"
         )
     return resources, gpus
 
 
 def _tenants(paths: Sequence[str], at: Field) -> tuple[str, ...]:
     if not paths:
-        raise at.error("it is for nobody", "name a project, or a user as project/user")
+        raise at.error("no tenant is named", "name a project, or a user as project/user")
     return tuple(sorted({read_tenant(path, at.at(index)) for index, path in enumerate(paths)}))

@@ -116,7 +116,7 @@ def _measure(path: str, at: Field) -> Upload:
     try:
         if os.path.exists(path) and not os.path.isfile(path):
             raise at.error(
-                f"{quoted(path)} is no plain file",
+                f"{quoted(path)} is not a plain file",
                 "for a folder, give a tar archive of it and `unpack: true`",
             )
         with open(path, "rb") as stream:

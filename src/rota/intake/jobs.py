@@ -48,7 +48,7 @@ class JobReader:
         data = document.data
         if isinstance(data, dict) and "nodes" in data:
             raise document.error(
-                ("nodes",), "nodes stand in a file of jobs", "give the cluster first, then the jobs"
+                ("nodes",), "a file of jobs can't contain nodes", "give the cluster first, then the jobs"
             )
         return self.read(convert(document, JobsForm).jobs, Field(document).at("jobs"))
 

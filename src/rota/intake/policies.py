@@ -100,7 +100,7 @@ def _limits(form: LimitsPolicyForm, schedulers: Sequence[SchedulerPolicy], at: F
 def _duration_ms(value: Amount, at: Field) -> int:
     duration_ms = at.read(parse_duration_ms, value)
     if duration_ms == 0:
-        raise at.error("no time at all", "give more than 0")
+        raise at.error("the duration is 0", "give more than 0")
     return duration_ms
 
 

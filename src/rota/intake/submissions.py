@@ -170,7 +170,7 @@ def _state_errors(jobs: object, document: Document) -> list[InputError]:
         return []
     return [
         document.error(
-            ("jobs", index, field), "says how a cluster stands, and this job is yet to run", "remove it"
+            ("jobs", index, field), "is for running jobs, and this job has not started yet", "remove it"
         )
         for index, job in enumerate(jobs)
         if isinstance(job, dict)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec import MsgspecError, Raw, Struct, json
 
+from rota.forecast.estimator import EstimatorState
 from rota.forecast.history import run_times_of
-from rota.forecast.tell import TellerState
 from rota.intake.errors import InputError
 from rota.intake.traces.files import read_workload
 from rota.model.policy import NO_DEFAULTS, Defaults
@@ -22,7 +22,7 @@ MAX_BYTES = 512 * 2**20
 
 _MARK = re.compile(rb'\s*\{\s*"rota_learnt"')
 _MARK_BYTES = 100
-_ANEW = "write it anew: rota sim run … --estimates --learnt FILE"
+_ANEW = "write it again: rota sim run … --estimates --learnt FILE"
 
 
 class _Head(Struct):
@@ -42,7 +42,7 @@ def read_history(
     *,
     max_bytes: int = MAX_BYTES,
     on_note: Callable[[str], None] = lambda _: None,
-) -> TellerState:
+) -> EstimatorState:
     """Of a file that `write_learnt` wrote, what it holds; of a trace, how long its jobs ran."""
     if _is_learnt(path):
         return _read_learnt(path, max_bytes)
@@ -52,7 +52,7 @@ def read_history(
     run_times = run_times_of(workload.jobs, defaults)
     if not run_times.classes:
         raise InputError(path, "no job in it has ended, so nothing can be learnt", "give a longer period")
-    return TellerState(run_times)
+    return EstimatorState(run_times)
 
 
 def ensure_writable(path: str) -> None:
@@ -68,7 +68,7 @@ def ensure_writable(path: str) -> None:
         raise InputError(path, "may not be written", "name a file elsewhere")
 
 
-def write_learnt(path: str, state: TellerState) -> None:
+def write_learnt(path: str, state: EstimatorState) -> None:
     """As a whole or not at all: what was there before stays until all is written."""
     ensure_writable(path)
     content = json.encode(state.for_others())
@@ -94,7 +94,7 @@ def _is_learnt(path: str) -> bool:
         return False
 
 
-def _read_learnt(path: str, max_bytes: int) -> TellerState:
+def _read_learnt(path: str, max_bytes: int) -> EstimatorState:
     with open(path, "rb") as stream:
         raw = stream.read(max_bytes + 1)
     if len(raw) > max_bytes:
@@ -109,6 +109,6 @@ def _read_learnt(path: str, max_bytes: int) -> TellerState:
         content = bytes(file.state)
         if sha256(content).hexdigest() != file.sha256:
             raise InputError(path, "was changed after it was written", _ANEW)
-        return json.decode(content, type=TellerState)
+        return json.decode(content, type=EstimatorState)
     except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(path, f"is damaged: {error}", _ANEW) from None

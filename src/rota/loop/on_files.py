@@ -12,9 +12,9 @@ from rota.engine.calendar.extension import extend
 from rota.engine.decide import decide
 from rota.engine.explaining.explain import explain
 from rota.engine.plugin import Plugins
+from rota.forecast.estimator import Estimator, EstimatorState
 from rota.forecast.planned import Planner
 from rota.forecast.run_times import RunTimeBook
-from rota.forecast.tell import Teller, TellerState
 from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
 from rota.loop.records.record import Recorder
 from rota.model.cluster import ClusterRecords
@@ -41,7 +41,7 @@ class Moment:
         now_ms: int,
         host: PluginHost,
         call_limit_s: float = CALL_LIMIT_S,
-        learnt: TellerState | None = None,
+        learnt: EstimatorState | None = None,
     ) -> None:
         """`call_limit_s`: how long a plugin from outside may take for one call. `learnt`: from past jobs;
         None: nobody knows any."""
@@ -72,11 +72,11 @@ class Moment:
         asked = [job_id for job_id in _unpromised(plan) if job_ids is None or job_id in job_ids]
         found: dict[JobId, Estimate] = {}
         with self._plugins() as plugins:
-            teller = Teller(Planner(plugins, ESTIMATED), self._learnt)
+            estimator = Estimator(Planner(plugins, ESTIMATED), self._learnt)
             for record in (self.snapshot.jobs[job_id] for job_id in asked):
                 if record.placements:
                     continue
-                told = teller.look(self.snapshot, self._policy, self._now_ms, record.job, plan)
+                told = estimator.look(self.snapshot, self._policy, self._now_ms, record.job, plan)
                 if told is not None:
                     found[record.job.id] = told
         return found

@@ -331,7 +331,7 @@ def _seconds_since_1970(text: str, value: object) -> Fraction:
     try:
         moment = datetime.fromisoformat(f"{date}T{clock}{offset.upper()}")
     except ValueError as error:
-        raise QuantityError(f"{_shown(value)} is no real date or time: {error}", "correct it") from None
+        raise QuantityError(f"{_shown(value)} is not a real date or time: {error}", "correct it") from None
     return Fraction((moment - _EPOCH) // timedelta(seconds=1)) + Fraction(fraction or 0)
 
 

@@ -78,7 +78,7 @@ def given(params: dict[str, Param]) -> tuple[tuple[str, str], ...]:
 def segment(field: str, value: str) -> str:
     """A name as one step of a path, and never another path."""
     if not value or value in (".", ".."):
-        raise BadInput(f"{value!r} is no name", field=field, help="give the id or name of what is meant")
+        raise BadInput(f"{value!r} is not a name", field=field, help="give the id or name of what is meant")
     return quote(value, safe="")
 
 

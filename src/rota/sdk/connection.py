@@ -117,7 +117,7 @@ def _local_server(folder: Path) -> LocalServer | None:
         return json.decode(text, type=LocalServer)
     except (DecodeError, ValidationError) as error:
         raise NoServer(
-            f"{path} can't be read: {error}", help="start the server anew: it writes the file by itself"
+            f"{path} can't be read: {error}", help="restart the server: it writes the file again"
         ) from None
 
 
@@ -151,7 +151,7 @@ def _checked_url(url: str) -> str:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise NoServer(f"{url!r} is no address: {error}", field="url") from None
+        raise NoServer(f"{url!r} is not an address: {error}", field="url") from None
     is_plain = url.isascii() and url.isprintable() and " " not in url
     if (
         parts.scheme not in ("http", "https")
@@ -162,7 +162,7 @@ def _checked_url(url: str) -> str:
         or parts.username
     ):
         raise NoServer(
-            f"{url!r} is no address of a server",
+            f"{url!r} is not an address of a server",
             field="url",
             help="write it as in https://rota.example.org:8426",
         )

@@ -85,14 +85,14 @@ def id_token_by_device_flow(
                 case "slow_down":
                     pause_s = min(pause_s + _SLOWER_S, _LONGEST_S)
                 case "access_denied":
-                    raise Forbidden("the sign-in was denied", help="ask whoever runs the provider")
+                    raise Forbidden("the sign-in was denied", help="ask the operators of the provider")
                 case "expired_token":
                     break
                 case "":
                     raise BadAnswer("the provider gave no ID token", help="oidc.scopes must contain openid")
                 case other:
                     raise BadAnswer(f"the provider refuses: {_plain(other)}", help="check oidc.client_id")
-    raise Forbidden("nobody confirmed the sign-in in time", help="run `rota login` again")
+    raise Forbidden("the sign-in was not confirmed in time", help="run `rota login` again")
 
 
 def _post(pool: urllib3.PoolManager, url: str, form: dict[str, str], wanted: type[T]) -> T:
@@ -148,4 +148,4 @@ def _check_safe(url: str) -> None:
     except ValueError:
         host, is_local = "", False
     if not host or (parts.scheme != "https" and not (parts.scheme == "http" and is_local)):
-        raise BadAnswer(f"{_plain(url)} is no https address", help="tell whoever runs the server")
+        raise BadAnswer(f"{_plain(url)} is not an https address", help="tell the operators of the server")

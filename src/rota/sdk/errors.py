@@ -60,11 +60,11 @@ class Forbidden(RotaError):
 
 
 class NotFound(RotaError):
-    """There is no such thing, or none that this token may see."""
+    """Not found, or none that this token may see."""
 
 
 class Conflict(RotaError):
-    """It can't be done to things as they are."""
+    """The current state doesn't allow it."""
 
 
 class TooLarge(RotaError):

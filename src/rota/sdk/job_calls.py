@@ -68,7 +68,7 @@ def submit(*jobs: JobForm, dry_run: bool = False) -> Call[Submitted]:
 
 
 def plan(*jobs: JobForm) -> Call[PlanAnswer]:
-    """What would happen if these jobs came in now, and whose planned starts would change."""
+    """Plan jobs without submitting them now, and whose planned starts would change."""
     return send("POST", "/plan", {"jobs": jobs}, PlanAnswer)
 
 
@@ -187,12 +187,12 @@ def events(
 
 
 def me() -> Call[MeDocument]:
-    """Whom the token stands for."""
+    """Show the user and role of the token."""
     return get("/me", MeDocument)
 
 
 def limits(*, user: str | None = None, project: str | None = None) -> Call[LimitsDocument]:
-    """What you may ask for and hold, and how much of it you do; for operators, also somebody else's."""
+    """Show your limits, and how much of it you do; for operators, also somebody else's."""
     return get("/limits", LimitsDocument, user=user, project=project)
 
 

@@ -48,8 +48,8 @@ class AgentCalls:
             raise ProblemError(
                 HTTPStatus.UNAUTHORIZED,
                 "unauthorised",
-                "this is for agents, while they are connected",
-                help="connect by `rota agent`",
+                "only connected agents may do this",
+                help="connect with `rota agent`",
                 headers=(("www-authenticate", 'Bearer realm="rota"'),),
             )
         return session
@@ -101,11 +101,11 @@ class AgentCalls:
 async def keep_notices(notices: Notices, transactor: Transactor) -> None:
     """As events, so that operators see who comes, goes, and is refused."""
     async for notice in notices:
-        log.info(notice.kind, agent=notice.agent, **notice.data)
+        log.info(notice.kind.lower(), agent=notice.agent, **notice.data)
         try:
             await transactor.do(_event(notice))
         except ControlError as error:
-            log.warning("what became of an agent isn't kept", agent=notice.agent, why=str(error))
+            log.warning("agent.event_unwritten", agent=notice.agent, why=str(error))
 
 
 def _event(notice: Notice) -> Callable[[Draft], None]:

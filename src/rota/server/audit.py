@@ -94,7 +94,7 @@ def _tell(origin: Origin, verdict: Verdict, status: int, times: int) -> None:
     }
     if times > 1:
         about["times"] = times
-    _log.info("refused", **about)
+    _log.info("request.refused", **about)
 
 
 def note_problem(problem: ProblemError) -> None:

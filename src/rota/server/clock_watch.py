@@ -24,11 +24,11 @@ async def watch_clock(metrics: Metrics) -> None:
         if is_off and not was_off:
             metrics.count_clock_jump()
             log.warning(
-                "the clock of this machine jumped: that is waited out, and believed if it stays",
+                "clock.jumped",
                 by_s=off_ms / 1000,
                 believed_after_s=BELIEVED_AFTER_MS / 1000,
             )
         elif was_off and not is_off:
-            log.info("the clock of this machine is as it should be, or is believed by now")
+            log.info("clock.steady")
         was_off = is_off
         await asyncio.sleep(_LOOK_EACH_S)

@@ -49,7 +49,7 @@ def begin_epoch(store: Store, folder: Path, kept: Iterable[Folders]) -> int:
         number = store.skip_numbers(0)
         if number < before.number:
             log.warning(
-                "the database is older than the files beside it: numbers of jobs go on after theirs",
+                "store.restored",
                 highest_in_database=number,
                 next=before.number + 1,
             )

@@ -133,7 +133,7 @@ class Exchange:
             raise ProblemError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-media-type",
-                "the body's type isn't read here",
+                "the content type of the body isn't supported",
                 field="Content-Type",
                 help=f"send {JSON}",
             )

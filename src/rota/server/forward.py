@@ -120,17 +120,17 @@ class Forward:
                     self._guard = Guard(_BREAKER)
                 self._leader = found
             except StoreError as error:
-                _log.warning("nobody knows who leads", why=str(error))
+                _log.warning("leader.unknown", why=str(error))
                 self._leader = None
             self._asked_s = now_s
         if self._leader is None or not self._leader.address:
-            raise Unavailable("no server leads at the moment")
+            raise Unavailable("there is no leader at the moment")
         return self._leader
 
     async def _pass_on(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         headers = _headers(scope["headers"])
         if FORWARDED in headers:
-            raise Unavailable("the lead is changing hands")
+            raise Unavailable("the leader is changing")
         leader = await self._find_leader()
         if self._guard.admit() > 0:
             raise _unreachable()
@@ -139,14 +139,14 @@ class Forward:
         except _NOT_SENT as error:
             self._leader = None
             self._guard.failed()
-            _log.warning("the leader can't be reached", leader=leader.address, why=repr(error))
+            _log.warning("leader.unreachable", leader=leader.address, why=repr(error))
             raise _unreachable() from None
         except (ClientError, TimeoutError, ConnectionError) as error:
             self._leader = None
             self._guard.failed()
-            _log.warning("the leader didn't answer", leader=leader.address, why=repr(error))
+            _log.warning("leader.no_answer", leader=leader.address, why=repr(error))
             if scope["method"] in _READING:
-                raise Unavailable("the server that leads didn't answer") from None
+                raise Unavailable("the leader didn't answer") from None
             raise _no_answer() from None
         self._guard.succeeded()
         async with answer:
@@ -213,7 +213,7 @@ class Forward:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except (ClientError, TimeoutError) as error:
             # The answer has begun: all that is left to say is that it isn't complete.
-            _log.warning("an answer broke off", path=scope["path"], why=repr(error))
+            _log.warning("leader.answer_interrupted", path=scope["path"], why=repr(error))
             abort(scope)
         finally:
             gone.cancel()
@@ -246,14 +246,14 @@ def _headers(raw: Any) -> CIMultiDict[str]:
 
 
 def _unreachable() -> Unavailable:
-    return Unavailable("the server that leads can't be reached")
+    return Unavailable("the leader can't be reached")
 
 
 def _no_answer() -> ProblemError:
     return ProblemError(
         HTTPStatus.BAD_GATEWAY,
         "no-answer",
-        "the server that leads went away before it answered: the change was made, or it wasn't",
-        help="ask again; with the same Idempotency-Key it is made once",
+        "the leader went away before it answered: it is unknown whether the change was made",
+        help="send the request again; with the same Idempotency-Key the change is made only once",
         headers=(("retry-after", "1"),),
     )

@@ -67,7 +67,7 @@ class Front:
         seconds = perf_counter() - began
         self._metrics.observe_request(route, method, status, seconds)
         _log.debug(
-            "request",
+            "request.done",
             method=method,
             route=route,
             status=status,

@@ -46,7 +46,7 @@ class KeyedRequest:
             raise ProblemError(
                 HTTPStatus.UNPROCESSABLE_ENTITY,
                 "key-reused",
-                "another request was sent with this key before",
+                "this key was used for another request before",
                 field="Idempotency-Key",
                 help="make a new key for every new request",
             )

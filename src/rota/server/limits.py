@@ -102,7 +102,7 @@ def _too_many(wait_s: int, help: str) -> ProblemError:
     return ProblemError(
         HTTPStatus.TOO_MANY_REQUESTS,
         "too-many-requests",
-        "this client sends more requests than it may",
+        "this client sends too many requests",
         help=f"wait {wait_s} s; {help}",
         headers=(("retry-after", str(wait_s)),),
     )

@@ -1,4 +1,4 @@
-"""What the server logs, and how: JSON lines or a console. Secrets never get there."""
+"""The log of a service: JSON lines, or text for a console. Secrets are replaced. See docs/logs.md."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ from typing import Any, Literal, TextIO
 
 import structlog
 
+from rota.server.log_events import SENTENCES
+
 LogFormat = Literal["json", "console"]
 REDACTED = "***"
 _TALKATIVE = ("alembic", "uvicorn")
-"""What they do on a normal day is nobody's concern."""
+"""Libraries that log their normal work, which is of no interest here."""
 _SECRET = re.compile(
     r"rota(?:join)?_[A-Za-z0-9_-]{43,}"  # tokens, and those that machines join with
     r"|(?i:bearer|basic)\s+\S+"
@@ -43,13 +45,14 @@ _SECRET_KEYS = frozenset(
 
 
 def configure_logs(form: LogFormat, level: str = "info", stream: TextIO | None = None) -> None:
-    """Of this program and of its libraries. `stream`: standard error, if nothing is said."""
+    """For this program and its libraries. `stream`: standard error by default."""
     shared: list[Any] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
+        explain if form == "json" else explain_in_line,
         redact,
     ]
     renderer: Any = (
@@ -81,8 +84,22 @@ def configure_logs(form: LogFormat, level: str = "info", stream: TextIO | None =
         logging.getLogger(library).setLevel(max(logging.WARNING, root.level))
 
 
+def explain(logger: Any, method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Adds the sentence that explains the event. Events of libraries have none."""
+    if (sentence := SENTENCES.get(entry["event"])) is not None:
+        entry["message"] = sentence
+    return entry
+
+
+def explain_in_line(logger: Any, method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """For people at a console: the key and its sentence in one."""
+    if (sentence := SENTENCES.get(entry["event"])) is not None:
+        entry["event"] = f"{entry['event']}: {sentence}"
+    return entry
+
+
 def redact(logger: Any, method: str, entry: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """Whatever is named like a secret, or looks like one, however deep it lies."""
+    """Replaces values that have the name or the look of a secret, at any depth."""
     for key, value in entry.items():
         entry[key] = _redacted(key, value)
     return entry

@@ -24,20 +24,20 @@ _PAGE = re.compile(rb"Page_(\w+?)Document_")
 """As msgspec names a page of documents; generated clients read better with `JobPage`."""
 _REFS = "#/components/schemas/{name}"
 _TAGS = {
-    "jobs": "What runs, and what waits to.",
+    "jobs": "Jobs that run, wait or have ended.",
     "files": "Input files of jobs.",
-    "events": "What happened, and what happens.",
-    "nodes": "Where jobs run.",
-    "agents": "Machines that join to run jobs.",
-    "queues": "Where jobs wait.",
-    "limits": "What users may ask for and hold.",
-    "maintenance": "When nodes are not to be used.",
-    "reservations": "Nodes that are kept for some.",
-    "projects": "Who works together.",
-    "secrets": "What a project's jobs may know, and nobody else.",
-    "tokens": "Who may do what.",
+    "events": "Events of jobs, nodes and queues.",
+    "nodes": "Nodes that jobs run on.",
+    "agents": "Machines that have joined to run tasks.",
+    "queues": "Queues that jobs wait in.",
+    "limits": "Limits of what users may request and use.",
+    "maintenance": "Periods in which nodes are away.",
+    "reservations": "Nodes that are reserved for projects or users.",
+    "projects": "Projects and their members.",
+    "secrets": "Secrets for the jobs of a project.",
+    "tokens": "Access tokens.",
     "sign-in": "A token for some hours, by a provider of OpenID Connect.",
-    "audit": "Who did what, and who was refused what.",
+    "audit": "The audit log: who did what, and what was refused.",
     "service": "The server itself.",
 }
 _NAMES: dict[str, dict[str, object]] = {
@@ -80,7 +80,7 @@ def openapi_document(routes: Sequence[Route[Any, Any]]) -> bytes:
         "info": {
             "title": "Rota",
             "version": __version__,
-            "description": "Decides what runs where and when, runs it, and can say why.",
+            "description": "Rota decides which jobs run where and when, runs them, and explains why.",
             "license": {"name": "Apache 2.0", "identifier": "Apache-2.0"},
         },
         "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
@@ -192,7 +192,7 @@ def _header_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
             {
                 "name": "Idempotency-Key",
                 "in": "header",
-                "description": "The same key and request get the same answer, and are carried out once.",
+                "description": "Requests with the same key are carried out once and get the same answer.",
                 "schema": {"type": "string", "minLength": 1, "maxLength": idempotency.MAX_LENGTH},
             }
         )
@@ -201,7 +201,7 @@ def _header_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
             {
                 "name": "If-Match",
                 "in": "header",
-                "description": "The `version` that was read: 412, if it is another one by now.",
+                "description": "The `version` that you read. The answer is 412 if it has changed.",
                 "schema": {"type": "string"},
             }
         )
@@ -210,7 +210,7 @@ def _header_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
             {
                 "name": "Last-Event-ID",
                 "in": "header",
-                "description": "The last event that came: goes on with the next.",
+                "description": "Id of the last event you received: the stream continues after it.",
                 "schema": {"type": "string", "pattern": "^[0-9]{1,18}$"},
             }
         )
@@ -248,7 +248,7 @@ def _response(status: int, answer: Any, schemas: _Schemas) -> dict[str, object]:
 def _problem_response(schemas: _Schemas) -> dict[str, object]:
     example = Problem(
         type="/problems/bad-input",
-        title="The request says something that can't be done",
+        title="The request is invalid",
         status=422,
         detail="-1 is negative",
         instance="/v1/jobs",
@@ -256,6 +256,6 @@ def _problem_response(schemas: _Schemas) -> dict[str, object]:
         help="give 0 or more",
     )
     return {
-        "description": "What is wrong, where, and what to do (RFC 9457).",
+        "description": "What is wrong, where, and how to fix it (RFC 9457).",
         "content": {PROBLEM_TYPE: {"schema": schemas.of(Problem), "example": msgspec.to_builtins(example)}},
     }

@@ -56,35 +56,39 @@ class ProblemError(Exception):
 
 
 TITLES = {
-    "bad-input": "The request says something that can't be done",
+    "bad-input": "The request is invalid",
     "bad-request": "The request can't be read",
-    "changed": "Somebody else changed it meanwhile",
-    "conflict": "It can't be done to things as they are",
+    "changed": "It was changed meanwhile",
+    "conflict": "The current state doesn't allow it",
     "forbidden": "Your token doesn't allow that",
     "headers-too-large": "The request's headers are too large",
-    "internal": "Something went wrong on our side",
+    "internal": "The server failed",
     "key-reused": "The idempotency key belongs to another request",
-    "method-not-allowed": "The path doesn't take this method",
-    "no-answer": "Nobody knows yet whether it was done",
-    "not-found": "There is no such thing",
+    "method-not-allowed": "The path doesn't support this method",
+    "no-answer": "It is unknown whether it was done",
+    "not-found": "Not found",
     "timeout": "The request took too long to arrive",
-    "too-large-together": "Your input files take too much room",
+    "too-large-together": "Your input files take too much space",
     "too-large": "The request's body is too large",
     "too-many-connections": "There are too many connections",
     "too-many-requests": "Too many requests",
     "too-many-streams": "Too many logs or events are followed",
     "unauthorised": "No valid token",
     "unavailable": "The server can't do that at the moment",
-    "unsupported-media-type": "The body is of a type that isn't read here",
+    "unsupported-media-type": "The content type of the body isn't supported",
 }
 """Of each kind of problem."""
 
 _FRAMEWORK = {
     400: ("bad-request", "the request can't be read", "see /openapi.json"),
     404: ("not-found", "there is nothing at this path", "see /openapi.json for what there is"),
-    405: ("method-not-allowed", "this path doesn't take that method", "see /openapi.json for what it takes"),
+    405: (
+        "method-not-allowed",
+        "this path doesn't support that method",
+        "see /openapi.json for what it takes",
+    ),
     413: ("too-large", "the body is too large", "send less at a time"),
-    415: ("unsupported-media-type", "the body's type isn't read here", "send application/json"),
+    415: ("unsupported-media-type", "the content type of the body isn't supported", "send application/json"),
     429: ("too-many-requests", "too many requests", "wait a moment and ask again"),
 }
 
@@ -139,13 +143,13 @@ def as_problem(error: Exception, instance: str) -> ProblemError:
             )
         case StoreUnavailable():
             # Of a question that is answered from the store: the log says what is wrong with it.
-            return as_problem(Unavailable("what is stored can't be read at the moment"), instance)
+            return as_problem(Unavailable("the database can't be read at the moment"), instance)
         case OSError() if error.errno in _NO_ROOM:
-            _log.error("there is no room on the disk", path=instance, why=str(error.strerror))
+            _log.error("disk.full", path=instance, why=str(error.strerror))
             return as_problem(
                 Unavailable(
-                    "the server's disk has no room for it",
-                    "try again later, or tell whoever runs this server that its disk is full",
+                    "the disk of the server is full",
+                    "try again later, or tell the operators of the server",
                 ),
                 instance,
             )
@@ -161,12 +165,12 @@ def as_problem(error: Exception, instance: str) -> ProblemError:
 
 def _internal(error: Exception, instance: str) -> ProblemError:
     fault_id = uuid4().hex
-    _log.error("request failed", fault=fault_id, path=instance, exc_info=error)
+    _log.error("request.failed", fault=fault_id, path=instance, exc_info=error)
     return ProblemError(
         HTTPStatus.INTERNAL_SERVER_ERROR,
         "internal",
-        f"the server made a mistake; its log has it under {fault_id}",
-        help="tell whoever runs this server the id",
+        f"the server failed because of a bug; its log has the details under {fault_id}",
+        help="report this id to the operators of the server",
     )
 
 

@@ -96,19 +96,21 @@ def _in_our_words(error: msgspec.ValidationError, where: str) -> ProblemError:
 
 def read_job_id(text: str) -> JobId:
     if not _JOB.fullmatch(text):
-        raise bad_input("job", f"{printable(text)} is no job's id", "ids look like 17, or 17.3 in an array")
+        raise bad_input(
+            "job", f"{printable(text)} is not a job's id", "ids look like 17, or 17.3 in an array"
+        )
     return JobId(text)
 
 
 def read_sha256(text: str) -> str:
     if not _SHA256.fullmatch(text):
-        raise bad_input("sha256", "is no SHA-256 hash", "give 64 hexadecimal digits in lower case")
+        raise bad_input("sha256", "is not a SHA-256 hash", "give 64 hexadecimal digits in lower case")
     return text
 
 
 def read_name(text: str, field: str = "name") -> str:
     if text in ("", ".", ".."):
-        raise bad_input(field, f"“{text}” is no name", "give another")
+        raise bad_input(field, f"“{text}” is not a name", "give another")
     if len(text) > MAX_NAME:
         raise bad_input(field, f"{len(text)} characters are too many", f"give at most {MAX_NAME}")
     if not text.isprintable() or " " in text:
@@ -143,7 +145,7 @@ def read_ranks(text: str, field: str = "rank") -> tuple[int, ...]:
     """`0,1,5`."""
     parts = text.split(",")
     if len(parts) > 10_000 or not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
-        raise bad_input(field, f"{printable(text, 40)} is no list of ranks", "write it like 0,1,5")
+        raise bad_input(field, f"{printable(text, 40)} is not a list of ranks", "write it like 0,1,5")
     return tuple(sorted({int(part) for part in parts}))
 
 

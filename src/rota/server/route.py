@@ -32,7 +32,7 @@ class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class ChangeQuery(Query, frozen=True, kw_only=True):
-    dry_run: Annotated[bool, Meta(description="Check and answer as if, but change nothing.")] = False
+    dry_run: Annotated[bool, Meta(description="Check the request and answer, but change nothing.")] = False
 
 
 class PageQuery(Query, frozen=True, kw_only=True):

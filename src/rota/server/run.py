@@ -113,9 +113,11 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         async with Cluster(settings, folder, store, authority, limits, rest, leads) as cluster:
             stage.lead(cluster.app, leads)
             _announce(folder, rest.url, certificate, cluster.door)
-            log.info("ready", url=rest.url, data=str(folder), jobs=len(cluster.memory.jobs))
+            log.info("server.ready", url=rest.url, data=str(folder), jobs=len(cluster.memory.jobs))
             await _first_of(told_to_stop, cluster.failed, lost)
-            log.info("stopping", running=sum(len(state.live) for state in cluster.memory.jobs.values()))
+            log.info(
+                "server.stopping", running=sum(len(state.live) for state in cluster.memory.jobs.values())
+            )
             if told_to_stop.is_set():
                 (folder / SERVER_FILE).unlink(missing_ok=True)
                 await rest.stop()
@@ -133,7 +135,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
             leader = Leader(store, _claim(settings, folder, rest, certificate))
             if await _is_led_by_another(settings, leader):
                 _announce(folder, rest.url, certificate, None)
-                log.info("standing by", url=rest.url, data=str(folder))
+                log.info("server.standby", url=rest.url, data=str(folder))
             await take_turns(leader, lead, told_to_stop)
         else:
             await lead(asyncio.Event())

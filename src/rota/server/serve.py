@@ -152,7 +152,7 @@ def is_loopback(host: str) -> bool:
 
 def _listening(host: str, port: int) -> socket.socket:
     if not 0 <= port <= _LAST_PORT:
-        raise AddressError(f"{port} is no port; give 1 to {_LAST_PORT}, or 0 for any that is free")
+        raise AddressError(f"{port} is not a port; give 1 to {_LAST_PORT}, or 0 for any that is free")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

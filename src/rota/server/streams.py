@@ -87,7 +87,7 @@ class StreamReply:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         except Exception as error:
             # The answer has begun: all that is left to say is that it isn't complete.
-            _log.warning("stream broken off", path=scope["path"], error=repr(error))
+            _log.warning("request.stream_interrupted", path=scope["path"], error=repr(error))
             abort(scope)
         finally:
             await _end(gone, closing, upcoming)

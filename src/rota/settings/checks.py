@@ -50,27 +50,29 @@ def _fault_of_server(server: Server) -> _Fault | None:
     if not tls.is_on and not is_loopback(server.address):
         return _Fault(
             ("server", "address"),
-            f"others could read along: {server.address} is not this machine alone",
+            f"other machines could read the traffic: {server.address} is not this machine alone",
             "set server.tls.certificate and key, or server.tls.self_signed, or use 127.0.0.1",
         )
     if server.public_url and _scheme(server.public_url) not in ("http", "https"):
-        return _Fault(("server", "public_url"), "is no URL", "write it like https://rota.example.org:8426")
+        return _Fault(("server", "public_url"), "is not a URL", "write it like https://rota.example.org:8426")
     for proxy in server.trusted_proxies:
         if not _is_network(proxy):
             return _Fault(
                 ("server", "trusted_proxies"),
-                f"'{proxy}' is no address or network",
+                f"'{proxy}' is not an address or network",
                 "write it like 10.0.0.7, or 10.0.0.0/24",
             )
     if server.database and not _scheme(server.database):
         # Not shown: it may hold a password.
-        return _Fault(("server", "database"), "is no URL", "write it like postgresql://user@host/rota")
+        return _Fault(("server", "database"), "is not a URL", "write it like postgresql://user@host/rota")
     return None
 
 
 def _fault_of_agents(agents: Agents) -> _Fault | None:
     if agents.lost_after_ms < SHORTEST_LOST_AFTER_MS:
-        return _Fault(("agents", "lost_after"), "is too short to be heard of in time", "give at least 3s")
+        return _Fault(
+            ("agents", "lost_after"), "is too short for a heartbeat to arrive in time", "give at least 3s"
+        )
     scheme, _, path = agents.address.partition(":")
     if scheme == "unix" and path and not path.startswith("/"):
         return _Fault(
@@ -95,7 +97,7 @@ def _fault_of_worker(worker: Worker) -> _Fault | None:
     uids = _UIDS.fullmatch(worker.uids)
     if uids is None or not 1000 <= int(uids[1]) <= int(uids[2]) < 2**31:
         return _Fault(
-            ("worker", "uids"), f"'{worker.uids}' is no range of user ids", "write it like 200000-265535"
+            ("worker", "uids"), f"'{worker.uids}' is not a range of user ids", "write it like 200000-265535"
         )
     for account in worker.accounts:
         user, equals, name = account.partition("=")
@@ -107,7 +109,7 @@ def _fault_of_worker(worker: Worker) -> _Fault | None:
         if not folder.startswith("/") or not folder.strip("/"):
             return _Fault(
                 ("worker", "shared_folders"),
-                f"'{folder}' is no whole path of a folder",
+                f"'{folder}' is not a whole path of a folder",
                 "write it like /data",
             )
     return None
@@ -122,7 +124,7 @@ def _fault_of_client(client: Client) -> _Fault | None:
     for path, url in urls.items():
         if _scheme(url) not in ("http", "https"):
             return _Fault(
-                path, f"'{url}' is no address of a server", "write it like https://rota.example.org:8426"
+                path, f"'{url}' is not an address of a server", "write it like https://rota.example.org:8426"
             )
     if client.context and client.context not in client.contexts:
         known = ", ".join(sorted(client.contexts)) or "none"
@@ -135,7 +137,9 @@ def _fault_of_oidc(oidc: Oidc) -> _Fault | None:
         return None
     if not _is_https(oidc.issuer):
         return _Fault(
-            ("oidc", "issuer"), "others could answer in its place", "give the provider's https address"
+            ("oidc", "issuer"),
+            "another server could answer in its place",
+            "give the provider's https address",
         )
     if not oidc.client_id:
         return _Fault(("oidc", "client_id"), "is missing", "give the id of Rota's client at the provider")
@@ -146,7 +150,7 @@ def _fault_of_oidc(oidc: Oidc) -> _Fault | None:
         problem = f"{', '.join(unknown)} can't be checked" if unknown else "none is left"
         return _Fault(("oidc", "algorithms"), problem, f"allowed: {', '.join(ALGORITHMS)}")
     if not oidc.session_ms:
-        return _Fault(("oidc", "session"), "a token for no time is of no use", "give more than 0, as in 12h")
+        return _Fault(("oidc", "session"), "the lifetime is 0", "give more than 0, as in 12h")
     for name, texts, read in (
         ("roles", oidc.roles, group_role),
         ("projects", oidc.projects, group_project_role),
@@ -158,7 +162,7 @@ def _fault_of_oidc(oidc: Oidc) -> _Fault | None:
                 return _Fault(("oidc", name), str(error), "see docs/sign-in.md")
     if not (oidc.roles or oidc.projects or oidc.default_role):
         return _Fault(
-            ("oidc", "roles"), "nobody could sign in", "map groups to roles or projects, or set default_role"
+            ("oidc", "roles"), "no user could sign in", "map groups to roles or projects, or set default_role"
         )
     return None
 

@@ -129,7 +129,7 @@ def _between(least: float | None, most: float | None) -> str:
 def _choice(value: object, allowed: tuple[str, ...]) -> str:
     if isinstance(value, str) and value in allowed:
         return value
-    raise QuantityError(f"{_shown(value)} is no choice", f"allowed: {', '.join(allowed)}")
+    raise QuantityError(f"{_shown(value)} is not an allowed value", f"allowed: {', '.join(allowed)}")
 
 
 def _text(value: object) -> str:

@@ -11,7 +11,7 @@ def group_role(text: str) -> tuple[str, str]:
     """GROUP=ROLE; names of groups may have any characters, those of roles don't. Raises ValueError."""
     group, _, role = text.rpartition("=")
     if not group or role not in ROLES:
-        raise ValueError(f"'{text}' is no GROUP=ROLE; roles are {', '.join(ROLES)}")
+        raise ValueError(f"'{text}' is not GROUP=ROLE; roles are {', '.join(ROLES)}")
     return group, role
 
 
@@ -20,5 +20,5 @@ def group_project_role(text: str) -> tuple[str, str, str]:
     group, _, granted = text.rpartition("=")
     project, _, role = granted.rpartition(":")
     if not group or not project or role not in ROLES_IN_PROJECTS:
-        raise ValueError(f"'{text}' is no GROUP=PROJECT:ROLE; roles are {', '.join(ROLES_IN_PROJECTS)}")
+        raise ValueError(f"'{text}' is not GROUP=PROJECT:ROLE; roles are {', '.join(ROLES_IN_PROJECTS)}")
     return group, project, role

@@ -223,7 +223,7 @@ class Oidc(Section, frozen=True, kw_only=True):
 
 
 class Audit(Section, frozen=True, kw_only=True):
-    """Who did what, and who was refused what."""
+    """The audit log: who did what, and what was refused."""
 
     keep_ms: DurationMs = field(default=365 * 86_400_000, name="keep")
     """How long records are kept; 0: for ever."""

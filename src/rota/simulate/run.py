@@ -29,7 +29,7 @@ Progress = Callable[[int], None]
 """Is told how many jobs of the workload are over."""
 
 
-class Teller(Protocol):
+class Estimator(Protocol):
     """Tells users when their jobs will start, and learns from what it is told."""
 
     def waits(self, snapshot: Snapshot, policy: Policy, now_ms: int, job: Job, plan: Plan) -> Estimate | None:
@@ -72,13 +72,13 @@ def simulate(
     seed: int,
     every_ms: int = 0,
     progress: Progress | None = None,
-    teller: Teller | None = None,
+    estimator: Estimator | None = None,
     recorder: Recorder | None = None,
 ) -> SimResult:
     """`records`: the cluster without jobs; its times are real ones, those of the result count from the
     beginning of the workload. `name`: the policy's; `seed`: what the workload was changed with.
     `every_ms`: there is a cycle at most so often, as in a production loop."""
-    replay = _Replay(workload, records, policy, plugins, every_ms, teller, recorder)
+    replay = _Replay(workload, records, policy, plugins, every_ms, estimator, recorder)
     replay.run(progress or (lambda _: None))
     return replay.chronicle.result(workload, name, seed, replay.cluster, replay.cycles)
 
@@ -91,15 +91,15 @@ class _Replay:
         policy: Policy,
         plugins: Plugins,
         every_ms: int,
-        teller: Teller | None,
+        estimator: Estimator | None,
         recorder: Recorder | None,
     ) -> None:
         self._jobs = workload.jobs
         self._policy = policy
         self._every_ms = every_ms
-        self._teller = teller
+        self._estimator = estimator
         self._recorder = recorder
-        self._run_times: RunTimes = teller.run_times if teller else _nothing_learnt
+        self._run_times: RunTimes = estimator.run_times if estimator else _nothing_learnt
         start_ms = workload.jobs[0].arrival_ms if workload.jobs else 0
         if records.jobs:
             raise ValueError("the jobs of a replay are those of its workload")
@@ -176,8 +176,8 @@ class _Replay:
                 self._tell_end(left, completed=False)
         for started in decided.started:
             chronicle.started(started)
-            if self._teller is not None:
-                self._teller.started(started.job, cluster.now_ms)
+            if self._estimator is not None:
+                self._estimator.started(started.job, cluster.now_ms)
         chronicle.promised(plan.starts)
         chronicle.faulty(plan.faults)
         self._refuse(plan)
@@ -188,7 +188,7 @@ class _Replay:
     def _tell(self, snapshot: Snapshot, plan: Plan) -> None:
         """Those who came in since the last cycle and have to wait are told how long."""
         untold, self._untold = self._untold, []
-        if self._teller is None:
+        if self._estimator is None:
             return
         started = {binding.job for binding in plan.bindings}
         for job_id in untold:
@@ -196,7 +196,7 @@ class _Replay:
             record = self.cluster.record(job_id)
             if record is None or record.placements or job_id in started:
                 continue
-            estimate = self._teller.waits(snapshot, self._policy, self.cluster.now_ms, record.job, plan)
+            estimate = self._estimator.waits(snapshot, self._policy, self.cluster.now_ms, record.job, plan)
             if estimate is not None:
                 self.chronicle.told(job_id, estimate)
 
@@ -214,8 +214,8 @@ class _Replay:
 
     def _tell_end(self, left: Left, completed: bool) -> None:
         start_ms = self.chronicle.start_ms(left.job.id)
-        if self._teller is not None and start_ms is not None:
-            self._teller.ended(left.job, left.at_ms - start_ms, left.at_ms, completed)
+        if self._estimator is not None and start_ms is not None:
+            self._estimator.ended(left.job, left.at_ms - start_ms, left.at_ms, completed)
 
     def _cancel(self, job_id: JobId) -> None:
         if self._is_idle(job_id):
@@ -224,8 +224,8 @@ class _Replay:
             self._tell_withdrawn(job_id)
 
     def _tell_withdrawn(self, job_id: JobId) -> None:
-        if self._teller is not None:
-            self._teller.withdrawn(job_id)
+        if self._estimator is not None:
+            self._estimator.withdrawn(job_id)
 
     def _refuse(self, plan: Plan) -> None:
         """Jobs that can never start leave: nobody would keep them in the queue."""

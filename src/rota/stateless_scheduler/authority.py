@@ -65,7 +65,7 @@ def read_authority(folder: Path) -> Authority:
         raise AuthorityError(f"{path} can't be read: {error.strerror}; give it to this user") from None
     except ValueError as error:
         raise AuthorityError(
-            f"{path} is no authority: {error}; restore it, or make another and let all agents join again"
+            f"{path} is not an authority: {error}; restore it, or make another and let all agents join again"
         ) from None
 
 
@@ -102,6 +102,6 @@ class Vouched(Roster):
             names, self._read_at = [], None
         except (OSError, UnicodeDecodeError) as error:
             # Who was cut off before stays so.
-            log.warning("who is revoked can't be read", file=str(self._path), why=str(error))
+            log.warning("agent.revocations_unreadable", file=str(self._path), why=str(error))
             return
         self._revoked = frozenset(names)

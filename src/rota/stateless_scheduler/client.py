@@ -206,7 +206,7 @@ class SchedulerClient:
             except grpc.aio.AioRpcError as error:
                 if error.code() in _REFUSALS:
                     raise SchedulerRefused(error.details()) from None
-                log.warning("no connection to the scheduler", scheduler=self._target, why=error.details())
+                log.warning("controller.not_connected", scheduler=self._target, why=error.details())
             finally:
                 self._said = None
             failures += 1

@@ -17,7 +17,7 @@ from rota.control.memory import Memory
 from rota.control.reports import Reports
 from rota.control.transactor import Transactor
 from rota.dispatch.dispatcher import Dispatcher
-from rota.forecast.tell import Teller
+from rota.forecast.estimator import Estimator
 from rota.loop.live.loop import LiveLoop
 from rota.loop.live.node_watch import look_at_changes
 from rota.loop.live.small_decisions import is_small
@@ -31,8 +31,8 @@ from rota.stateless_scheduler.arrivals import ControllerArrivals
 from rota.stateless_scheduler.directing import RECORD_WITHIN_MS, Directing
 from rota.stateless_scheduler.inputs import InputFiles
 from rota.stateless_scheduler.nothing_kept import NothingKept
+from rota.stateless_scheduler.notifying import Notifier
 from rota.stateless_scheduler.pool import ActionsBackend
-from rota.stateless_scheduler.telling import Telling
 from rota.store.store import Store
 
 log = structlog.get_logger()
@@ -67,10 +67,10 @@ class Scheduler:
             on_change=self._nodes_changed.set,
         )
         self.live = LiveLoop(
-            self.transactor, policy, Teller(None).run_times, self.metrics, decided_here=decided_here
+            self.transactor, policy, Estimator(None).run_times, self.metrics, decided_here=decided_here
         )
         reports = Reports(self.transactor)
-        self.telling = Telling(
+        self.telling = Notifier(
             self.book,
             memory.jobs,
             reports,
@@ -132,7 +132,7 @@ class Scheduler:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a part of the scheduler ended", why=repr(error), exc_info=error)
+            log.error("scheduler.part_failed", why=repr(error), exc_info=error)
         self.failed.set()
 
     async def _look_at_nodes(self) -> None:

@@ -25,9 +25,9 @@ from rota.model.ids import JobId, NodeName
 from rota.stateless_scheduler.actions import Action, Book, Place, Seat
 from rota.stateless_scheduler.inputs import InputFiles
 from rota.stateless_scheduler.intake import ActionRefused, Asked, Intake
+from rota.stateless_scheduler.notifying import Notifier
 from rota.stateless_scheduler.outbox import Outbox
 from rota.stateless_scheduler.pool import ActionsBackend
-from rota.stateless_scheduler.telling import Telling
 from rota.views.seen import seen_why
 from rota.views.why.document import why_document
 from rota.wire import controllers_pb2 as wire
@@ -52,7 +52,7 @@ class Directing:
         live: LiveLoop,
         dispatcher: Dispatcher,
         backend: ActionsBackend,
-        telling: Telling,
+        telling: Notifier,
         files: InputFiles,
         record_within_ms: int = RECORD_WITHIN_MS,
     ) -> None:
@@ -63,7 +63,7 @@ class Directing:
         self._live = live
         self._dispatcher = dispatcher
         self._backend = backend
-        self._telling = telling
+        self._notifier = telling
         telling.run_anew = self._run_anew
         self._files = files
         self._intakes = {name: Intake(name) for name in book.seats}
@@ -78,7 +78,7 @@ class Directing:
         if seat.outbox is not None:
             self.leave(seat, seat.outbox, "the controller has connected anew")
         seat.outbox = Outbox()
-        log.info("a controller came", controller=name, actions=len(seat.actions))
+        log.info("controller.connected", controller=name, actions=len(seat.actions))
         return seat, seat.outbox
 
     def leave(self, seat: Seat, outbox: Outbox, why: str = "") -> None:
@@ -92,7 +92,7 @@ class Directing:
         for action in seat.actions.values():
             action.outbox = None
         self._give_up(waiting, "its controller has left")
-        log.info("a controller left", controller=seat.name, why=why, actions=len(seat.actions))
+        log.info("controller.disconnected", controller=seat.name, why=why, actions=len(seat.actions))
 
     def _is_placed(self, action: Action) -> bool:
         if action.end is not None or action.is_coming:
@@ -114,7 +114,7 @@ class Directing:
     def _review_absent(self, seat: Seat, now_ms: int) -> None:
         if self._book.is_abandoned(seat, now_ms):
             if seat.actions:
-                log.warning("a controller is given up", controller=seat.name, actions=len(seat.actions))
+                log.warning("controller.abandoned", controller=seat.name, actions=len(seat.actions))
             self._give_up(list(seat.actions.values()), "its controller hasn't come back")
         else:
             # What was lost with its agent meanwhile.
@@ -139,7 +139,7 @@ class Directing:
         task.add_done_callback(self._under_way.discard)
 
     def _remove(self, action: Action) -> None:
-        self._telling.settle(action)
+        self._notifier.settle(action)
         self._book.remove(action)
         self._files.release(action.spec.run.files)
 
@@ -232,38 +232,38 @@ class Directing:
         """Its controller is back, and is told what it may have missed."""
         state = self._memory.job(action.job)
         if action.start is not None:
-            self._telling.tell_placed(seat, [action])
+            self._notifier.tell_placed(seat, [action])
         elif action.end is not None:
             if action.unsettled is None:
-                self._telling.tell_end(action)
+                self._notifier.tell_end(action)
             elif not self._backend.tell_again(action.unsettled[0]):
                 self._run_anew(action)
         elif state is not None and state.live:
             task = state.live[0]
             if task.started_ms is not None:
-                self._telling.tell_running(action, task.fence, task.started_ms)
+                self._notifier.tell_running(action, task.fence, task.started_ms)
             ref = TaskRef(action.job, 0, task.fence)
             if not self._backend.tell_again(ref):
                 self._claim([(ref, task.node)])
         else:
             action.reason = ""
             if state is not None:
-                self._telling.tell_if_it_waits_again(action, state)
+                self._notifier.tell_if_it_waits_again(action, state)
 
     def _run_anew(self, action: Action) -> None:
         """What it wrote and left went with its agent, before its controller had it: an end that isn't kept
         hasn't happened. One that was cancelled isn't to run, and one that never began has left nothing."""
         assert action.end is not None
         if action.end.outcome == Phase.CANCELLED.value or action.end.reason in _NEVER_BEGUN:
-            self._telling.tell_end(action)
+            self._notifier.tell_end(action)
             return
-        log.info("an end is lost with its agent", controller=action.controller, action=action.id)
+        log.info("action.end_lost", controller=action.controller, action=action.id)
         state = self._memory.job(action.job)
         submitted_ms = self._transactor.now_ms() if state is None else state.submitted_ms
         asked = Asked(action.spec, (), None, submitted_ms, action.end.ref.fence)
-        self._telling.settle(action)
+        self._notifier.settle(action)
         action.end = action.unsettled = None
-        self._telling.tell_it_waits(action, "it runs anew: its agent was lost, with what it wrote and left")
+        self._notifier.tell_it_waits(action, "it runs anew: its agent was lost, with what it wrote and left")
         self._do([self._adopting(action, asked)])
 
     def _has_named_all(self, seat: Seat) -> None:
@@ -274,7 +274,7 @@ class Directing:
 
     def recorded(self, seat: Seat, refs: Iterable[wire.ActionRef]) -> None:
         known = [(seat.actions.get(ref.action), ref.fence) for ref in refs]
-        self._telling.recorded([(action, fence) for action, fence in known if action is not None])
+        self._notifier.recorded([(action, fence) for action, fence in known if action is not None])
 
     def ends_kept(self, seat: Seat, refs: Iterable[wire.ActionRef]) -> None:
         for ref in refs:

@@ -1,6 +1,6 @@
 """A store that keeps nothing: control and loop run on it as they do in the server.
 
-What must be kept is kept by the controllers, each its own, before anything is done about it: `telling.py`.
+What must be kept is kept by the controllers, each its own, before anything is done about it: `notifying.py`.
 """
 
 from __future__ import annotations

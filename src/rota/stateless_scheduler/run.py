@@ -119,7 +119,7 @@ async def _serve(options: SchedulerOptions) -> int:
         ):
             if enrolment is not None:
                 enrolment.addresses = _addresses(options, rest, agents)
-            log.info("ready", agents=agents.target, controllers=controllers.target, rest=rest.url)
+            log.info("scheduler.ready", agents=agents.target, controllers=controllers.target, rest=rest.url)
             await any_of(told_to_stop, scheduler.failed)
     finally:
         await rest.stop()
@@ -159,7 +159,7 @@ def _agents_door(options: SchedulerOptions, trust: Trust, scheduler: Scheduler, 
 
 async def _log_notices(scheduler: Scheduler) -> None:
     async for notice in scheduler.backend.notices:
-        log.info(notice.kind, agent=notice.agent, **notice.data)
+        log.info(notice.kind.lower(), agent=notice.agent, **notice.data)
 
 
 def _check_addresses(options: SchedulerOptions, trust: Trust) -> None:

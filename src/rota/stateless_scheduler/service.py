@@ -80,7 +80,7 @@ class ControllersService(ControllersServicer):
                 f"the scheduler {PROTOCOL}; upgrade {older}",
             )
         if not self._tokens.is_of(hello.name, hello.token):
-            log.warning("a controller was refused", peer=context.peer(), controller=hello.name[:100])
+            log.warning("controller.refused", peer=context.peer(), controller=hello.name[:100])
             await context.abort(
                 grpc.StatusCode.UNAUTHENTICATED,
                 "token: isn't that of a controller of this name; give the one in the scheduler's --tokens",

@@ -78,7 +78,7 @@ def connect(
     try:
         parsed = make_url(url)
     except ArgumentError:
-        raise StoreRefused(f"this is no URL of a database; {_EXAMPLES}") from None
+        raise StoreRefused(f"this is not a URL of a database; {_EXAMPLES}") from None
     match parsed.get_backend_name():
         case "sqlite":
             return _connect_sqlite(parsed, read_threads, sqlite)

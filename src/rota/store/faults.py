@@ -49,7 +49,7 @@ def translated(error: Exception) -> Exception:
         case DBAPIError(orig=psycopg.Error() as cause):
             return _of_postgres(cause, error)
         case NoConnectionFree():
-            return StoreUnavailable("all connections to the database are busy: ask again in a while")
+            return StoreUnavailable("all connections to the database are busy: try again in a moment")
         case OverflowError():
             return ValueRejected(f"a number is too large to be stored: {error}")
         case UnicodeError():

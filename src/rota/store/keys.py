@@ -22,7 +22,7 @@ _ID = re.compile(r"(0|[1-9][0-9]{0,11})(?:\.(0|[1-9][0-9]{0,7}))?", re.ASCII)
 def key_of(job: JobId) -> int:
     key = find_key(job)
     if key is None:
-        raise ValueError(f"{job!r} is no id of a job")
+        raise ValueError(f"{job!r} is not an id of a job")
     return key
 
 

@@ -189,4 +189,4 @@ audit = Table(
     Index("audit_by_subject", "subject", "seq"),
     Index("audit_by_project", "project", "seq"),
 )
-"""Who did what, and who was refused what. Rows are added at the end, and never changed."""
+"""The audit log: who did what, and what was refused. Rows are added at the end, and never changed."""

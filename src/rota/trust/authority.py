@@ -91,7 +91,7 @@ class Authority:
         check_signed(certificate, self._certificate)
         usage = _usage_of(certificate)
         if usage is None or ExtendedKeyUsageOID.CLIENT_AUTH not in usage:
-            raise TrustError("certificate", "is no agent's", "send the one that joining gave")
+            raise TrustError("certificate", "is not an agent's", "send the one that joining gave")
         if not ms_of(certificate.not_valid_before_utc) <= now_ms < ms_of(certificate.not_valid_after_utc):
             raise TrustError(
                 "certificate", "has expired, or isn't valid yet", "set the clock, or join again with a token"
@@ -127,7 +127,7 @@ def check_agent_name(name: str, field: str = "name") -> str:
     if not AGENT_NAME.fullmatch(name):
         raise TrustError(
             field,
-            "is no name for an agent",
+            "is not a name for an agent",
             "give 1 to 63 letters, digits, dots, dashes or underscores, with a letter or digit at either end",
         )
     return name

@@ -125,7 +125,9 @@ def _connection(url: str) -> HTTPConnection:
     except ValueError:
         host, port = None, None
     if host is None or parts.scheme not in ("http", "https"):
-        raise TrustError("--server", f"{url!r} is no address", "write it as in https://rota.example.org:8426")
+        raise TrustError(
+            "--server", f"{url!r} is not an address", "write it as in https://rota.example.org:8426"
+        )
     if parts.scheme == "http":
         return HTTPConnection(host, port, timeout=_PATIENCE_S)
     # Nothing here depends on who answers: what is sent is of no use to others, and what comes back counts

@@ -106,7 +106,7 @@ def test_guessed_tokens_are_recorded_and_fill_nothing(server: RotaServer) -> Non
     assert guesses[0].status == 401
     assert (guesses[0].user, guesses[0].token) == ("", "")
     text = server.log.read_bytes()[log_before:].decode()
-    lines = [line for line in text.splitlines() if '"refused"' in line and "unauthorised" in line]
+    lines = [line for line in text.splitlines() if '"request.refused"' in line and "unauthorised" in line]
     assert 1 <= len(lines) <= 2 * (LINES_PER_CALLER + 1)
     assert '"address": "127.0.0.1"' in lines[0]
     assert "rota_000" not in text

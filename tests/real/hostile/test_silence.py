@@ -107,4 +107,4 @@ def test_a_job_that_cannot_be_judged_in_time_is_taken_in(server: RotaServer, slo
     job = server.submit_one(shell("true"))
     slow.end("admission")
     assert server.over(job).phase is Phase.SUCCEEDED
-    assert "taken in unchecked" in server.log.read_text()
+    assert "admission.skipped" in server.log.read_text()

@@ -255,7 +255,7 @@ def test_the_scheduler_needs_no_more_than_its_role(
                     return bool(await place.notes("FailedScheduling", "torn1"))
 
                 await eventually(is_told)
-                assert scheduler.teller.dropped_events == 0
+                assert scheduler.recorder.dropped_events == 0
 
     with installed(how, helm, cluster) as name:
         asyncio.run(main(name))

@@ -79,7 +79,7 @@ def test_any_sequence_of_pausing_and_closing_leaves_a_queue_usable(server: RotaS
     waiting = server.submit_one(shell("true", queue=side))
     assert "file server is down" in str(client.why(waiting).why)
     client.set_queue(side, QueueMode.CLOSED, message="for good")
-    with pytest.raises(Conflict, match="takes no jobs: for good"):
+    with pytest.raises(Conflict, match="accepts no jobs: for good"):
         server.submit(shell("true", queue=side))
     assert server.over(waiting).phase is Phase.SUCCEEDED
     for state in (QueueMode.PAUSED, QueueMode.CLOSED, QueueMode.CLOSED, QueueMode.PAUSED, QueueMode.OPEN):

@@ -46,7 +46,7 @@ def test_a_full_disk_is_said_and_survived(on_small_disk: RotaServer) -> None:
     _fill(ballast)
     with server.impatient() as client:
         refused = eventually(lambda: _refusal(client.submit, shell("echo lost", name="lost")), "a refusal")
-    assert "can keep nothing" in refused.message
+    assert "can't be written" in refused.message
     assert not is_ready(server)
     assert server.output(before.id) == "kept\n"
     ballast.unlink()
@@ -79,7 +79,7 @@ def test_a_database_that_is_gone_is_said_and_survived(
     try:
         with server.impatient() as client:
             refused = eventually(lambda: _refusal(client.submit, shell("true", name="lost")), "a refusal")
-        assert "at the moment" in refused.message or "can keep nothing" in refused.message
+        assert "at the moment" in refused.message or "can't be written" in refused.message
         eventually(lambda: not is_ready(server), "the server to notice")
         told.touch()  # It ends while its end can't be kept.
     finally:

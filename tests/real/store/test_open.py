@@ -116,8 +116,8 @@ def test_a_folder_that_is_none_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "url, problem",
     [
-        ("", "no URL of a database"),
-        ("rota.db", "no URL of a database"),
+        ("", "not a URL of a database"),
+        ("rota.db", "not a URL of a database"),
         ("sqlite://", "in memory"),
         ("sqlite:///:memory:", "in memory"),
         ("mysql://localhost/rota", "database of mysql"),

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
+from typer.main import get_group
 
 import rota as package
 from rota.cli.main import SECTIONS
 from tests.unit.cli.calling import MIXED_FILES, rota, write
 
 ROOT = Path(__file__).parents[3]
+LISTED = [one for section in SECTIONS.values() for one in section]
+ROOMS = {
+    room: {one.name for one in LISTED if one.room == room} for room in sorted({one.room for one in LISTED})
+}
 CLUSTER = "nodes: [{name: n, resources: {cpu: 4}}]"
 FITS = "jobs: [{name: fits, resources: {cpu: 1}}]"
 TOO_LARGE = "jobs: [{name: huge, resources: {cpu: 64}}]"
@@ -90,7 +96,7 @@ class TestErrors:
         assert '"licences"' in result.err
 
     def test_a_bug_is_admitted(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rota.cli.plan.command.read_question", _stumble)
+        monkeypatch.setattr("rota.cli.questions.plan_from_files.read_question", _stumble)
         result = rota("plan", *MIXED_FILES)
         assert result.code == 70
         assert "bug" in result.err
@@ -99,7 +105,7 @@ class TestErrors:
         assert "Traceback" not in result.err
 
     def test_and_shown_to_who_wants_to_see_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rota.cli.plan.command.read_question", _stumble)
+        monkeypatch.setattr("rota.cli.questions.plan_from_files.read_question", _stumble)
         result = rota("plan", *MIXED_FILES, environment={"ROTA_TRACEBACK": "1"})
         assert result.code == 70
         assert "Traceback" in result.err
@@ -133,7 +139,7 @@ class TestStreams:
         assert (process.returncode, process.stderr) == (74, "rota: [Errno 28] No space left on device\n")
 
     def test_an_interrupt_ends_it_quietly(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("rota.cli.plan.command.read_question", _press_ctrl_c)
+        monkeypatch.setattr("rota.cli.questions.plan_from_files.read_question", _press_ctrl_c)
         assert rota("plan", *MIXED_FILES) == (130, "", "")
 
     def test_a_terminal_without_unicode_gets_something(self) -> None:
@@ -175,14 +181,26 @@ class TestLightCommands:
         for heavy in ("numpy", "rich", "yaml", "msgspec", "urllib3"):
             assert f"'{heavy}'" not in process.stderr
 
+    @pytest.mark.parametrize(("room", "names"), ROOMS.items())
+    def test_a_command_imports_only_its_own_room(self, room: str, names: set[str]) -> None:
+        program = (
+            "import sys, contextlib\n"
+            "from rota.cli.main import run\n"
+            f"with contextlib.suppress(SystemExit): run(({min(names)!r}, '--help'))\n"
+            "print(*(name for name in sys.modules if name.startswith('rota.')), file=sys.stderr)"
+        )
+        process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        in_rooms = [one.split(".") for one in process.stderr.split() if one.count(".") > 2]
+        assert {tuple(one[:3]) for one in in_rooms} == {("rota", "cli", room)}
+        assert {one[3] for one in in_rooms} <= {"commands", "options", "pod_options"}
+
     def test_every_command_is_listed_and_documented(self) -> None:
-        listed = {one.name: one.module or one.name for section in SECTIONS.values() for one in section}
-        modules = {
-            path.stem for path in (Path(package.__file__).parent / "cli" / "commands").glob("[a-z]*.py")
-        }
-        assert set(listed.values()) == modules
+        for room, names in ROOMS.items():
+            app = import_module(f"rota.cli.{room}.commands").app
+            assert set(get_group(app).commands) == names
         text = (ROOT / "docs" / "cli.md").read_text()
-        assert [name for name in sorted(listed) if f"`rota {name}" not in text] == []
+        listed = sorted(name for names in ROOMS.values() for name in names)
+        assert [name for name in listed if f"`rota {name}" not in text] == []
 
     @pytest.mark.parametrize("name", [one.name for section in SECTIONS.values() for one in section])
     def test_every_command_has_help(self, name: str) -> None:

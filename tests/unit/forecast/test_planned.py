@@ -8,8 +8,8 @@ import pytest
 
 from rota.engine import decide
 from rota.engine.plugin import Plugins
+from rota.forecast.estimator import PlannedStarts
 from rota.forecast.planned import Planner
-from rota.forecast.tell import PlannedStarts
 from rota.model.ids import JobId
 from rota.model.job import JobTemplate
 from rota.model.plan import Plan

@@ -33,7 +33,7 @@ nodes:
 nodes:
 - name: a
   count: 9
-  resources: {memory: 1Ei}  #! nodes[0].resources: memory of all nodes … beyond counting
+  resources: {memory: 1Ei}  #! nodes[0].resources: memory of all nodes … too large
 
 ## amount that is none
 nodes:
@@ -208,7 +208,7 @@ offers:
 
 ## usage of nobody
 usage:
-- {tenant: a/b/c, as_of: 0}  #! usage[0].tenant: no tenant … project/user
+- {tenant: a/b/c, as_of: 0}  #! usage[0].tenant: not a tenant … project/user
 
 ## usage twice
 usage:
@@ -225,7 +225,7 @@ usage:
 
 ## maintenance that doesn't end
 maintenance:
-- {name: patch, start: 2026-01-01T00:00:00Z}  #! maintenance[0]: when it ends … for
+- {name: patch, start: 2026-01-01T00:00:00Z}  #! maintenance[0]: the end is missing … for
 
 ## maintenance with two ends
 maintenance:
@@ -238,17 +238,17 @@ maintenance:
 maintenance:
 - name: patch
   start: 2026-01-01T02:00:00Z
-  end: 2026-01-01T01:00:00Z  #! maintenance[0].end: doesn't end after its start … later
+  end: 2026-01-01T01:00:00Z  #! maintenance[0].end: the end is not after the start … later
 
 ## maintenance of no length
 maintenance:
 - name: patch
   start: 2026-01-01T02:00:00Z
-  end: 2026-01-01T03:00:00+01:00  #! maintenance[0].end: doesn't end after its start
+  end: 2026-01-01T03:00:00+01:00  #! maintenance[0].end: the end is not after the start
 
 ## maintenance for no time
 maintenance:
-- {name: patch, start: 0, for: 0}  #! maintenance[0].for: no time
+- {name: patch, start: 0, for: 0}  #! maintenance[0].for: the duration is 0
 
 ## maintenance for less than no time
 maintenance:
@@ -315,17 +315,17 @@ reservations:
 ## reservation for nobody
 nodes: [{name: n1, resources: {}}]
 reservations:
-- {name: r, start: 0, for: 2h, nodes: [n1], tenants: []}  #! reservations[0].tenants: nobody
+- {name: r, start: 0, for: 2h, nodes: [n1], tenants: []}  #! reservations[0].tenants: no tenant is named
 
 ## reservation for no tenant
 nodes: [{name: n1, resources: {}}]
 reservations:
-- {name: r, start: 0, for: 2h, nodes: [n1], tenants: [a/b/c]}  #! reservations[0].tenants[0]: no tenant
+- {name: r, start: 0, for: 2h, nodes: [n1], tenants: [a/b/c]}  #! reservations[0].tenants[0]: not a tenant
 
 ## reservation without end
 nodes: [{name: n1, resources: {}}]
 reservations:
-- {name: r, start: 0, nodes: [n1], tenants: [a]}  #! reservations[0]: when it ends
+- {name: r, start: 0, nodes: [n1], tenants: [a]}  #! reservations[0]: the end is missing
 
 ## reservation of more than there is
 nodes: [{name: n1, resources: {cpu: 8}}, {name: n2, resources: {cpu: 4}}]
@@ -397,7 +397,7 @@ reservations:
   for: 2h
   nodes: [n1]
   tenants: [a]
-  resources: {}  #! reservations[0].resources: nothing … whole nodes
+  resources: {}  #! reservations[0].resources: the share is empty … whole nodes
 
 ## reservations of the same node
 nodes: [{name: n1, resources: {cpu: 8}}, {name: n2, resources: {cpu: 8}}]
@@ -537,7 +537,7 @@ jobs:
 
 ## tasks beyond counting
 jobs:
-- {name: j, tasks: 900000, resources: {storage: 1Pi, memory: 8Ti}}  #! jobs[0].resources: beyond counting
+- {name: j, tasks: 900000, resources: {storage: 1Pi, memory: 8Ti}}  #! jobs[0].resources: too large
 
 ## tasks and groups
 jobs:
@@ -614,17 +614,17 @@ jobs:
 ## share above 1
 jobs:
 - name: j
-  gpus: {share: 2}  #! jobs[0].gpus.share: no share of one GPU
+  gpus: {share: 2}  #! jobs[0].gpus.share: not a share of one GPU
 
 ## share of 0
 jobs:
 - name: j
-  gpus: {share: 0}  #! jobs[0].gpus.share: no share
+  gpus: {share: 0}  #! jobs[0].gpus.share: not a share
 
 ## GPUs of a model only
 jobs:
 - name: j
-  gpus: {models: [A100]}  #! jobs[0].gpus: how many
+  gpus: {models: [A100]}  #! jobs[0].gpus: the number of GPUs is missing
 
 ## too many GPUs
 jobs:
@@ -654,7 +654,7 @@ jobs:
 ## host name as address
 jobs:
 - name: j
-  ports: [{port: 80, address: web}]  #! jobs[0].ports[0].address: no IP address
+  ports: [{port: 80, address: web}]  #! jobs[0].ports[0].address: not an IP address
 
 ## label that is a number
 jobs:
@@ -743,7 +743,7 @@ jobs:
 ## spread of what
 jobs:
 - name: j
-  spread: [{over: zone}]  #! jobs[0].spread[0]: which tasks … labels
+  spread: [{over: zone}]  #! jobs[0].spread[0]: tasks to spread … labels
 
 ## spread of everything
 jobs:
@@ -814,7 +814,7 @@ jobs:
 ## no time
 jobs:
 - name: j
-  time_limit: 0  #! jobs[0].time_limit: no time
+  time_limit: 0  #! jobs[0].time_limit: the duration is 0
 
 ## time in words
 jobs:
@@ -934,7 +934,7 @@ jobs:
 ## no time to start within
 jobs:
 - name: j
-  start_within: 0  #! jobs[0].start_within: no time
+  start_within: 0  #! jobs[0].start_within: the duration is 0
 
 ## less than no time to start within
 jobs:
@@ -1224,13 +1224,13 @@ promotion: {every: 1h, up_to: highest}  #! promotion.up_to: did you mean "high"
 promotion: {up_to: high}  #! promotion: every or retry_budget
 
 ## promotion all the time
-promotion: {every: 0}  #! promotion.every: no time
+promotion: {every: 0}  #! promotion.every: the duration is 0
 
 ## negative run time
 preemption: {min_run_time: -1s}  #! preemption.min_run_time: negative
 
 ## half-life of 0
-fair_share: {half_life: 0s}  #! fair_share.half_life: no time
+fair_share: {half_life: 0s}  #! fair_share.half_life: the duration is 0
 
 ## unknown reclaim
 fair_share: {reclaim: nevr}  #! fair_share.reclaim: did you mean "never"

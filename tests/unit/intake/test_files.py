@@ -133,7 +133,7 @@ def test_standard_input_for_both(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_that_kubernetes_has_already(files: Files) -> None:
-    with pytest.raises(InputError, match='node named "k1" stands in the Kubernetes manifests already'):
+    with pytest.raises(InputError, match='node named "k1" is in the Kubernetes manifests already'):
         files.read(f"{KUBE_NODES}---\nnodes: [{{name: k1, resources: {{}}}}]", NATIVE_JOBS)
 
 

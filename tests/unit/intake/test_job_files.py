@@ -65,7 +65,7 @@ def test_what_is_left_to_the_server_stays_open(tmp_path: Path) -> None:
             "jobs:\n- command: a\n  grace: -1",
             "jobs.yaml:3: jobs[0].grace: negative amount -1; give 0 or more",
         ),
-        ("jobs:\n- command: a\n  submitted: 1", "jobs.yaml:3: jobs[0].submitted: says how a cluster stands"),
+        ("jobs:\n- command: a\n  submitted: 1", "jobs.yaml:3: jobs[0].submitted: is for running jobs"),
         (
             "jobs:\n- command: a\n- comand: a",
             'jobs.yaml:3: jobs[1].comand: unknown field; did you mean "command"?',

@@ -242,7 +242,7 @@ class TestLimits:
             ("{default: {queues: [shrot]}}", 'limits.default.queues[0]: there is no queue named "shrot"'),
             ("{users: {ada: {queues: [x]}}}", 'limits.users.ada.queues[0]: there is no queue named "x"'),
             ("{users: {a/b: {}}}", "contains a slash"),
-            ("{default: {time_limit: 0}}", "no time at all"),
+            ("{default: {time_limit: 0}}", "the duration is 0"),
             ("{default: {time_limit: 1h, default_time_limit: 2h}}", "is longer than the longest, 1h"),
             ("{default: {log_bytes: much}}", "limits.default.log_bytes"),
             ('{default: {tolerations: ["*", gpu]}}', "allows everything"),

@@ -134,14 +134,17 @@ class TestWhatRuns:
 
     def test_what_only_a_shell_understands_is_warned_of(self) -> None:
         assert submit({"command": "a | b"}).warnings == (
-            'jobs[0].command: "|" is handed to the program as it is; to let a shell read it, use script',
+            'jobs[0].command: "|" is passed to the program unchanged; use script for shell syntax',
         )
         assert submit({"command": ["a", "|", "b"]}).warnings == ()
 
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
-            ({"name": "j"}, "jobs[0]: nothing says what is to run; give it a command or a script"),
+            (
+                {"name": "j"},
+                "jobs[0]: the job has neither a command nor a script; give it a command or a script",
+            ),
             ({"command": ["a"], "script": "b"}, "jobs[0].command: a job has either a command or a script;"),
             ({"command": []}, "jobs[0].command: names no program;"),
             ({"command": ["", "x"]}, "jobs[0].command: names no program;"),
@@ -158,13 +161,13 @@ class TestWhatRuns:
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
-            ({"directory": "data"}, 'jobs[0].directory: "data" depends on where one stands;'),
-            ({"environment": {"1A": "x"}}, 'jobs[0].environment["1A"]: "1A" is no name of a variable'),
+            ({"directory": "data"}, 'jobs[0].directory: "data" is a relative path;'),
+            ({"environment": {"1A": "x"}}, 'jobs[0].environment["1A"]: "1A" is not a name of a variable'),
             ({"environment": {"A": 1}}, "jobs[0].environment.A: expected text, got the number 1; put it in"),
             ({"environment": {"A": "\0"}}, "jobs[0].environment.A: contains a null character"),
-            ({"outputs": ["../x"]}, 'jobs[0].outputs[0]: "../x" is no path within'),
-            ({"outputs": ["."]}, 'jobs[0].outputs[0]: "." is no path within'),
-            ({"files": [{"path": "/x"}]}, 'jobs[0].files[0].path: "/x" is no path within'),
+            ({"outputs": ["../x"]}, 'jobs[0].outputs[0]: "../x" is not a path within'),
+            ({"outputs": ["."]}, 'jobs[0].outputs[0]: "." is not a path within'),
+            ({"files": [{"path": "/x"}]}, 'jobs[0].files[0].path: "/x" is not a path within'),
             ({"files": [{"path": "x"}]}, "jobs[0].files[0].sha256: is missing"),
             ({"files": [{"path": "x", "sha256": SHA}]}, "jobs[0].files[0].size: is missing"),
             (
@@ -178,14 +181,17 @@ class TestWhatRuns:
             ),
             ({"warn": {"before": 60}}, "jobs[0].warn: there is no time limit to warn of"),
             ({"warn": {"before": 60}, "time_limit": 60}, "jobs[0].warn.before: its time limit is 1m"),
-            ({"warn": {"before": 0}, "time_limit": 60}, "jobs[0].warn.before: no time at all"),
+            ({"warn": {"before": 0}, "time_limit": 60}, "jobs[0].warn.before: the duration is 0"),
             ({"warn": {"signal": "USR3", "before": 1}, "time_limit": 9}, "jobs[0].warn.signal: there is no"),
             ({"warn": {"signal": 9, "before": 1}, "time_limit": 9}, "jobs[0].warn.signal: no program can"),
             (
                 {"warn": {"signal": "9" * 99, "before": 1}, "time_limit": 9},
                 "jobs[0].warn.signal: there is no",
             ),
-            ({"grace": "2h"}, "jobs[0].grace: others wait for its room for so long; give at most 1h"),
+            (
+                {"grace": "2h"},
+                "jobs[0].grace: other jobs would wait that long for its resources; give at most 1h",
+            ),
             ({"retry": {"backoff": 1}}, "jobs[0].retry.limit: is missing"),
             ({"retry": {"limit": 1, "backoff": "2h"}}, "jobs[0].retry.backoff: the first pause, 2h,"),
             ({"array": 2**70}, "jobs[0].array: has too many elements; give at most 100,000"),
@@ -239,8 +245,8 @@ class TestArrays:
     @pytest.mark.parametrize(
         ("form", "message"),
         [
-            ("", '"" is no index'),
-            ("a-b", '"a-b" is no index'),
+            ("", '"" is neither an index'),
+            ("a-b", '"a-b" is neither an index'),
             ("5-1", 'the range "5-1" ends before it begins; write 1-5'),
             ("1-5:0", 'the range "1-5:0" makes no steps'),
             ("1,1", "the index 1 is there twice"),
@@ -315,7 +321,7 @@ class TestWholeBodies:
     )
     def test_how_a_cluster_stands_is_no_part_of_it(self, field: str) -> None:
         assert refusal(**{field: 1}) == (
-            f"jobs[0].{field}: says how a cluster stands, and this job is yet to run; remove it"
+            f"jobs[0].{field}: is for running jobs, and this job has not started yet; remove it"
         )
 
     @pytest.mark.parametrize(

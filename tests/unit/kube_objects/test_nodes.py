@@ -157,4 +157,4 @@ def test_errors_name_the_field(status: str, spec: str, field: str) -> None:
 def test_all_nodes_together_are_countable() -> None:
     nodes = [node(f"n{index}", "allocatable: {example.com/atoms: 1E}") for index in range(5)]
     error = refusal(*nodes)
-    assert error.problem == "with this, the example.com/atoms of all nodes is beyond counting"
+    assert error.problem == "with this, the example.com/atoms of all nodes is too large"

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rota.forecast.tell import PlannedStarts, Teller, TellerState
+from rota.forecast.estimator import Estimator, EstimatorState, PlannedStarts
 from rota.intake.errors import InputError
 from rota.loop.learnt import VERSION, ensure_writable, read_history, write_learnt
 from rota.model.ids import JobId
@@ -29,15 +29,15 @@ TRACES = Path(__file__).parents[2] / "data" / "traces"
 WORKLOAD = "workload: [{name: a, runs: 10m, time_limit: 1h, resources: {cpu: 1}}]"
 
 
-def learnt() -> TellerState:
+def learnt() -> EstimatorState:
     """From a job that ended, one that started late, and one that still waits."""
-    teller = Teller(lambda *_: PlannedStarts(10 * MINUTE))
+    estimator = Estimator(lambda *_: PlannedStarts(10 * MINUTE))
     snapshot = snapshot_of(Cluster().node("n", cpu=4).records)
     for name in ("late", "waits"):
-        teller.waits(snapshot, Policy(), 0, Job(JobId(name), TEMPLATE), Plan())
-    teller.started(Job(JobId("late"), TEMPLATE), 90 * MINUTE)
-    teller.ended(Job(JobId("late"), TEMPLATE), 5 * MINUTE, 95 * MINUTE, completed=True)
-    return teller.state
+        estimator.waits(snapshot, Policy(), 0, Job(JobId(name), TEMPLATE), Plan())
+    estimator.started(Job(JobId("late"), TEMPLATE), 90 * MINUTE)
+    estimator.ended(Job(JobId("late"), TEMPLATE), 5 * MINUTE, 95 * MINUTE, completed=True)
+    return estimator.state
 
 
 def problem(path: Path, **options: Any) -> str:
@@ -61,15 +61,15 @@ class TestWhatWasWritten:
     def test_takes_the_place_of_what_was_there(self, tmp_path: Path) -> None:
         path = tmp_path / "learnt.json"
         write_learnt(str(path), learnt())
-        write_learnt(str(path), TellerState())
-        assert read_history(str(path)) == TellerState()
+        write_learnt(str(path), EstimatorState())
+        assert read_history(str(path)) == EstimatorState()
 
     def test_of_another_version(self, tmp_path: Path) -> None:
         path = tmp_path / "learnt.json"
         path.write_text(f'{{"rota_learnt": {VERSION + 1}, "anything": "else"}}')
         assert problem(path) == (
             f": has version {VERSION + 1} of the format of what was learnt; this Rota knows {VERSION};"
-            " write it anew: rota sim run … --estimates --learnt FILE"
+            " write it again: rota sim run … --estimates --learnt FILE"
         )
 
     @pytest.mark.parametrize("end", [-2, -40, 20])
@@ -99,7 +99,7 @@ class TestWhatWasWritten:
         document = json.loads(path.read_bytes())
         document["state"]["run_times"]["share_of_limit"]["runs"]["total"] = 0
         path.write_text(json.dumps(document, indent=2))
-        assert problem(path).startswith(": was changed after it was written; write it anew")
+        assert problem(path).startswith(": was changed after it was written; write it again")
 
     def test_larger_than_allowed(self, tmp_path: Path) -> None:
         path = tmp_path / "learnt.json"
@@ -118,7 +118,7 @@ class TestWriting:
 
     def test_no_file(self) -> None:
         with pytest.raises(InputError, match="is not a regular file"):
-            write_learnt("/dev/null", TellerState())
+            write_learnt("/dev/null", EstimatorState())
 
     def test_what_may_not_be_written(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("os.access", lambda *_: False)
@@ -127,7 +127,7 @@ class TestWriting:
 
     def test_a_disk_that_is_full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         path = tmp_path / "learnt.json"
-        write_learnt(str(path), TellerState())
+        write_learnt(str(path), EstimatorState())
 
         def full(*_: object) -> int:
             raise OSError(28, "No space left on device")
@@ -135,7 +135,7 @@ class TestWriting:
         monkeypatch.setattr(Path, "write_bytes", full)
         with pytest.raises(InputError, match="can't be written: No space left"):
             write_learnt(str(path), learnt())
-        assert read_history(str(path)) == TellerState()
+        assert read_history(str(path)) == EstimatorState()
 
 
 class TestTraces:
@@ -143,8 +143,8 @@ class TestTraces:
         path = tmp_path / "workload.yaml"
         path.write_text(WORKLOAD)
         state = read_history(str(path))
-        assert set(Teller(None, state).run_times(TEMPLATE)) == {10 * MINUTE}
-        assert state.starts == TellerState().starts
+        assert set(Estimator(None, state).run_times(TEMPLATE)) == {10 * MINUTE}
+        assert state.starts == EstimatorState().starts
 
     def test_packed(self, tmp_path: Path) -> None:
         path = tmp_path / "workload.yaml.gz"
@@ -167,4 +167,4 @@ class TestTraces:
     def test_neither_of_both(self, tmp_path: Path) -> None:
         path = tmp_path / "notes.txt"
         path.write_text("hello")
-        assert "is no workload that this reader recognises" in problem(path)
+        assert "is not a workload that this reader recognises" in problem(path)

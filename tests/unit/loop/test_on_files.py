@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from rota.forecast.tell import Teller, TellerState
+from rota.forecast.estimator import Estimator, EstimatorState
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.on_files import Moment, latest_time_ms
 from rota.model.cluster import ClusterRecords, TenantUsage
@@ -70,16 +70,16 @@ def waits(name: str, template: JobTemplate = LIMITED) -> Job:
     return Job(JobId(name), template, NINE_O_CLOCK_MS - 1000)
 
 
-def half_an_hour() -> TellerState:
+def half_an_hour() -> EstimatorState:
     """As long as such jobs ran."""
-    teller = Teller(None)
-    teller.ended(waits("before"), HOUR_MS // 2, 0, completed=True)
-    return teller.state
+    estimator = Estimator(None)
+    estimator.ended(waits("before"), HOUR_MS // 2, 0, completed=True)
+    return estimator.state
 
 
 @pytest.mark.covers("time-1")
 class TestEstimates:
-    def moment(self, *waiting: Job, learnt: TellerState | None, rules: Policy | None = None) -> Moment:
+    def moment(self, *waiting: Job, learnt: EstimatorState | None, rules: Policy | None = None) -> Moment:
         return Moment(busy(*waiting), rules or Policy(), NINE_O_CLOCK_MS, PluginHost([]), learnt=learnt)
 
     def test_expected_as_learnt_and_latest_by_limits(self) -> None:
@@ -117,7 +117,7 @@ class TestEstimates:
                 JobRecord(waits("a")),
             ),
         )
-        moment = Moment(endless, Policy(), NINE_O_CLOCK_MS, PluginHost([]), learnt=TellerState())
+        moment = Moment(endless, Policy(), NINE_O_CLOCK_MS, PluginHost([]), learnt=EstimatorState())
         assert moment.estimates(moment.plan()) == {}
 
     def test_queues_that_say_so_are_planned_by_what_was_learnt(self) -> None:

@@ -207,7 +207,7 @@ def test_a_count_stays_itself_and_a_percentage_is_rounded_up() -> None:
         (parse_duration_ms, "-5m", 'negative amount "-5m"; give 0 or more'),
         (parse_duration_ms, "", '"" is not a duration; '),
         (parse_timestamp_ms, "2026-05-01T12:00:00", '"2026-05-01T12:00:00" names no time zone; add "Z"'),
-        (parse_timestamp_ms, "2026-13-01T12:00:00Z", '"2026-13-01T12:00:00Z" is no real date or time: '),
+        (parse_timestamp_ms, "2026-13-01T12:00:00Z", '"2026-13-01T12:00:00Z" is not a real date or time: '),
         (
             parse_timestamp_ms,
             "1969-12-31T23:59:59Z",

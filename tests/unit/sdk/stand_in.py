@@ -181,7 +181,7 @@ class StandIn:
                 )
             if (form.get("resources") or {}).get("cpu") == "many":
                 return problem(
-                    request, 422, "bad-input", "is no amount", field=f"jobs[{index}].resources.cpu"
+                    request, 422, "bad-input", "is not an amount", field=f"jobs[{index}].resources.cpu"
                 )
         documents = []
         for form in forms:

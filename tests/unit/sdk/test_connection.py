@@ -117,5 +117,5 @@ def test_certificates_that_cannot_be_read(home: dict[str, str], tmp_path: Path) 
 
 def test_a_server_file_that_is_broken(home: dict[str, str]) -> None:
     (leave_server(home) / "server.json").write_text("{}")
-    with pytest.raises(NoServer, match="start the server anew"):
+    with pytest.raises(NoServer, match="restart the server"):
         connection(environment=home)

@@ -115,6 +115,6 @@ def test_nobody_waits_for_ever(provider: Scripted) -> None:
 def test_a_code_goes_nowhere_unencrypted(provider: Scripted) -> None:
     for url in ("http://id.example.org/device", "ftp://127.0.0.1/", "", "https://", "http://[::1"):
         bad = replace(provider.terms, device_authorization_endpoint=url)
-        with pytest.raises(BadAnswer, match="no https"):
+        with pytest.raises(BadAnswer, match="not an https"):
             id_token_by_device_flow(bad, provider.shown.append)
     assert not provider.asked

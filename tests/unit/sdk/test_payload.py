@@ -23,7 +23,7 @@ def test_each_worker_finds_its_own_arguments() -> None:
 
 
 def test_errors_of_rota_are_carried_with_all_they_say() -> None:
-    error = BadInput("is no amount", field="cpu", help="give a number", status=422)
+    error = BadInput("is not an amount", field="cpu", help="give a number", status=422)
     with pytest.raises(BadInput) as caught:
         payload.outcome_of(payload.raised(error))
     assert (caught.value.field, caught.value.help, caught.value.status) == ("cpu", "give a number", 422)

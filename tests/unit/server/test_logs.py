@@ -1,17 +1,26 @@
 from __future__ import annotations
 
+import ast
 import io
 import json
 import logging
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import structlog
 
-from rota.server.logs import REDACTED, configure_logs, redact
+import rota
+from rota.server.log_events import SENTENCES
+from rota.server.logs import REDACTED, LogFormat, configure_logs, redact
 from rota.server.minting import new_secret
 from rota.trust.join_token import JoinTokenText, token_text
 from rota.trust.keys import key_pem, new_key
+
+SOURCES = Path(rota.__file__).parent
+DOCS = Path(__file__).parents[3] / "docs"
+LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
 
 
 @pytest.fixture
@@ -83,3 +92,38 @@ def test_secrets_of_every_kind_are_known_by_their_look(secret: str) -> None:
     assert entry["event"].count(REDACTED) == 1
     for hidden in (secret, "hunter2", "cm90YTpodW50ZXIy"):
         assert hidden not in str(entry)
+
+
+def _keys_in_calls() -> Iterator[str]:
+    """The first argument of every log call in the sources."""
+    for path in SOURCES.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="log" | "_log"), attr=attr),
+                    args=[ast.Constant(value=str(key)), *_],
+                ) if attr in LEVELS:
+                    yield key
+
+
+def test_every_event_is_explained_and_listed() -> None:
+    of_agents = {f"agent.{kind}" for kind in ("joined", "left", "lost", "refused")}
+    assert set(_keys_in_calls()) | of_agents == set(SENTENCES)
+    rows = re.findall(r"^\| `([\w.]+)` \| (.*) \|$", (DOCS / "logs.md").read_text(), re.MULTILINE)
+    assert dict(rows) == SENTENCES
+    assert [key for key in SENTENCES if not re.fullmatch(r"[a-z_]+\.[a-z_]+", key)] == []
+
+
+@pytest.mark.usefixtures("_as_before")
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [
+        ("json", ['"event": "server.ready"', '"message": "The server is ready."']),
+        ("console", ["server.ready: The server is ready."]),
+    ],
+)
+def test_a_line_has_the_key_and_the_sentence(form: LogFormat, shown: list[str]) -> None:
+    written = io.StringIO()
+    configure_logs(form, "info", written)
+    structlog.get_logger("rota.test").info("server.ready")
+    assert [part for part in shown if part not in written.getvalue()] == []

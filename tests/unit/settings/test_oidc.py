@@ -60,7 +60,7 @@ def test_bad_ones_name_the_field(tmp_path: Path, field: str, value: str) -> None
 
 
 def test_somebody_must_be_able_to_sign_in(tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match="nobody could sign in"):
+    with pytest.raises(SettingsError, match="no user could sign in"):
         load(tmp_path, roles="", projects="")
 
 

@@ -201,7 +201,7 @@ def test_promised_starts_are_on_record_and_kept() -> None:
 
 
 class Listener:
-    """A teller and recorder that writes down what it is told."""
+    """A estimator and recorder that writes down what it is told."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[object, ...]] = []
@@ -234,7 +234,7 @@ class Listener:
 def heard(listener: Listener, *jobs: SimJob) -> SimResult:
     records = ClusterRecords(nodes=NODES)
     return simulate(
-        workload(*jobs), records, Policy(), PLUGINS, name="p", seed=0, teller=listener, recorder=listener
+        workload(*jobs), records, Policy(), PLUGINS, name="p", seed=0, estimator=listener, recorder=listener
     )
 
 

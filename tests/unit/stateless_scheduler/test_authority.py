@@ -59,7 +59,7 @@ def test_with_hosts_it_has_a_certificate_that_is_renewed_when_asked(tmp_path: Pa
     "content, mode, said",
     [
         (None, 0o600, "rota scheduler authority"),
-        ("nonsense", 0o600, "is no authority"),
+        ("nonsense", 0o600, "is not an authority"),
         ("nonsense", 0o640, "chmod 600"),
     ],
 )
@@ -74,7 +74,7 @@ def test_folders_that_will_not_do(tmp_path: Path, content: str | None, mode: int
 def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
     (tmp_path / AUTHORITY_FILE).write_text("of somebody else")
     (tmp_path / AUTHORITY_FILE).chmod(0o600)
-    with pytest.raises(AuthorityError, match="is no authority"):
+    with pytest.raises(AuthorityError, match="is not an authority"):
         make_authority(tmp_path, (), NOW_MS)
     assert (tmp_path / AUTHORITY_FILE).read_text() == "of somebody else"
     (tmp_path / "file").write_text("")

@@ -43,7 +43,7 @@ def test_keys_are_in_the_order_of_numbers_and_indexes(
 )
 def test_what_no_job_can_be_called_has_no_key(text: str) -> None:
     assert find_key(text) is None
-    with pytest.raises(ValueError, match="no id of a job"):
+    with pytest.raises(ValueError, match="not an id of a job"):
         key_of(JobId(text))
 
 

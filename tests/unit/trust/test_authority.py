@@ -63,7 +63,7 @@ def test_a_server_is_no_agent_and_an_agent_no_server(authority: Authority) -> No
     assert ca == authority.pem
     names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert names.get_values_for_type(x509.DNSName) == [SERVER_NAME]
-    with pytest.raises(TrustError, match="is no agent's"):
+    with pytest.raises(TrustError, match="is not an agent's"):
         authority.identify(server, NOW_MS)
     usage = certificate_of(authority).extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
     assert x509.oid.ExtendedKeyUsageOID.SERVER_AUTH not in usage
@@ -76,7 +76,7 @@ def test_names_of_agents(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["", "-a", "a.", "a b", "a/b", "ä", "a\n", "a" * 64, "../x", "a\0"])
 def test_other_names_are_refused(name: str) -> None:
-    with pytest.raises(TrustError, match="--name: is no name for an agent; give 1 to 63"):
+    with pytest.raises(TrustError, match="--name: is not a name for an agent; give 1 to 63"):
         check_agent_name(name, "--name")
 
 

@@ -8,7 +8,7 @@ from rota.api.documents import AttemptDocument, JobDocument
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause
 from rota.views.jobs import end_text, outcome_text, state_text
-from tests.unit.cli.live.documents import CLOCK, a_job, ago, an_attempt, later, over, running
+from tests.unit.cli.documents import CLOCK, a_job, ago, an_attempt, later, over, running
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import structlog
 from rota.backends.agents.claims import Refusal
 from rota.backends.backend import LogChunk, LogQuery, Stream, TaskRef
 from rota.backends.process.beneath import Leaves, parts_of
-from rota.backends.process.client.task_files import LeftBehind
+from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, LogWriter, Rotation
 from rota.backends.process.keeper.outputs import LARGEST_BYTES
@@ -85,7 +85,7 @@ class FolderArrivals:
 
     def __init__(self, folder: Path, rotation: Rotation = DEFAULT_ROTATION) -> None:
         self._folders = Folders(folder)
-        self._left = LeftBehind(self._folders)
+        self._left = TaskFiles(self._folders)
         self._rotation = rotation
 
     def open(self) -> None:
@@ -128,7 +128,7 @@ class KeptOutput:
                 await asyncio.wait([writing])
                 raise
             except OSError as error:
-                log.error("output of an agent's task can't be kept", why=str(error))
+                log.error("task.output_unwritten", why=str(error))
                 await asyncio.sleep(_WRITE_AGAIN_S)
 
     async def close(self) -> None:

@@ -281,7 +281,7 @@ class AgentsService(AgentsServicer):
         return standing
 
     async def _refuse(self, refusal: Refusal, name: str, context: Context) -> NoReturn:
-        log.warning("an agent was refused", agent=name, peer=context.peer(), why=str(refusal))
+        log.warning("agent.refused", agent=name, peer=context.peer(), why=str(refusal))
         if not isinstance(refusal, NotLeading):
             self._backend.notices.refused(name[:253] or context.peer(), str(refusal), now_ms())
         code = _CODES.get(type(refusal), grpc.StatusCode.INVALID_ARGUMENT)

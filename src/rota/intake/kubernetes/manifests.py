@@ -83,7 +83,7 @@ class Manifests:
         if other is not place:
             raise FieldError(
                 ("metadata", "name"),
-                f"{kind} {name} stands in {other.document.path}, line {other.line}, already",
+                f"{kind} {name} is in {other.document.path}, line {other.line}, already",
                 "remove one of them",
             )
 
@@ -92,7 +92,7 @@ def _check_name(name: str, field: str) -> None:
     if not _NAME.fullmatch(name):
         raise FieldError(
             ("metadata", field),
-            f"{quoted(name)} is no name of a Kubernetes object",
+            f"{quoted(name)} is not a name of a Kubernetes object",
             "use letters, digits, dots and dashes",
         )
 

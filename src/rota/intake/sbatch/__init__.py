@@ -4,7 +4,7 @@ done here.
     lines of #SBATCH ──► options ──► shape, times, hosts ──► one job in the form of a job file
 
 What can't be honoured is a warning that names the option and its line. What would change the meaning of the
-job if it were passed over, as a dependency, is an error.
+job if it were ignored, as a dependency, is an error.
 """
 
 from rota.intake.sbatch.script import is_script, read_sbatch

@@ -100,7 +100,7 @@ def read_options(text: str, file: str) -> tuple[dict[str, Option], list[Note]]:
     for number, line in enumerate(text.splitlines(), start=1):
         if line.startswith(PREFIX) and not line[len(PREFIX) :].strip(" \t").startswith("#"):
             if past_commands:
-                notes.append(Note(number, f"{PREFIX} after the first command is passed over, as sbatch does"))
+                notes.append(Note(number, f"{PREFIX} after the first command is ignored, as sbatch does"))
                 continue
             for option in _of_line(_words(line[len(PREFIX) :], file, number), file, number, notes):
                 options[option.name] = option
@@ -113,7 +113,7 @@ def _words(text: str, file: str, line: int) -> list[str]:
     try:
         return shlex.split(text, comments=True)
     except ValueError:
-        raise refusal(file, line, "a quotation mark has no partner", "close it") from None
+        raise refusal(file, line, "a quotation mark is not closed", "close it") from None
 
 
 def _of_line(words: Sequence[str], file: str, line: int, notes: list[Note]) -> Iterator[Option]:
@@ -136,7 +136,7 @@ def _of_line(words: Sequence[str], file: str, line: int, notes: list[Note]) -> I
         elif word.startswith("-") and len(word) > 1:
             yield from _short(word[1:], left, file, line, notes)
         else:
-            notes.append(Note(line, f"{quoted(word)} is no option and is passed over"))
+            notes.append(Note(line, f"{quoted(word)} is not an option and is ignored"))
 
 
 def _short(letters: str, left: list[str], file: str, line: int, notes: list[Note]) -> Iterator[Option]:
@@ -170,7 +170,7 @@ def _long_name(name: str) -> str | None:
 def _unknown(flag: str, name: str) -> str:
     meant = nearest(name, LONG) if name else None
     hint = f"; did you mean --{meant}?" if meant else ""
-    return f"the option {flag} is unknown and is passed over{hint}"
+    return f"the option {flag} is unknown and is ignored{hint}"
 
 
 def refusal(file: str, line: int, problem: str, remedy: str) -> InputError:

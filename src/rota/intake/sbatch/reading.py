@@ -29,7 +29,7 @@ class Reading:
         if value is None:
             return None
         if not (value.isascii() and value.isdecimal()) or not 1 <= int(value[:9]) <= _LARGEST:
-            raise self.error(name, "is no number of them", f"give one from 1 to {_LARGEST}")
+            raise self.error(name, "is not a number of them", f"give one from 1 to {_LARGEST}")
         return int(value)
 
     def note(self, name: str, text: str) -> None:

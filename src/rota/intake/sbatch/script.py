@@ -26,13 +26,13 @@ _SIGNAL = re.compile(r"(?:(?P<where>[RB]+):)?(?P<signal>\w+)(?:@(?P<seconds>\d{1
 _DEFAULT_WARNING_S = 60
 
 _WHY_NOT = {
-    "output": "Rota keeps what the job writes: rota logs shows it",
-    "error": "Rota keeps what the job writes: rota logs shows it",
+    "output": "Rota stores the output of the job: `rota logs` shows it",
+    "error": "Rota stores the output of the job: `rota logs` shows it",
     "mail-type": "Rota sends no mail",
     "mail-user": "Rota sends no mail",
     "constraint": "nodes have labels here: use node_selector in a job file",
     "qos": "there are no levels of service: choose a queue",
-    "licenses": "Rota hands out no licences",
+    "licenses": "Rota doesn't manage licences",
     "comment": "use labels in a job file",
 }
 _OF_SBATCH_ITSELF = frozenset(("quiet", "verbose", "parsable", "ignore-pbs", "requeue"))
@@ -124,7 +124,9 @@ def _first(text: str) -> str:
 
 def _times(reading: Reading, now: datetime) -> Form:
     form: Form = {}
-    limit = _read(reading, "time", limit_seconds, "is no time limit", "write it like 90, 1:30:00 or 2-12:00")
+    limit = _read(
+        reading, "time", limit_seconds, "is not a time limit", "write it like 90, 1:30:00 or 2-12:00"
+    )
     if limit is not None:
         form["time_limit"] = limit
         reading.stands_for("time_limit", "time")
@@ -133,7 +135,7 @@ def _times(reading: Reading, now: datetime) -> Form:
             reading,
             option,
             lambda text: moment(text, now),
-            "is no time",
+            "is not a time",
             "write it like 16:00, now+1hour or 2026-05-01T12:00:00",
         )
         if at is not None and at > now:
@@ -164,11 +166,13 @@ def _environment(reading: Reading, environ: Mapping[str, str]) -> Form:
         if equals:
             variables[name] = text
         elif name == "ALL":
-            reading.note("export", "your environment isn't taken along: name what the job needs")
+            reading.note(
+                "export", "Rota doesn't copy your environment: name the variables that the job needs"
+            )
         elif name in environ:
             variables[name] = environ[name]
         elif name not in ("NONE", "NIL", ""):
-            reading.note("export", f"{name} isn't set here, and is passed over")
+            reading.note("export", f"{name} isn't set here, and is ignored")
     reading.stands_for("environment", "export")
     return {"environment": variables}
 
@@ -187,14 +191,14 @@ def _dependencies(reading: Reading) -> list[Form]:
     reading.stands_for("depends_on", "dependency")
     if "?" in value:
         raise reading.error(
-            "dependency", "any one of several can't be waited for", "use a comma: all of them"
+            "dependency", "Rota can't wait for any one of several jobs", "use a comma: all of them"
         )
     for part in value.split(","):
         kind, *jobs = part.split(":")
         if kind not in _AFTER or not jobs:
             raise reading.error(
                 "dependency",
-                f"{part} is nothing that Rota can wait for",
+                f"{part} is not a dependency that Rota knows",
                 "use afterok:17, afternotok:17 or afterany:17",
             )
         if kind == "aftercorr":
@@ -202,7 +206,7 @@ def _dependencies(reading: Reading) -> list[Form]:
         for job in jobs:
             match = _JOB.fullmatch(job)
             if match is None:
-                raise reading.error("dependency", f"{job} is no job's number", "write it like afterok:17")
+                raise reading.error("dependency", f"{job} is not a job's number", "write it like afterok:17")
             found.append({"job": match[1] + (f".{match[2]}" if match[2] else ""), "after": _AFTER[kind]})
     return found
 
@@ -224,9 +228,9 @@ def _warning(reading: Reading, has_limit: bool) -> Form | None:
         return None
     match = _SIGNAL.fullmatch(value)
     if match is None:
-        raise reading.error("signal", "is no signal", "write it like USR1@120")
+        raise reading.error("signal", "is not a signal", "write it like USR1@120")
     if not has_limit:
-        reading.note("signal", "there is no --time to warn of: passed over")
+        reading.note("signal", "there is no --time to warn of: ignored")
         return None
     reading.stands_for("warn", "signal")
     return {"signal": match["signal"], "before": int(match["seconds"] or _DEFAULT_WARNING_S)}
@@ -236,7 +240,7 @@ def _nodes(reading: Reading) -> Form | None:
     term: Form = {}
     for option, field in (("nodelist", "names"), ("exclude", "not_names")):
         hosts = _read(
-            reading, option, expand_hosts, "is no list of nodes", "write it like n1,n[4-7], without a file"
+            reading, option, expand_hosts, "is not a list of nodes", "write it like n1,n[4-7], without a file"
         )
         if hosts is not None:
             term[field] = hosts
@@ -247,5 +251,5 @@ def _nodes(reading: Reading) -> Form | None:
 def _note_what_is_left(reading: Reading) -> None:
     for option in reading.not_asked():
         if option.name not in _OF_SBATCH_ITSELF:
-            why = _WHY_NOT.get(option.name, "Rota has nothing like it")
-            reading.notes.append(Note(option.line, f"--{option.name} is passed over: {why}"))
+            why = _WHY_NOT.get(option.name, "Rota has no such option")
+            reading.notes.append(Note(option.line, f"--{option.name} is ignored: {why}"))

@@ -67,9 +67,9 @@ def _nodes(reading: Reading) -> int | None:
         return None
     match = _NODES.fullmatch(value)
     if match is None or int(match[1]) == 0:
-        raise reading.error("nodes", "is no number of nodes", "write it like 2")
+        raise reading.error("nodes", "is not a number of nodes", "write it like 2")
     if match[2] is not None and match[2] != match[1]:
-        reading.note("nodes", f"a range is no choice here: it will be {match[1]}")
+        reading.note("nodes", f"a range is not an allowed value here: it will be {match[1]}")
     return int(match[1])
 
 
@@ -81,7 +81,7 @@ def _read_memory(reading: Reading, shape: Shape, cpus: int, form: dict[str, Any]
         reading.note("mem", "all memory of a node can't be asked for; --exclusive gives the whole node")
     elif of_node is not None:
         if shape.tasks_per_node is None:
-            reading.note("mem", "nothing says how many tasks share a node: each task asks for all of it")
+            reading.note("mem", "the number of tasks on a node is unknown: each task asks for all of it")
         form["resources"]["memory"] = -(-of_node // (shape.tasks_per_node or 1))
     elif of_cpu:
         form["resources"]["memory"] = of_cpu * cpus
@@ -93,7 +93,7 @@ def _memory_bytes(reading: Reading, name: str) -> int | None:
         return None
     match = _MEMORY.fullmatch(value)
     if match is None:
-        raise reading.error(name, "is no amount of memory", "write it like 4G or 512M")
+        raise reading.error(name, "is not an amount of memory", "write it like 4G or 512M")
     return int(match[1]) * _UNIT_BYTES[match[2].lower()]
 
 
@@ -104,7 +104,7 @@ def _read_gpus(reading: Reading, shape: Shape, form: dict[str, Any]) -> None:
         if asked is None:
             continue
         if "gpus" in form:
-            reading.note(name, "the GPUs are stated already, and this is passed over")
+            reading.note(name, "the GPUs are stated already, and this is ignored")
             continue
         model, count = asked
         per_task = _per_task(reading, name, count, shape)
@@ -118,7 +118,7 @@ def _per_task(reading: Reading, name: str, count: int, shape: Shape) -> int:
         return count
     sharers = shape.tasks if name == "gpus" else shape.tasks_per_node
     if sharers is None:
-        raise reading.error(name, "nothing says how many tasks share a node", "use --gpus-per-task instead")
+        raise reading.error(name, "the number of tasks on a node is unknown", "use --gpus-per-task instead")
     if count % sharers:
         raise reading.error(
             name, f"{count} GPUs can't be shared evenly by {sharers} tasks", "use --gpus-per-task instead"
@@ -130,11 +130,11 @@ def _gpus(reading: Reading, name: str) -> tuple[str, int] | None:
     asked = None
     for part in (reading.value(name) or "").split(","):
         if name == "gres" and part != "gpu" and not part.startswith("gpu:"):
-            reading.note(name, f"{part} is nothing that Rota hands out, and is passed over")
+            reading.note(name, f"{part} is not a resource that Rota allocates, and is ignored")
             continue
         match = _GPUS.fullmatch("gpu:1" if part == "gpu" else part)
         if match is None or asked is not None:
-            raise reading.error(name, "is no number of GPUs of one kind", "write it like 2 or a100:2")
+            raise reading.error(name, "is not a number of GPUs of one kind", "write it like 2 or a100:2")
         asked = match["model"] or "", int(match["count"])
     return asked
 
@@ -144,4 +144,4 @@ def _read_exclusive(reading: Reading, shape: Shape, form: dict[str, Any]) -> Non
         form["exclusive"] = True
         reading.stands_for("exclusive", "exclusive")
     else:
-        reading.note("exclusive", "only a task that has a node to itself can be alone on it: passed over")
+        reading.note("exclusive", "only a task that has a node to itself can be alone on it: ignored")

@@ -55,7 +55,7 @@ class Row:
 
     def whole(self, column: str) -> int:
         if not WHOLE.fullmatch(self[column]):
-            raise self.error(column, f'"{self[column]}" is no whole number, 0 or more', "correct it")
+            raise self.error(column, f'"{self[column]}" is not a whole number, 0 or more', "correct it")
         return int(self[column])
 
     def error(self, column: str, problem: str, remedy: str = "") -> InputError:

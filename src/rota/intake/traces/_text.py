@@ -64,4 +64,4 @@ def _unpack_member(raw: bytes, content: bytearray, file: str, max_bytes: int) ->
 def _at_end(content: bytearray, file: str, problem: str) -> InputError:
     """At the last place that could still be read."""
     position = Position(content.count(b"\n") + 1, len(content) - content.rfind(b"\n"))
-    return InputError(file, problem, "fetch the file anew", position=position)
+    return InputError(file, problem, "download the file again", position=position)

@@ -66,7 +66,7 @@ class _Tres(NamedTuple):
             return 0
         match = form.fullmatch(self.amounts[name])
         if match is None:
-            problem = f'"{name}={self.amounts[name]}" is no amount'
+            problem = f'"{name}={self.amounts[name]}" is not an amount'
             raise self.row.error(self.column, problem, "it is like cpu=4,mem=16G,node=1")
         return read(match)
 
@@ -78,7 +78,7 @@ def _tres(row: Row) -> _Tres:
     for pair in row[column].split(",") if column else ():
         name, equals, amount = pair.partition("=")
         if not (name and equals and amount):
-            problem = f'"{row[column]}" is no list of resources'
+            problem = f'"{row[column]}" is not a list of resources'
             raise row.error(column, problem, "it is like cpu=4,mem=16G,node=1")
         amounts[name] = amount
     return _Tres(row, column, amounts)
@@ -92,7 +92,7 @@ def _cpus(row: Row, tres: _Tres) -> int:
         if row[column] and (cpus := row.whole(column)):
             return cpus
     given = next((column for column in SIZE_COLUMNS if row[column]), "JobID")
-    raise row.error(given, "nothing tells how many CPUs the job asked for", "add ReqCPUS to sacct -o")
+    raise row.error(given, "the number of CPUs that the job requested is missing", "add ReqCPUS to sacct -o")
 
 
 def _gpus(tres: _Tres) -> tuple[int, tuple[str, ...]]:

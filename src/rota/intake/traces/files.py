@@ -167,7 +167,7 @@ def _detect(trace: _Trace) -> str:
     found = _detect_by_fields(trace)
     if found is None:
         raise InputError(
-            trace.file, "is no workload that this reader recognises", f"name its format: {listed(FORMATS)}"
+            trace.file, "is not a workload that this reader recognises", f"name its format: {listed(FORMATS)}"
         )
     return found
 

@@ -150,7 +150,7 @@ def read_arrivals(path: str, seed: int, nodes: int, pods: int) -> Arrivals:
         raise InputError(file, f"not a list of arrivals: {error}", "see the README of the trace") from None
     except DecodeError as error:
         raise InputError(
-            file, f"not JSON: {error}", "fetch the file anew", position=_position(error, raw)
+            file, f"not JSON: {error}", "download the file again", position=_position(error, raw)
         ) from None
     run = form.seeds.get(str(seed))
     if run is None:

@@ -83,7 +83,7 @@ def _require_times(header: Header) -> None:
         if column not in header:
             raise header.missing(
                 column,
-                "without this column nobody knows when pods came and how long they ran",
+                "this column is missing: it says when pods arrived and how long they ran",
                 f"give a list with {', '.join(_TIME_COLUMNS)}; `rota sim openb` packs pods without times",
             )
 
@@ -159,7 +159,7 @@ def _claimed(row: Row, column: str, lines: dict[str, int]) -> str:
         problem = f'"{name}" is empty, or has spaces or control characters'
         raise row.error(column, problem, "give it a name")
     if name in lines:
-        raise row.error(column, f"{name} stands on line {lines[name]} already", "remove one of them")
+        raise row.error(column, f"{name} is on line {lines[name]} already", "remove one of them")
     lines[name] = row.line.number
     return name
 
@@ -178,7 +178,7 @@ def _outcome(row: Row, scheduled_s: int | None) -> RecordedEnd:
     phase = row["pod_phase"]
     if phase not in _OUTCOMES:
         raise row.error(
-            "pod_phase", f'"{phase}" is no phase', f"give one of {', '.join(filter(None, _OUTCOMES))}"
+            "pod_phase", f'"{phase}" is not a phase', f"give one of {', '.join(filter(None, _OUTCOMES))}"
         )
     if phase in _RAN and scheduled_s is None:
         raise row.error("scheduled_time", f"is missing, though the pod is {phase}", "give it, in seconds")

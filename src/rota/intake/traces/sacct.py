@@ -100,9 +100,9 @@ def _check_columns(header: Header) -> None:
             raise header.missing(needed, "this column is missing", "add it to sacct -o")
     ways = (("ElapsedRaw",), ("Elapsed",), ("Start", "End"))
     if not any(all(column in header for column in way) for way in ways):
-        raise header.missing("ElapsedRaw", "no column tells how long jobs ran", "add it to sacct -o")
+        raise header.missing("ElapsedRaw", "no column has the run time of jobs", "add it to sacct -o")
     if not any(column in header for column in SIZE_COLUMNS):
-        raise header.missing("ReqTRES", "no column tells how many CPUs jobs have", "add it to sacct -o")
+        raise header.missing("ReqTRES", "no column has the number of CPUs of jobs", "add it to sacct -o")
 
 
 class _Reader:
@@ -122,21 +122,21 @@ class _Reader:
             self._notes.count("steps of jobs, left out: each job as a whole is there", line.number)
             return
         if not _JOB_ID.fullmatch(job_id):
-            raise row.error("JobID", f'"{job_id}" is no job id', "it is like 12, 12_3 or 12+1")
+            raise row.error("JobID", f'"{job_id}" is not a job id', "it is like 12, 12_3 or 12+1")
         if job_id in self._lines:
-            problem = f"job {job_id} stands on line {self._lines[job_id]} already"
+            problem = f"job {job_id} is on line {self._lines[job_id]} already"
             raise row.error("JobID", problem, "export without --duplicates")
         self._lines[job_id] = line.number
         submit_ms = self._time(row, "Submit")
         if submit_ms is None:
-            raise row.error("Submit", "is unknown", "a job that nobody submitted can't be replayed")
+            raise row.error("Submit", "is unknown", "a job without a submit time can't be replayed")
         # "CANCELLED by 1000", and in short forms "CANCELLED+".
         state = row["State"].split(" ")[0].rstrip("+")
         if state in _UNFINISHED:
             self._notes.count(_UNFINISHED[state], line.number)
             return
         if state not in _OUTCOMES:
-            raise row.error("State", f'"{row["State"]}" is no state of a job', "export the long form, -P")
+            raise row.error("State", f'"{row["State"]}" is not a state of a job', "export the long form, -P")
         start_ms = self._time(row, "Start", not_before=("Submit", submit_ms))
         self._add(row, job_id, submit_ms, start_ms, _OUTCOMES[state])
 
@@ -191,7 +191,7 @@ class _Reader:
         try:
             moment = datetime.fromisoformat(text)
         except ValueError:
-            raise row.error(column, f'"{text}" is no time', "it is like 2024-05-01T12:00:00") from None
+            raise row.error(column, f'"{text}" is not a time', "it is like 2024-05-01T12:00:00") from None
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=self._time_zone)
         time_ms = (moment - _EPOCH) // timedelta(milliseconds=1)
@@ -231,7 +231,7 @@ _KIND_COLUMNS = ("User", "Account", "Partition", "QOS", "TimelimitRaw", "Timelim
 def _clock_ms(row: Row, column: str) -> int:
     match = _CLOCK.fullmatch(row[column])
     if match is None:
-        raise row.error(column, f'"{row[column]}" is no duration', "it is like 1-02:03:04 or 02:03:04")
+        raise row.error(column, f'"{row[column]}" is not a duration', "it is like 1-02:03:04 or 02:03:04")
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups()[:4])
     fraction_ms = int(Decimal(match[5] or 0) * 1000)
     return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1000 + fraction_ms

@@ -136,7 +136,7 @@ def _whole_number(header: Mapping[str, tuple[str, Line]], key: str) -> int | Non
     if match is None:
         if value.startswith("-1"):
             return None
-        raise line.error(line.text.find(value) + 1, key, f'"{value}" is no whole number', "correct it")
+        raise line.error(line.text.find(value) + 1, key, f'"{value}" is not a whole number', "correct it")
     return int(match[0])
 
 
@@ -162,7 +162,7 @@ def _check_whole(file: str, header: Mapping[str, tuple[str, Line]], jobs: list[L
         raise InputError(
             file,
             f"ends after {len(jobs):,} of the {count:,} jobs that its header announces",
-            f"fetch the file anew, or correct {key} if this is an excerpt",
+            f"download the file again, or correct {key} if this is an excerpt",
             position=Position(end, 1),
         )
 
@@ -190,7 +190,7 @@ class _Reader:
             )
             return
         if number in self._lines_by_number:
-            problem = f"job {number} stands on line {self._lines_by_number[number]} already"
+            problem = f"job {number} is on line {self._lines_by_number[number]} already"
             raise _error(line, "job_number", problem, "give each job its own number")
         self._lines_by_number[number] = line.number
         outcome = self._outcome(line, fields)
@@ -239,13 +239,13 @@ class _Reader:
     def _job_number(self, line: Line, fields: list[str]) -> int:
         text = fields[_COLUMN["job_number"]]
         if not text.isdecimal():
-            raise _error(line, "job_number", f"{text} is no job number", "number the jobs from 1")
+            raise _error(line, "job_number", f"{text} is not a job number", "number the jobs from 1")
         return int(text)
 
     def _submit_ms(self, line: Line, fields: list[str]) -> int:
         submit_ms = _milliseconds(line, fields, "submit_time")
         if submit_ms is None:
-            raise _error(line, "submit_time", "is unknown", "a job that nobody submitted can't be replayed")
+            raise _error(line, "submit_time", "is unknown", "a job without a submit time can't be replayed")
         if submit_ms < self._last_submit:
             raise _error(
                 line,
@@ -259,7 +259,7 @@ class _Reader:
     def _outcome(self, line: Line, fields: list[str]) -> RecordedEnd:
         status = fields[_COLUMN["status"]]
         if status not in _OUTCOMES:
-            raise _error(line, "status", f"{status} is no status", "give 0, 1, 2, 3, 4, 5 or -1")
+            raise _error(line, "status", f"{status} is not a status", "give 0, 1, 2, 3, 4, 5 or -1")
         return _OUTCOMES[status]
 
     def _size(self, line: Line, fields: list[str]) -> int | None:
@@ -269,7 +269,9 @@ class _Reader:
             if text == _UNKNOWN:
                 continue
             if not text.isdecimal():
-                raise _error(line, name, f"{text} is no number of processors", "give a whole number, or -1")
+                raise _error(
+                    line, name, f"{text} is not a number of processors", "give a whole number, or -1"
+                )
             processors = int(text)
             limit = self._processors or MAX_PROCESSORS
             if processors > limit:
@@ -285,7 +287,9 @@ class _Reader:
 
     def _count_what_is_not_modelled(self, line: Line, fields: list[str]) -> None:
         if fields[_COLUMN["requested_memory"]] != _UNKNOWN:
-            self._notes.count("requests for memory, not modelled: nobody says what nodes have", line.number)
+            self._notes.count(
+                "requests for memory, not modelled: the trace doesn't give the memory of nodes", line.number
+            )
         if fields[_COLUMN["partition_number"]] != _UNKNOWN:
             self._notes.count("partitions, not modelled: all processors are alike", line.number)
         if fields[_COLUMN["preceding_job"]] != _UNKNOWN:
@@ -293,7 +297,7 @@ class _Reader:
                 "jobs that wait for another, not modelled: they arrive as submitted", line.number
             )
         if fields[_COLUMN["requested_time"]] == "0":
-            self._notes.count("requests for no time at all, taken as no limit", line.number)
+            self._notes.count("requests for the duration is 0, taken as no limit", line.number)
 
     # -- jobs and the machine
 
@@ -357,7 +361,7 @@ class _Reader:
 def _check_numbers(line: Line, fields: list[str]) -> None:
     for name, text in zip(FIELDS, fields, strict=False):
         if not _NUMBER.fullmatch(text):
-            raise _error(line, name, f'"{text}" is no number', "give a number, or -1 if it is unknown")
+            raise _error(line, name, f'"{text}" is not a number', "give a number, or -1 if it is unknown")
     if len(fields) < len(FIELDS):
         raise line.error(
             len(line.text) + 1,
@@ -371,7 +375,7 @@ def _check_numbers(line: Line, fields: list[str]) -> None:
             surplus.start() + 1,
             "",
             f"the line has {len(fields)} columns instead of {len(FIELDS)}",
-            "remove what is too much",
+            "remove the extra columns",
         )
 
 

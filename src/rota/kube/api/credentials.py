@@ -96,7 +96,7 @@ class CredentialFiles:
             if before is None:
                 raise
             # They are replaced just now, perhaps; those from before may still be good.
-            log.warning("credentials can't be read again", why=str(error))
+            log.warning("kube.credentials_unreadable", why=str(error))
             return before
         return before if before == found else found
 

@@ -139,7 +139,7 @@ class Informer(Generic[T]):
                 pause_s = error.retry_after_s or 0.0
                 if isinstance(error, Expired):
                     self._version = None
-                log.warning("watching broke off", resource=self._resource.name, why=str(error))
+                log.warning("kube.watch_interrupted", resource=self._resource.name, why=str(error))
             else:
                 if self._has_answered:
                     failures = 0
@@ -222,7 +222,7 @@ class Informer(Generic[T]):
 
     def _leave_out(self, unreadable: Unreadable) -> None:
         key = key_of(unreadable.metadata)
-        log.warning("an object can't be read", name="/".join(key).lstrip("/"), why=unreadable.problem)
+        log.warning("kube.object_unreadable", name="/".join(key).lstrip("/"), why=unreadable.problem)
         self._remove(key)
         if self._on_unreadable is not None:
             self._on_unreadable(unreadable)

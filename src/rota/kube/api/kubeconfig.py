@@ -106,7 +106,7 @@ def _address(cluster: Entry[ClusterForm]) -> str:
     except ValueError:
         is_address = False
     if not is_address:
-        raise cluster.error("server", f"{server!r} is no address", "write it as in https://10.0.0.1:6443")
+        raise cluster.error("server", f"{server!r} is not an address", "write it as in https://10.0.0.1:6443")
     if cluster.value.proxy_url:
         raise cluster.error("proxy-url", "proxies are not supported", "use an address that needs none")
     return server

@@ -110,7 +110,7 @@ class Leader:
             # Of several that wait, not all ask at the same moment.
             await asyncio.sleep(self._times.retry_s * (1 + random.random()))
         self.lost.clear()
-        log.info("leading", lease=f"{self._namespace}/{self._name}", identity=self._identity)
+        log.info("leader.elected", lease=f"{self._namespace}/{self._name}", identity=self._identity)
 
     async def hold(self) -> None:
         """Renews until the leadership is lost, and then ends."""
@@ -118,7 +118,7 @@ class Leader:
             renewed = await self._renew()
             if renewed is False or (renewed is None and self._left_s() <= 0):
                 why = f"{self.seen_leader or 'nobody'} leads" if renewed is False else "no answer in time"
-                log.warning("no longer leading", why=why)
+                log.warning("leader.lost", why=why)
                 self.lost.set()
 
     async def resign(self) -> None:
@@ -131,7 +131,7 @@ class Leader:
             async with asyncio.timeout(self._times.retry_s):
                 await self._write(LeaseSpec(holder_identity="", lease_duration_seconds=1))
         except (KubeError, TimeoutError) as error:
-            log.info("the lease is left to end by itself", why=str(error))
+            log.info("lease.not_released", why=str(error))
 
     async def _lost_within(self, seconds: float) -> bool:
         with suppress(TimeoutError):
@@ -150,7 +150,7 @@ class Leader:
         except Conflict:
             return False  # another was faster
         except (KubeError, TimeoutError) as error:
-            log.warning("nobody knows who leads", why=str(error) or "no answer in time")
+            log.warning("leader.unknown", why=str(error) or "no answer in time")
             return False
         self._renewed_s = asked_s
         return self._left_s() > 0
@@ -171,7 +171,7 @@ class Leader:
         except (Conflict, NotFound):
             return False
         except (KubeError, TimeoutError) as error:
-            log.warning("the lease isn't renewed", why=str(error) or "no answer in time")
+            log.warning("lease.not_renewed", why=str(error) or "no answer in time")
             return None
         self._renewed_s = asked_s
         return True

@@ -62,14 +62,14 @@ class OptionalInformer(Generic[T]):
         except Forbidden as error:
             self._go_without(str(error))
         except KubeError as error:
-            log.warning("nobody knows whether it is there", resource=self._name, why=str(error))
+            log.warning("kube.resource_unknown", resource=self._name, why=str(error))
         else:
             return True
         return False
 
     def _go_without(self, why: str) -> None:
         if why != self._said:
-            log.info("the scheduler goes without it", resource=self._name, why=why)
+            log.info("kube.resource_absent", resource=self._name, why=why)
             self._said = why
         self.synced.set()
 

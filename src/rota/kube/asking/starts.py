@@ -4,8 +4,8 @@ long after its start. Nothing else says how long pods run."""
 from __future__ import annotations
 
 from rota.api.documents import EstimateDocument
+from rota.forecast.estimator import Estimator
 from rota.forecast.planned import Planner
-from rota.forecast.tell import Teller
 from rota.kube.asking.answer_words import BY_DEADLINES, bound_text, endless_text, never_text
 from rota.kube.asking.answers import PodAnswer, Situation
 from rota.kube.asking.questions import LiveCluster
@@ -46,8 +46,8 @@ def _estimate(cluster: LiveCluster, job: Job) -> Estimate | None:
     snapshot = cluster.mirror.state.snapshot()
     plan = cluster.plan(snapshot)
     with rules_of(cluster.policy, cluster.host) as plugins:
-        teller = Teller(Planner(plugins, ESTIMATED))
-        return teller.look(snapshot, cluster.policy, cluster.now_ms, job, plan)
+        estimator = Estimator(Planner(plugins, ESTIMATED))
+        return estimator.look(snapshot, cluster.policy, cluster.now_ms, job, plan)
 
 
 def _endless(cluster: LiveCluster, job: Job, view: WhyView) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""Which pods are to be read again when something beside them changes."""
+"""Which pods must be read again when an object that they depend on changes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from rota.model.ids import NodeName, TaskName
 K = TypeVar("K", bound=Hashable)
 
 
-class RelatedPods:
+class DependentPods:
     def __init__(self) -> None:
         self.selecting: set[TaskName] = set()
         """Pods that select others by their namespaces' labels."""

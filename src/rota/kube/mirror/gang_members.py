@@ -1,6 +1,6 @@
-"""Which pods of a live cluster are of which gang, and what of each gang is to be decided about now.
+"""The pods of each gang of a live cluster, and the part of each gang that is to be scheduled now.
 
-A gang is read again when one of its pods has changed, or when it has waited long enough for further ones.
+A gang is read again when one of its pods has changed, or when it has waited long enough for more pods.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ GANG_SETTLES_S = 1.0
 """A gang that doesn't say how many pods it will have is complete once none has come for so long."""
 
 
-class Gathering:
+class GangMembers:
     def __init__(self, gang_keys: GangKeys) -> None:
         self.torn: dict[JobId, tuple[TaskName, ...]] = {}
         """Gangs of which some are bound, too few, and who those are."""
@@ -29,7 +29,7 @@ class Gathering:
         self._changed: dict[JobId, None] = {}
 
     def join(self, gang: JobId, name: TaskName, now_s: float) -> None:
-        """Also told of a pod that has joined before, and has changed."""
+        """Also called for a member that has changed."""
         if name not in self._members[gang]:
             self._members[gang].add(name)
             self._joined_s[gang] = now_s

@@ -14,8 +14,8 @@ import structlog
 from msgspec.structs import replace
 
 from rota.kube.mirror.budgets import Budgets
-from rota.kube.mirror.dependents import RelatedPods, nominated_node, waits_as_before
-from rota.kube.mirror.gang_members import Gathering
+from rota.kube.mirror.dependents import DependentPods, nominated_node, waits_as_before
+from rota.kube.mirror.gang_members import GangMembers
 from rota.kube.mirror.gangs import GangReading, gang_id_of
 from rota.kube.mirror.pod_context import PodContext
 from rota.kube.mirror.pod_groups import GroupKey, PodGroups
@@ -54,7 +54,7 @@ class Mirror:
         self.holds: dict[TaskName, Hold] = {}
         """Pods that aren't decided about, and why."""
         self.misreads: dict[TaskName, Misread] = {}
-        self.context = PodContext(gang_keys, self._claim_changed)
+        self.pod_context = PodContext(gang_keys, self._claim_changed)
         self.budgets = Budgets(self._budgets_changed)
         self.pod_groups = PodGroups(self._group_changed)
         self._is_sparing = True
@@ -68,10 +68,10 @@ class Mirror:
         self._pods: dict[TaskName, Pod] = {}
         """Those that run, and ours."""
         self._tasks: dict[TaskName, PodTask] = {}
-        self._gathering = Gathering(gang_keys)
+        self._gang_members = GangMembers(gang_keys)
         self._assumed: dict[TaskName, NodeName] = {}
         self._changed: dict[TaskName, None] = {}
-        self._related = RelatedPods()
+        self._dependents = DependentPods()
         self._waiters = Waiters()
 
     # -- told by informers
@@ -81,7 +81,7 @@ class Mirror:
             assert old is not None
             name = NodeName(old.metadata.name or "")
             if self._nodes.pop(name, None) is not None:
-                self.context.volumes.node(name, None)
+                self.pod_context.volumes.node(name, None)
                 self.state.remove_node(name)
                 self._told()
             return
@@ -92,8 +92,8 @@ class Mirror:
             return
         if self._nodes.get(node.name) != node:
             self._nodes[node.name] = node
-            self.context.volumes.node(node.name, dict(node.spec.labels))
-            self.state.set_node(self.context.volumes.equipped(node))
+            self.pod_context.volumes.node(node.name, dict(node.spec.labels))
+            self.state.set_node(self.pod_context.volumes.equipped(node))
             self._told()
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
@@ -109,8 +109,8 @@ class Mirror:
             is_confirmed = False
         if new is None or new.spec.node_name:
             self._assumed.pop(name, None)
-        self._changed.update(dict.fromkeys(self._related.change(name, old, new)))
-        self.context.volumes.pod(name, old, new)
+        self._changed.update(dict.fromkeys(self._dependents.change(name, old, new)))
+        self.pod_context.volumes.pod(name, old, new)
         self._waiters.look()
         if old is not None and new is not None and waits_as_before(old, new):
             return
@@ -119,18 +119,18 @@ class Mirror:
             self._told()
 
     def namespace_changed(self, old: Namespace | None, new: Namespace | None) -> None:
-        if self.context.namespace(old, new) and self._related.selecting:
-            self._changed.update(dict.fromkeys(self._related.selecting))
+        if self.pod_context.namespace(old, new) and self._dependents.selecting:
+            self._changed.update(dict.fromkeys(self._dependents.selecting))
             self._told()
 
     def _group_changed(self, group: GroupKey) -> None:
-        if members := self._related.members_of(group):
+        if members := self._dependents.members_of(group):
             self._changed.update(dict.fromkeys(members))
             self._told()
 
     def _claim_changed(self, claim: ClaimKey) -> None:
         self._waiters.look()
-        if users := self._related.users_of(claim):
+        if users := self._dependents.users_of(claim):
             self._changed.update(dict.fromkeys(users))
             self._told()
 
@@ -148,7 +148,7 @@ class Mirror:
         """False: others, who were placed with them, have the volumes that they were to get."""
         for name, node in placed.items():
             pod = self._pods.get(name)
-            if pod is not None and not self.context.volumes.reserve(name, pod, node):
+            if pod is not None and not self.pod_context.volumes.reserve(name, pod, node):
                 self._release(placed)
                 return False
         self._assumed.update(placed)
@@ -164,7 +164,7 @@ class Mirror:
     def _release(self, names: Iterable[TaskName]) -> None:
         for name in names:
             if (pod := self._pods.get(name)) is not None:
-                self.context.volumes.release(name, pod)
+                self.pod_context.volumes.release(name, pod)
 
     def spare(self, is_sparing: bool) -> None:
         """Whether pods that a budget holds are left alone when room is made for others."""
@@ -195,18 +195,18 @@ class Mirror:
     def gang_of(self, name: TaskName) -> GangReading | None:
         """The gang that a pod is of, as it was read last; None: of none."""
         task = self._tasks.get(name)
-        return None if task is None or not task.gang else self._gathering.reading(gang_id_of(task))
+        return None if task is None or not task.gang else self._gang_members.reading(gang_id_of(task))
 
     def gang_members(self, name: TaskName) -> list[PodTask]:
         """All pods of the gang that a pod is of, with itself; none, if it is of none."""
         task = self._tasks.get(name)
-        members = self._gathering.members(gang_id_of(task)) if task is not None and task.gang else ()
+        members = self._gang_members.members(gang_id_of(task)) if task is not None and task.gang else ()
         return [self._tasks[member] for member in members if member in self._tasks]
 
     @property
     def torn(self) -> Mapping[JobId, tuple[TaskName, ...]]:
         """Gangs of which some are bound, too few, and who those are."""
-        return self._gathering.torn
+        return self._gang_members.torn
 
     def has_node(self, name: NodeName) -> bool:
         return name in self._nodes
@@ -221,11 +221,11 @@ class Mirror:
         changed, self._changed = self._changed, {}
         for name in changed:
             self._read_again(name, now_s)
-        for gang_id in self._gathering.due(now_s):
+        for gang_id in self._gang_members.due(now_s):
             self._gather(gang_id, now_s)
-        for node in self.context.volumes.newly_equipped(self._nodes.values()):
+        for node in self.pod_context.volumes.newly_equipped(self._nodes.values()):
             self.state.set_node(node)
-        return self._gathering.settles_within_s(now_s)
+        return self._gang_members.settles_within_s(now_s)
 
     def _renew(self) -> None:
         self._changes += len(self._changed)
@@ -247,11 +247,11 @@ class Mirror:
         gang_before = gang_id_of(before) if before is not None and before.gang else None
         gang = gang_id_of(task) if task is not None and task.gang else None
         if gang_before is not None and gang_before != gang:
-            self._gathering.leave(gang_before, name)
+            self._gang_members.leave(gang_before, name)
         if task is not None:
             self._tasks[name] = task
         if gang is not None:
-            self._gathering.join(gang, name, now_s)
+            self._gang_members.join(gang, name, now_s)
         if gang is None and task is not None and task.state in (PodState.WAITING, PodState.RUNNING):
             self.state.set_job(task.as_job())
         else:
@@ -259,10 +259,10 @@ class Mirror:
 
     def _read(self, name: TaskName, pod: Pod) -> PodTask | None:
         try:
-            task, misread = read_pod(pod, self.context.reader, self._gang_keys.annotation)
+            task, misread = read_pod(pod, self.pod_context.reader, self._gang_keys.annotation)
         except FieldError as error:
             if pod.spec.node_name:
-                log.warning("a running pod can't be counted", pod=name, why=problem_of(error))
+                log.warning("kube.pod_uncounted", pod=name, why=problem_of(error))
             else:
                 self.holds[name] = Unusable(problem_of(error))
             return None
@@ -280,7 +280,7 @@ class Mirror:
             return task
         if (node := self._assumed.get(name)) is not None:
             return replace(task, state=PodState.RUNNING, node=node)
-        hold = hold or self.context.volumes.hold(pod) or self._awaited(pod, task)
+        hold = hold or self.pod_context.volumes.hold(pod) or self._awaited(pod, task)
         if hold is not None:
             self.holds[name] = hold
             # To its gang it is there, but it can't start.
@@ -297,22 +297,22 @@ class Mirror:
 
     def _awaited(self, pod: Pod, task: PodTask) -> Hold | None:
         node = nominated_node(pod)
-        for name in self._related.ending_on(node):
+        for name in self._dependents.ending_on(node):
             victim = self._tasks.get(name)
             if victim is not None and victim.template.priority < task.template.priority:
                 return AwaitsVictims(node)
         return None
 
     def _gather(self, gang_id: JobId, now_s: float) -> None:
-        tasks = [self._tasks[name] for name in self._gathering.members(gang_id) if name in self._tasks]
+        tasks = [self._tasks[name] for name in self._gang_members.members(gang_id) if name in self._tasks]
         if not tasks:
-            self._gathering.forget(gang_id)
+            self._gang_members.forget(gang_id)
             self._drop(gang_id)
             return
         roles = self.pod_groups.roles(tasks, self._pods)
-        reading = self._gathering.read(gang_id, tasks, roles, now_s)
+        reading = self._gang_members.read(gang_id, tasks, roles, now_s)
         self._note(tasks, reading)
-        if reading.record is None or self._gathering.is_settling(gang_id):
+        if reading.record is None or self._gang_members.is_settling(gang_id):
             self._drop(gang_id)
         else:
             self.state.set_job(reading.record)

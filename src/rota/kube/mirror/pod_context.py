@@ -1,4 +1,4 @@
-"""What pods are read in the light of: namespaces and their labels, claims and the volumes behind them."""
+"""What is needed to read a pod: namespaces with their labels, claims and their volumes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from rota.kube_objects.priority import PriorityClasses
 from rota.kube_objects.volumes import ClaimKey
 
 _READINGS_KEPT = 5_000
-"""A reader remembers each kind of pod that it has read; after so many pods it is a new one."""
+"""A reader remembers each kind of pod. After this many pods it is replaced, so that its memory is bounded."""
 
 
 class PodContext:
-    """Admission has put priorities into pods already: priority classes needn't be known."""
+    """Priority classes aren't needed: admission has written the priorities into the pods."""
 
     def __init__(self, gang_keys: GangKeys, claim_changed: Callable[[ClaimKey], None]) -> None:
         self.volumes = VolumeBook(claim_changed)
@@ -26,7 +26,7 @@ class PodContext:
         self._read = 0
 
     def namespace(self, old: Namespace | None, new: Namespace | None) -> bool:
-        """Whether selectors of namespaces may mean others than before."""
+        """Whether selectors of namespaces may match other namespaces than before."""
         name = (old or new).metadata.name or ""  # type: ignore[union-attr]
         if new is None:
             self._namespaces.pop(name, None)

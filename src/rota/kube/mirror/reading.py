@@ -24,7 +24,7 @@ def read_node(node: Node) -> ModelNode | None:
     try:
         return _without_ends(as_node(node))
     except FieldError as error:
-        log.warning("a node can't be used", node=node.metadata.name, why=problem_of(error))
+        log.warning("kube.node_unreadable", node=node.metadata.name, why=problem_of(error))
         return None
 
 

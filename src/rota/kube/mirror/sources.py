@@ -38,7 +38,7 @@ class Source(Struct, frozen=True):
 
 def sources_of(mirror: Mirror) -> list[Source]:
     """Pods come last: they are read in the light of all else, and what runs is counted where it runs."""
-    volumes, groups = mirror.context.volumes, mirror.pod_groups
+    volumes, groups = mirror.pod_context.volumes, mirror.pod_groups
     return [
         Source(NODES, mirror.node_changed),
         Source(NAMESPACES, mirror.namespace_changed),

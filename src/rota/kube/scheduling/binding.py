@@ -23,7 +23,7 @@ from rota.kube.api.errors import Conflict, KubeError, NotFound, Withheld
 from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.mirror import Mirror
-from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects import KubeObject, Pod
@@ -78,15 +78,20 @@ class BindResult(Enum):
 
 class Binder:
     def __init__(
-        self, client: Api, mirror: Mirror, teller: Teller, leads: Callable[[], bool], wake: Callable[[], None]
+        self,
+        client: Api,
+        mirror: Mirror,
+        recorder: EventRecorder,
+        leads: Callable[[], bool],
+        wake: Callable[[], None],
     ) -> None:
         """`leads` is asked before each step; `wake` is called when there is something to decide again."""
         self._client = client
         self._mirror = mirror
-        self._teller = teller
+        self._recorder = recorder
         self._leads = leads
         self._wake = wake
-        self._volumes = VolumeBinder(client, mirror.context.volumes, mirror.until)
+        self._volumes = VolumeBinder(client, mirror.pod_context.volumes, mirror.until)
         self._clearing: dict[JobId, asyncio.Task[None]] = {}
         """Who waits for others to be gone, and hasn't begun to bind."""
         self.bound = 0
@@ -113,7 +118,7 @@ class Binder:
                 elif outcome is BindResult.FAILED:
                     failed.add(name)
         except (KubeError, TimeoutError) as error:
-            log.warning("a decision can't be carried out", job=placing.job, why=str(error))
+            log.warning("kube.placement_failed", job=placing.job, why=str(error))
             failed = set(unbound)
         finally:
             self._clearing.pop(placing.job, None)
@@ -125,7 +130,7 @@ class Binder:
 
     async def undo(self, job: JobId, names: tuple[TaskName, ...]) -> None:
         """Evicts what was bound of a gang that can't be completed: it is to wait as a whole."""
-        log.warning("a gang can't be completed: its bound pods are evicted", job=job, pods=len(names))
+        log.warning("kube.gang_undone", job=job, pods=len(names))
         for name in names:
             pod = self._mirror.pod(name)
             if pod is None or not self._leads():
@@ -136,9 +141,9 @@ class Binder:
             except (NotFound, Conflict):
                 continue
             except KubeError as error:
-                log.warning("a pod can't be evicted now", pod=name, why=str(error))
+                log.warning("kube.eviction_failed", pod=name, why=str(error))
                 continue
-            self._teller.event(pod, "Warning", "GangUndone", "Preempting", note)
+            self._recorder.event(pod, "Warning", "GangUndone", "Preempting", note)
 
     def _forget(self, names: set[TaskName]) -> None:
         if names:
@@ -192,8 +197,8 @@ class Binder:
         with suppress(NotFound, Conflict):
             await self._client.patch_status(PODS, metadata.name or "", change, namespace)
             await self._client.delete(PODS, metadata.name or "", namespace, uid=_uid(pod))
-            self._teller.event(pod, "Normal", "Preempted", "Preempting", note)
-            log.info("a pod is preempted", pod=name, preemptor=preemptor, node=pod.spec.node_name)
+            self._recorder.event(pod, "Normal", "Preempted", "Preempting", note)
+            log.info("kube.pod_preempted", pod=name, preemptor=preemptor, node=pod.spec.node_name)
 
     # -- binding
 
@@ -205,12 +210,12 @@ class Binder:
             try:
                 await self._volumes.provide(name, pod)
             except (KubeError, VolumesLost, TimeoutError) as error:
-                log.warning("a pod's volumes can't be had", pod=name, why=str(error) or "not in time")
+                log.warning("kube.volumes_unbound", pod=name, why=str(error) or "not in time")
                 return BindResult.FAILED
         outcome = await self._bind(name, pod, node)
         if outcome is BindResult.BOUND:
             self.bound += 1
-            self._teller.scheduled(pod, node)
+            self._recorder.scheduled(pod, node)
         return outcome
 
     async def _bind(self, name: TaskName, pod: Pod, node: NodeName) -> BindResult:
@@ -231,10 +236,10 @@ class Binder:
                 return BindResult.GONE
             except KubeError as error:
                 is_unsure = is_unsure or error.may_have_happened or isinstance(error, Conflict)
-                log.info("a pod isn't bound yet", pod=name, node=node, attempt=attempt, why=str(error))
+                log.info("kube.binding_retried", pod=name, node=node, attempt=attempt, why=str(error))
                 if not (error.may_pass or is_unsure):
                     note = f"can't be bound to {node}: {error}"
-                    self._teller.event(pod, "Warning", "FailedScheduling", "Binding", note)
+                    self._recorder.event(pod, "Warning", "FailedScheduling", "Binding", note)
                     return BindResult.FAILED
             await asyncio.sleep(PAUSES.pause_s(attempt, random.random()))
         return BindResult.FAILED

@@ -21,7 +21,7 @@ from rota.engine.decide import decide
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.reasons import Misread
 from rota.kube.scheduling.binding import Binder, Placing
-from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
@@ -52,7 +52,7 @@ class Scheduling:
         self,
         mirror: Mirror,
         binder: Binder,
-        teller: Teller,
+        recorder: EventRecorder,
         policy: Policy,
         metrics: Metrics,
         *,
@@ -63,7 +63,7 @@ class Scheduling:
         self.cycles = 0
         self._mirror = mirror
         self._binder = binder
-        self._teller = teller
+        self._recorder = recorder
         self._metrics = metrics
         self._undone_after_s = undone_after_s
         self._clock_ms = clock_ms
@@ -108,7 +108,7 @@ class Scheduling:
         try:
             return await self._cycle()
         except Exception:
-            log.exception("a cycle failed")
+            log.exception("cycle.failed")
             self._metrics.observe_cycle(perf_counter() - began_s, CycleResult.ERROR)
             return AFTER_FAILURE_S
 
@@ -198,7 +198,7 @@ class Scheduling:
     def _carried_out(self, task: asyncio.Task[None]) -> None:
         self._carrying_out.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a decision wasn't carried out", exc_info=error)
+            log.error("kube.placement_crashed", exc_info=error)
 
     def _undo_torn(self, now_s: float) -> float | None:
         """Answers after how many seconds the next gang is to be undone, if it isn't complete by then."""
@@ -217,19 +217,19 @@ class Scheduling:
     def _tell_held(self) -> None:
         nodes = self._mirror.node_count
         for name, hold in self._mirror.holds.items():
-            self._teller.waits(name, held_text(hold, nodes))
+            self._recorder.waits(name, held_text(hold, nodes))
 
     def _tell_misreads(self) -> None:
         found = self._mirror.misreads
         for name, misread in found.items():
             pod = self._mirror.pod(name)
             if self._misreads.get(name) != misread and pod is not None:
-                self._teller.event(pod, "Warning", "BadGangAnnotation", "Scheduling", misread_text(misread))
+                self._recorder.event(pod, "Warning", "BadGangAnnotation", "Scheduling", misread_text(misread))
         self._misreads = dict(found)
 
     def _tell_waiting(self, plan: Plan) -> None:
         for name, text in waiting_texts(plan, self._mirror):
-            self._teller.waits(name, text)
+            self._recorder.waits(name, text)
 
     def _measure(self, plan: Plan, seconds: float) -> None:
         measure_cycle(self._metrics, seconds, plan, scheduled=len(plan.bindings))

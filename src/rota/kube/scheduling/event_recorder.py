@@ -1,7 +1,7 @@
-"""What the scheduler tells users, on their pods: events, and the condition PodScheduled.
+"""Writes events and the condition PodScheduled to pods, so that users see what the scheduler does.
 
-Telling never holds up deciding. Of each pod only the latest news is told, and the same news once; events are
-dropped where more come than the API server takes.
+Writing never delays decisions. For each pod only the latest condition is written, and each only once. Events
+are dropped when more come than the API server accepts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ T = TypeVar("T", bound=KubeObject)
 
 PAUSES = Backoff(10.0, 300.0)
 """Between news of one pod: in a busy cluster reasons change all the time, and users read the latest."""
-_TELLERS = 8
+_CONDITION_WRITERS = 8
 _EVENT_SENDERS = 4
 """Few: the API server is to bind pods first."""
 _EVENTS_KEPT = 10_000
@@ -56,7 +56,7 @@ class _Told(Struct, frozen=True):
     """Not before that."""
 
 
-class Teller:
+class EventRecorder:
     def __init__(
         self, client: Writer, pod: Callable[[TaskName], Pod | None], controller: str, instance: str
     ) -> None:
@@ -76,7 +76,7 @@ class Teller:
         async with asyncio.TaskGroup() as tasks:
             for _ in range(_EVENT_SENDERS):
                 tasks.create_task(self._send_events())
-            for _ in range(_TELLERS):
+            for _ in range(_CONDITION_WRITERS):
                 tasks.create_task(self._tell_waiting())
 
     # -- news
@@ -132,7 +132,7 @@ class Teller:
                 await self._client.create(EVENTS, body, namespace)
             except KubeError as error:
                 # It may have been made: another try would make a second one.
-                log.debug("an event is lost", reason=body["reason"], why=str(error))
+                log.debug("kube.event_lost", reason=body["reason"], why=str(error))
 
     async def _tell_waiting(self) -> None:
         while True:
@@ -145,7 +145,7 @@ class Teller:
                 if error.may_pass:
                     self._queue.retry(name)
                     continue
-                log.warning("why a pod waits can't be told", pod=name, why=str(error))
+                log.warning("kube.condition_unwritten", pod=name, why=str(error))
             self._queue.done(name)
 
     async def _tell(self, name: TaskName) -> None:

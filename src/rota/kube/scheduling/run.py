@@ -25,7 +25,7 @@ from rota.kube.mirror.read_once import read_once
 from rota.kube.mirror.sources import sources_of
 from rota.kube.scheduling.binding import Binder
 from rota.kube.scheduling.cycle import UNDONE_AFTER_S, Scheduling
-from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.scheduling.probes import probes
 from rota.kube.scheduling.unreadable import UnreadablePods
 from rota.kube.scheduling.words import plan_lines
@@ -79,7 +79,7 @@ class KubeScheduler:
         self._options = options
         self._client = client
         self.mirror = Mirror(options.scheduler_name, options.gang_keys, self._look_again, policy.defaults)
-        self.teller = Teller(client, self.mirror.pod, options.scheduler_name, self.identity)
+        self.recorder = EventRecorder(client, self.mirror.pod, options.scheduler_name, self.identity)
         # A lease that is renewed behind thousands of bindings would be lost by them.
         self._leader = Leader(
             client.ahead_of_others(),
@@ -90,11 +90,16 @@ class KubeScheduler:
         )
         # Whatever it waits for, nothing is sent once another may lead.
         led = client.only_while(self._leads)
-        self.binder = Binder(led, self.mirror, self.teller, self._leads, self._look_again)
+        self.binder = Binder(led, self.mirror, self.recorder, self._leads, self._look_again)
         self.scheduling = Scheduling(
-            self.mirror, self.binder, self.teller, policy, self.metrics, undone_after_s=options.undone_after_s
+            self.mirror,
+            self.binder,
+            self.recorder,
+            policy,
+            self.metrics,
+            undone_after_s=options.undone_after_s,
         )
-        self._unreadable = UnreadablePods(client, self.teller, options.scheduler_name)
+        self._unreadable = UnreadablePods(client, self.recorder, options.scheduler_name)
         self._informers = self._subscribed()
 
     @property
@@ -106,10 +111,10 @@ class KubeScheduler:
         async with asyncio.TaskGroup() as tasks:
             for informer in self._informers:
                 tasks.create_task(informer.run())
-            tasks.create_task(self.teller.run())
+            tasks.create_task(self.recorder.run())
             tasks.create_task(SilenceWatch(self.metrics).run())
             await self.synced()
-            log.info("the cluster is known", nodes=self.mirror.node_count)
+            log.info("kube.synced", nodes=self.mirror.node_count)
             while True:
                 await self._lead()
 
@@ -139,7 +144,7 @@ class KubeScheduler:
 
     def _forget_told(self, old: Pod | None, new: Pod | None) -> None:
         if old is not None and (new is None or new.spec.node_name):
-            self.teller.forget(name_of(old.metadata))
+            self.recorder.forget(name_of(old.metadata))
 
     def _look_again(self) -> None:
         self.scheduling.look_again()

@@ -13,7 +13,7 @@ import structlog
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.errors import KubeError, NotFound
 from rota.kube.api.resources import Resource
-from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects import KubeObject, KubeStruct, Metadata, Pod, PodSpec
 
@@ -43,9 +43,9 @@ WHOSE_PODS = Resource("", "v1", "pods", WhosePod)
 
 
 class UnreadablePods:
-    def __init__(self, client: Reader, teller: Teller, scheduler_name: str) -> None:
+    def __init__(self, client: Reader, recorder: EventRecorder, scheduler_name: str) -> None:
         self._client = client
-        self._teller = teller
+        self._recorder = recorder
         self._scheduler_name = scheduler_name
         self._found: asyncio.Queue[Unreadable] = asyncio.Queue(_MOST)
 
@@ -61,11 +61,11 @@ class UnreadablePods:
                 if await self._is_ours(unreadable.metadata):
                     pod = Pod(unreadable.metadata, PodSpec())
                     note = f"the pod can't be scheduled: {unreadable.problem}"
-                    self._teller.event(pod, "Warning", "FailedScheduling", "Scheduling", note)
+                    self._recorder.event(pod, "Warning", "FailedScheduling", "Scheduling", note)
             except NotFound:
                 continue
             except KubeError as error:
-                log.warning("nobody knows whose pod it is", pod=unreadable.metadata.name, why=str(error))
+                log.warning("kube.pod_owner_unknown", pod=unreadable.metadata.name, why=str(error))
 
     async def _is_ours(self, metadata: Metadata) -> bool:
         found = await self._client.get(WHOSE_PODS, metadata.name or "", namespace_of(metadata))

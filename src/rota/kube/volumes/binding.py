@@ -100,7 +100,7 @@ class VolumeBinder:
             metadata["annotations"] = {_BY_CONTROLLER: "yes"}
         change = {"metadata": metadata, "spec": {"claimRef": reference}}
         given = await self._client.patch(VOLUMES, name, change)
-        log.info("a volume is given to a claim", volume=name, claim=f"{key.namespace}/{key.name}")
+        log.info("kube.volume_bound", volume=name, claim=f"{key.namespace}/{key.name}")
         return given
 
     async def _take_back(self, volume: PersistentVolume) -> None:

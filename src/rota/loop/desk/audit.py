@@ -90,18 +90,18 @@ async def _tell_head(transactor: Transactor) -> None:
     try:
         newest, _ = await asyncio.to_thread(transactor.store.audit, ALL_RECORDS, None, 1)
     except StoreUnavailable as error:
-        log.warning("the audit log can't be read", why=str(error))
+        log.warning("audit.unreadable", why=str(error))
         return
     for one in newest:
-        log.info("audit head", seq=one.seq, hash=one.hash.hex())
+        log.info("audit.head", seq=one.seq, hash=one.hash.hex())
 
 
 def _keeping(records: Sequence[AuditRecord], lost: int) -> Callable[[Draft], None]:
     def command(draft: Draft) -> None:
         draft.batch.audit.extend(records)
         if lost:
-            log.warning("audit records were lost: too many waited to be kept", records=lost)
-            details = AuditDetails(detail="these were more than could wait to be kept", times=lost)
+            log.warning("audit.records_lost", records=lost)
+            details = AuditDetails(detail="too many records waited for the database", times=lost)
             draft.batch.audit.append(
                 AuditRecord(draft.now_ms, Verdict.FAILED, "", "", "", "audit", None, details)
             )

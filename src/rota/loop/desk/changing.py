@@ -26,7 +26,7 @@ def change(draft: Draft, job_id: JobId, event: JobEvent, who: Who) -> None:
             draft.change(job_id, event, who.user)
             return
     except Refused as refused:
-        raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
+        raise Conflict(str(refused), f"ask for job {job_id} to see its state") from None
     raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
 
 

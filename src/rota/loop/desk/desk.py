@@ -191,7 +191,7 @@ class LiveDesk(OperatorDesk):
                     states.append(draft.change(one, event, who.user))
                 except Refused as refused:
                     if not elements:
-                        raise Conflict(str(refused), f"ask for job {job_id} to see how it stands") from None
+                        raise Conflict(str(refused), f"ask for job {job_id} to see its state") from None
                 if count % SLICE == 0:
                     yield None
             yield from answer_many(draft, answer_of, states)
@@ -271,11 +271,11 @@ class LiveDesk(OperatorDesk):
     def _check_waits(self, job_id: JobId) -> None:
         state = self._memory.jobs.get(job_id)
         if state is None:
-            raise Conflict(f"job {job_id} is over: nothing keeps it waiting", f"ask for job {job_id} itself")
+            raise Conflict(f"job {job_id} has ended, so it doesn't wait", f"ask for job {job_id} itself")
         if state.phase is Phase.CREATED:
             waits = "is held" if state.held else "waits for other jobs to end"
             remedy = "release it" if state.held else "see which with `rota show`"
-            raise Conflict(f"job {job_id} {waits}, so no room is looked for yet", remedy)
+            raise Conflict(f"job {job_id} {waits}, so Rota doesn't place it yet", remedy)
 
     async def eta(self, job_id: JobId) -> EstimateDocument:
         state = self._memory.job(job_id)
@@ -351,7 +351,7 @@ class LiveDesk(OperatorDesk):
     @property
     def enrolment(self) -> Enrolment:
         if self._enrolment is None:
-            raise Conflict("this server takes no agents", "ask the server that does")
+            raise Conflict("this server accepts no agents", "ask the server that does")
         return self._enrolment
 
     # -- what may be asked for

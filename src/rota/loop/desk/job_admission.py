@@ -63,7 +63,7 @@ class Admission:
         try:
             fine = await self._questions.ask(who.user, partial(self._asked, unknown, records, who, now_ms))
         except Unavailable as error:
-            log.warning("jobs are taken in unchecked", user=who.user, jobs=len(unknown), why=error.message)
+            log.warning("admission.skipped", user=who.user, jobs=len(unknown), why=error.message)
             return
         if self._specs is specs:
             if len(self._fine) + len(fine) > REMEMBERED:
@@ -90,7 +90,7 @@ class Admission:
         fine: set[JobTemplate] = set()
         for index, spec in unknown:
             if budget.is_spent:
-                log.warning("jobs are taken in unchecked", jobs=len(unknown) - len(fine), why="time was up")
+                log.warning("admission.skipped", jobs=len(unknown) - len(fine), why="time was up")
                 break
             if _is_among(fine, spec):
                 continue

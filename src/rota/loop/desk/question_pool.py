@@ -58,7 +58,7 @@ async def _soon(turn: asyncio.Lock | asyncio.Semaphore, seconds: float) -> Async
             await turn.acquire()
     except TimeoutError:
         raise Unavailable(
-            f"questions before this one took longer than {seconds:g} s", "ask again in a while"
+            f"questions before this one took longer than {seconds:g} s", "try again in a moment"
         ) from None
     try:
         yield
@@ -81,7 +81,7 @@ class Questions:
         in_all = sum(waiting for _, waiting in self._of_user.values())
         if count > self.limits.waiting_of_user or in_all >= self.limits.waiting + self.limits.at_once:
             whose = "of yours" if count > self.limits.waiting_of_user else "of others"
-            raise Unavailable(f"too many questions {whose} wait for an answer", "ask again in a while")
+            raise Unavailable(f"too many questions {whose} wait for an answer", "try again in a moment")
         self._of_user[user] = lock, count + 1
         try:
             async with _soon(lock, self.limits.time_s), _soon(self._free, self.limits.time_s):
@@ -110,7 +110,7 @@ class Questions:
             except TimeoutError:
                 raise OutOfTime(
                     f"the answer took longer than {PATIENCE * seconds:g} s and was given up",
-                    "ask again when less is going on, or about less at a time",
+                    "try again when the server is less busy, or ask about fewer jobs",
                 ) from None
 
     def close(self) -> None:

@@ -10,9 +10,9 @@ from threading import Thread
 from msgspec import Struct, msgpack
 
 from rota.engine.decide import decide
+from rota.forecast.estimator import PlannedStarts
 from rota.forecast.planned import Planner
 from rota.forecast.run_times import RunTimeBook, RunTimeState
-from rota.forecast.tell import PlannedStarts
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId

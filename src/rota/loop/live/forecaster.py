@@ -1,6 +1,6 @@
 """Keeps an estimate of its start for every job that waits, and learns from what came of those before.
 
-first of each queue ──► ahead.py, elsewhere ──► planned starts ──► Teller ──► told, and kept
+first of each queue ──► ahead.py, elsewhere ──► planned starts ──► Estimator ──► told, and kept
 those behind them   ──► as fast as those before them will have started
 """
 
@@ -23,7 +23,7 @@ from rota.api.documents import EstimateDocument
 from rota.control.draft import Draft
 from rota.control.errors import Unavailable
 from rota.control.transactor import Transactor
-from rota.forecast.tell import PlannedStarts, Teller, TellerState
+from rota.forecast.estimator import Estimator, EstimatorState, PlannedStarts
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import JobState, Phase
 from rota.loop.live import estimating as ahead
@@ -64,8 +64,8 @@ class Forecaster:
         make_pool: Callable[[], Executor] = own_process,
     ) -> None:
         """`make_pool`: where it looks ahead, made when it first does."""
-        state = msgpack.decode(learnt, type=TellerState) if learnt else TellerState()
-        self.teller = Teller(self._planned_start, state)
+        state = msgpack.decode(learnt, type=EstimatorState) if learnt else EstimatorState()
+        self.estimator = Estimator(self._planned_start, state)
         self.never: frozenset[JobId] = frozenset()
         self._transactor = transactor
         self._memory = transactor.memory
@@ -90,7 +90,7 @@ class Forecaster:
 
     def run_times(self, template: JobTemplate) -> tuple[int, ...]:
         with self._learning:
-            return self.teller.run_times(template)
+            return self.estimator.run_times(template)
 
     # -- what comes of it
 
@@ -107,7 +107,7 @@ class Forecaster:
         told = self._told.pop(state.id, None)
         self._latest.pop(state.id, None)
         if told is not None and state.started_ms is not None:
-            self.teller.started(state.job(), state.started_ms)
+            self.estimator.started(state.job(), state.started_ms)
             self._started.append(ToldEstimate(state.id, told, state.started_ms))
             self._learnt = True
 
@@ -115,11 +115,11 @@ class Forecaster:
         self._latest.pop(state.id, None)
         if state.started_ms is None:
             if self._told.pop(state.id, None) is not None:
-                self.teller.withdrawn(state.id)
+                self.estimator.withdrawn(state.id)
         elif state.ended_ms is not None and state.phase in (Phase.SUCCEEDED, Phase.FAILED, Phase.TIMED_OUT):
             run_ms = max(0, state.ended_ms - state.started_ms)
             with self._learning:
-                self.teller.ended(state.job(), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
+                self.estimator.ended(state.job(), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
             self._learnt = True
 
     # -- looking ahead
@@ -196,7 +196,7 @@ class Forecaster:
                 except Unavailable:
                     self._is_changed.set()
                 except Exception:
-                    log.exception("looking ahead failed")
+                    log.exception("forecast.failed")
                 await asyncio.sleep(max(PAUSE_S, SHARE * (clock() - began)))
         finally:
             if self._pool is not None:
@@ -228,7 +228,7 @@ class Forecaster:
         asked = {state.id: state for state in states if state.live} | {one.id: one for one in waiting}
         records = replace(around, jobs=tuple(state.record() for state in asked.values()))
         with self._learning:
-            question = ahead.Question(records, self._policy, self.teller.state.run_times, now_ms)
+            question = ahead.Question(records, self._policy, self.estimator.state.run_times, now_ms)
             return msgpack.encode(question)
 
     def _tell(self, waiting: Sequence[JobState]) -> None:
@@ -238,7 +238,7 @@ class Forecaster:
             now = self._memory.jobs.get(state.id)
             if now is None or now.phase is not Phase.PENDING:
                 continue
-            tell = self.teller.look if state.id in self._told else self.teller.waits
+            tell = self.estimator.look if state.id in self._told else self.estimator.waits
             estimate = tell(snapshot, self._policy, now_ms, state.job(), _NO_PLAN)
             if estimate is not None:
                 self._latest[state.id] = estimate
@@ -266,7 +266,7 @@ class Forecaster:
         def command(draft: Draft) -> None:
             draft.batch.estimates += started
             if learnt:
-                draft.batch.learnt = msgpack.encode(self.teller.state)
+                draft.batch.learnt = msgpack.encode(self.estimator.state)
 
         return command
 

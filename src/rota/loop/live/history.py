@@ -90,7 +90,7 @@ class HistoryKeeper:
             try:
                 pause_s = await self.tidy()
             except (Unavailable, StoreUnavailable, BackendUnavailable, OSError) as error:
-                log.warning("history can't be tidied", why=str(error))
+                log.warning("history.not_pruned", why=str(error))
                 pause_s = EVERY_S
 
     async def tidy(self) -> float:

@@ -193,7 +193,7 @@ class LiveLoop:
                 async with self.turn:
                     await self._cycle()
             except Exception:
-                log.exception("a cycle failed")
+                log.exception("cycle.failed")
                 self._metrics.observe_cycle(clock() - began, CycleResult.ERROR)
                 await asyncio.sleep(1)
             await asyncio.sleep(REST * min(1.0, clock() - began))
@@ -231,7 +231,9 @@ class LiveLoop:
             async with asyncio.timeout(seconds):
                 await self.turn.acquire()
         except TimeoutError:
-            raise Unavailable(f"a decision takes longer than {seconds:g} s", "ask again in a while") from None
+            raise Unavailable(
+                f"a decision takes longer than {seconds:g} s", "try again in a moment"
+            ) from None
         try:
             yield
         finally:
@@ -262,7 +264,7 @@ class LiveLoop:
                 try:
                     await self._transactor.do(changing(job_id, DeadlinePassed()), about=job_id)
                 except Refused:
-                    log.info("a deadline passed that nothing was to be done about", job=job_id)
+                    log.info("deadline.ignored", job=job_id)
 
     def _commands(self, plan: Plan, grounds: Grounds) -> Iterator[tuple[JobId, Command]]:
         by_job: dict[JobId, list[Binding]] = {}

@@ -119,7 +119,7 @@ class Runtime:
         lost = await self.dispatcher.reconcile()
         self._spawn(self.dispatcher.run(), is_vital=True)
         if lost:
-            await self._reports.lose(lost, "it was gone when the server came back")
+            await self._reports.lose(lost, "it was gone when the server restarted")
         self.live.remember()
         for coroutine in (
             self.live.run(),
@@ -137,7 +137,7 @@ class Runtime:
 
         def command(draft: Draft) -> None:
             for job_id, why in self._unreadable:
-                log.error("a job can't be read", job=job_id, why=why)
+                log.error("job.unreadable", job=job_id, why=why)
                 draft.note("job.Unreadable", job_id, SYSTEM, {"why": why})
 
         if self._unreadable:
@@ -151,7 +151,7 @@ class Runtime:
                 await self.forecaster.save()
                 await self.audit.keep(self.transactor)
         except (Unavailable, TimeoutError):
-            log.warning("what was learnt last isn't kept")
+            log.warning("forecast.unsaved")
         await self.transactor.stop()
         await asyncio.gather(*self._tasks[:1], return_exceptions=True)
         for task in self._tasks[1:]:
@@ -189,19 +189,19 @@ class Runtime:
             try:
                 lost = await self.dispatcher.reconcile()
             except (OSError, BackendUnavailable) as error:
-                log.warning("what runs can't be looked at", why=str(error))
+                log.warning("tasks.unreadable", why=str(error))
                 await asyncio.sleep(RETRY_S)
                 self.transactor.reloaded.set()
                 continue
             if lost:
-                await self._reports.lose(lost, "nobody knows any more what became of it")
+                await self._reports.lose(lost, "it is unknown how it ended")
             self.live.remember()
 
     async def _try_to_look_at_nodes(self) -> None:
         try:
             await self._look_at_nodes()
         except (OSError, BackendUnavailable) as error:
-            log.warning("nodes can't be looked at", why=str(error))
+            log.warning("nodes.unreadable", why=str(error))
 
     async def _look_at_nodes(self) -> None:
         nodes = [node for backend in self._backends for node in await backend.nodes()]
@@ -211,4 +211,4 @@ class Runtime:
 
 def _tell_failure(task: asyncio.Task[None]) -> None:
     if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("a part of the server ended", why=repr(error), exc_info=error)
+        log.error("server.part_failed", why=repr(error), exc_info=error)

@@ -69,9 +69,7 @@ class SilenceWatch:
         self._beat_s, seen, self._seen = now_s, self._seen, ""
         self._metrics.observe_silence(silent_s)
         if silent_s >= TOLD_S:
-            log.warning(
-                "the event loop answered nobody", seconds=round(silent_s, 3), was_at=seen or "unknown"
-            )
+            log.warning("loop.blocked", seconds=round(silent_s, 3), was_at=seen or "unknown")
 
     def _look_on(self, loop_thread: int) -> None:
         while not self._over.wait(TOLD_S / 2):

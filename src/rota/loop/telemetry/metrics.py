@@ -53,7 +53,7 @@ class Metrics:
         self._pending = Gauge("rota_pending_jobs", "Jobs that wait.", ["queue"], registry=registry)
         self._sli_seconds = Histogram(
             "rota_job_scheduling_sli_duration_seconds",
-            "From when a job could start until it was given room: time held doesn't count.",
+            "Time from when a job could start until it was placed, without time held.",
             buckets=_WAIT_SECONDS,
             registry=registry,
         )
@@ -95,39 +95,39 @@ class Metrics:
         )
         self._estimate_off = Histogram(
             "rota_estimate_error_seconds",
-            "How far a job's start was from the expected one that its user was told.",
+            "Difference between the start of a job and its estimate.",
             ["direction"],
             buckets=_OFF_SECONDS,
             registry=registry,
         )
         self._bounds = Counter(
             "rota_estimate_bounds",
-            "Starts that came within the bound that was told, and that did not.",
+            "Starts within the estimated bound, and later ones.",
             ["kept"],
             registry=registry,
         )
         self._silence = Histogram(
             "rota_loop_silence_seconds",
-            "How much too late the event loop came back: meanwhile it answered nobody.",
+            "Delay of the event loop, during which it answered no request.",
             buckets=_SILENCE_SECONDS,
             registry=registry,
         )
         self._longest_silence = Gauge(
             "rota_loop_longest_silence_seconds",
-            "The longest time for which the event loop answered nobody since the last scrape.",
+            "Longest block of the event loop since the last scrape.",
             registry=registry,
         )
         self._longest_silence_s = 0.0
         self._breakers = Gauge(
             "rota_breaker_open",
-            "1: it hasn't answered too many times in a row, and is left alone for a while.",
+            "1: it failed to answer too many times in a row, and is not asked for a while.",
             ["connection"],
             registry=registry,
         )
 
         self._clock_off = Gauge(
             "rota_clock_off_seconds",
-            "How far the wall clock is from the time that Rota goes by, while a jump is waited out.",
+            "Difference between the wall clock and Rota's clock, while a jump of the wall clock is ignored.",
             registry=registry,
         )
         self._clock_jumps = Counter(

@@ -127,15 +127,15 @@ def _removed(call: Call[ChangeQuery, None], name: str) -> Reply:
 def _period(form: PeriodForm) -> tuple[int, int]:
     start_ms = read_quantity("start", parse_timestamp_ms, form.start)
     if (form.end is UNSET) == (form.lasts is UNSET):
-        raise bad_input("end", "nothing says when it ends, or two things do", "give either end or for")
+        raise bad_input("end", "it needs exactly one of end and for", "give either end or for")
     if form.lasts is not UNSET:
         lasts_ms = read_quantity("for", parse_duration_ms, form.lasts)
         if not lasts_ms:
-            raise bad_input("for", "no time at all", "give more than 0")
+            raise bad_input("for", "the duration is 0", "give more than 0")
         return start_ms, start_ms + lasts_ms
     end_ms = read_quantity("end", parse_timestamp_ms, form.end)
     if end_ms <= start_ms:
-        raise bad_input("end", "it doesn't end after its start", "give a later time")
+        raise bad_input("end", "the end is not after the start", "give a later time")
     return start_ms, end_ms
 
 
@@ -151,7 +151,7 @@ def _tenants(paths: list[str]) -> tuple[str, ...]:
     for index, path in enumerate(paths):
         steps = path.split("/")
         if len(steps) > 2:
-            raise bad_input(f"tenants[{index}]", "is no tenant", "write project or project/user")
+            raise bad_input(f"tenants[{index}]", "is not a tenant", "write project or project/user")
         for step in steps:
             read_name(step, f"tenants[{index}]")
     return tuple(sorted(set(paths)))
@@ -170,7 +170,7 @@ def _share(form: ReservationForm) -> Resources | None:
         else:
             extended[read_name(name, where)] = read_quantity(where, parse_quantity, amount)
     if not any((*named.values(), *extended.values(), form.gpus)):
-        raise bad_input("resources", "a share of nothing", "give amounts, or leave it out for whole nodes")
+        raise bad_input("resources", "the share is empty", "give amounts, or leave it out for whole nodes")
     return Resources(**named, extended=tuple(sorted(extended.items())))
 
 

@@ -1,4 +1,4 @@
-"""What happened, and what happens."""
+"""Events of jobs, nodes and queues."""
 
 from __future__ import annotations
 
@@ -94,7 +94,9 @@ def _last_event_id(call: Call[FollowQuery, None]) -> int | None:
     if last is None:
         return None
     if not (last.isascii() and last.isdigit() and len(last) < 19):
-        raise bad_input("Last-Event-ID", "is no event's number", "send the id of the last event that came")
+        raise bad_input(
+            "Last-Event-ID", "is not an event's number", "send the id of the last event that came"
+        )
     return int(last)
 
 

@@ -50,7 +50,7 @@ class JobsQuery(PageQuery, frozen=True, kw_only=True):
 
 
 class CancelForm(Form, frozen=True, kw_only=True):
-    message: Annotated[str, Meta(max_length=1000, description="Why; whoever looks at the job sees it.")] = ""
+    message: Annotated[str, Meta(max_length=1000, description="Reason, shown with the job.")] = ""
 
 
 async def submit_jobs(call: Call[ChangeQuery, bytes]) -> Reply:
@@ -102,7 +102,7 @@ def _labels(text: str | None) -> tuple[tuple[str, str], ...]:
         return ()
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name and equals for name, equals, _ in pairs):
-        raise bad_input("label", "is no list of labels", "write it like team=vision,stage=train")
+        raise bad_input("label", "is not a list of labels", "write it like team=vision,stage=train")
     return tuple((name, value) for name, _, value in pairs)
 
 
@@ -246,6 +246,6 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         answers={200: JobDetail},
     ),
     _change("cancel", cancel_job, CancelForm, "Cancel a job, or all of an array"),
-    _change("hold", hold_job, type(None), "Hold a job back"),
-    _change("release", release_job, type(None), "Release a job that is held"),
+    _change("hold", hold_job, type(None), "Hold a job"),
+    _change("release", release_job, type(None), "Release a held job"),
 )

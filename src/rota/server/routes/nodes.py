@@ -24,8 +24,10 @@ TAG = "nodes"
 class NodeChange(Form, frozen=True, kw_only=True):
     """What isn't named stays as it is."""
 
-    cordoned: Annotated[bool, Meta(description="Nothing new starts there.")] | UnsetType = UNSET
-    draining: Annotated[bool, Meta(description="And what runs there may end.")] | UnsetType = UNSET
+    cordoned: Annotated[bool, Meta(description="No new task starts there.")] | UnsetType = UNSET
+    draining: (
+        Annotated[bool, Meta(description="Running tasks finish, and no new task starts.")] | UnsetType
+    ) = UNSET
     taints: (
         Annotated[list[str], Meta(max_length=100, description="As in dedicated=ml:NoSchedule.")] | UnsetType
     ) = UNSET
@@ -103,7 +105,9 @@ def _taint(text: str, field: str, now_ms: int) -> Taint:
     pair, _, effect = text.rpartition(":")
     key, _, value = pair.partition("=")
     if not key or effect not in [one.value for one in Effect]:
-        raise bad_input(field, f"{printable(text, 60)} is no taint", "write it like dedicated=ml:NoSchedule")
+        raise bad_input(
+            field, f"{printable(text, 60)} is not a taint", "write it like dedicated=ml:NoSchedule"
+        )
     return Taint(read_name(key, field), Effect(effect), value and read_name(value, field), now_ms)
 
 

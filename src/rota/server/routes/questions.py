@@ -99,7 +99,7 @@ def _limit_ms(text: str | int, had_ms: int | None) -> int:
         "time_limit", parse_duration_ms, text[1:] if isinstance(text, str) and more else text
     )
     if not limit_ms:
-        raise bad_input("time_limit", "no time at all", "give more than 0")
+        raise bad_input("time_limit", "the duration is 0", "give more than 0")
     if not more:
         return limit_ms
     if had_ms is None:
@@ -116,7 +116,7 @@ def _extended(extension: Extension) -> Reply:
 
 
 async def plan_jobs(call: Call[Query, bytes]) -> Reply:
-    """What would happen if these jobs came in now, and whose planned starts would change."""
+    """Plan jobs without submitting them now, and whose planned starts would change."""
     submission = await beside(len(call.body) // BYTES_OF_A_JOB, read_jobs, call.body, call.who)
     answer = await call.desk.plan(submission, call.who)
     return await beside(len(answer.jobs) + len(answer.changes), json_reply, answer)
@@ -137,14 +137,14 @@ def _question(action: str, call: Any, query: type, answer: Any, summary: str) ->
 
 
 ROUTES: tuple[Route[Any, Any], ...] = (
-    _question("why", why_job, WhyQuery, WhyAnswer, "Why a job waits, or runs where it does"),
+    _question("why", why_job, WhyQuery, WhyAnswer, "Explain why a job waits, or runs where it does"),
     _question("eta", estimate_start, Query, EstimateDocument, "When a job will start"),
-    _question("eff", show_efficiency, Query, EfficiencyDocument, "What a job used of what it asked for"),
+    _question("eff", show_efficiency, Query, EfficiencyDocument, "Compare what a job used with its request"),
     Route(
         method="POST",
         path="/v1/jobs/{job}/extend",
         call=extend_job,
-        summary="Let a running job run longer",
+        summary="Raise the time limit of a running job",
         tag=TAG,
         role=Role.SUBMITTER,
         query=ChangeQuery,
@@ -156,7 +156,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         method="POST",
         path="/v1/plan",
         call=plan_jobs,
-        summary="What would happen if these jobs came in",
+        summary="Plan jobs without submitting them",
         tag=TAG,
         role=Role.SUBMITTER,
         query=Query,

@@ -21,7 +21,7 @@ TAG = "queues"
 
 class QueueForm(Form, frozen=True, kw_only=True):
     state: QueueMode
-    message: Annotated[str, Meta(max_length=1000, description="Why; those who wait in it see it.")] = ""
+    message: Annotated[str, Meta(max_length=1000, description="Reason, shown to users of the queue.")] = ""
 
 
 async def list_queues(call: Call[Query, None]) -> Reply:

@@ -106,7 +106,7 @@ def _task(call: Call[Any, Any]) -> tuple[AgentCalls, Session, AgentTask]:
 def _number(call: Call[Any, Any], name: str) -> int:
     text = call.names[name]
     if not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise bad_input(name, f"{printable(text, 40)} is no number", "give it in digits")
+        raise bad_input(name, f"{printable(text, 40)} is not a number", "give it in digits")
     return int(text)
 
 
@@ -115,7 +115,7 @@ AGENT_ROUTES: tuple[Route[Any, Any], ...] = (
         method="PUT",
         path="/v1/results/{job}/{rank}/{fence}",
         call=put_result,
-        summary="Tell how a task ended",
+        summary="Report how a task ended",
         tag=TAG,
         role=None,
         query=Query,
@@ -127,7 +127,7 @@ AGENT_ROUTES: tuple[Route[Any, Any], ...] = (
         method="PUT",
         path="/v1/results/{job}/{rank}/{fence}/outputs/{path}",
         call=put_output,
-        summary="Bring a file that a task left",
+        summary="Upload an output file of a task",
         tag=TAG,
         role=None,
         query=Query,

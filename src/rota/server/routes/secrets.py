@@ -56,7 +56,7 @@ def _project(call: Call[Any, Any]) -> str:
 def _name(call: Call[Any, Any]) -> str:
     name = read_step(call.names["secret"])
     if not SECRET_NAME.fullmatch(name):
-        raise bad_input("name", "is no name of a secret", "use letters, digits, '.', '_' and '-'")
+        raise bad_input("name", "is not a name of a secret", "use letters, digits, '.', '_' and '-'")
     return name
 
 

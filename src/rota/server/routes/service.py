@@ -69,10 +69,10 @@ def _look(
 
 
 ROUTES: tuple[Route[Any, Any], ...] = (
-    _look("/v1/me", show_me, "Whom the token stands for", MeDocument),
-    _look("/v1/stats", show_stats, "How much there is of everything", StatsDocument),
+    _look("/v1/me", show_me, "Show the user and role of the token", MeDocument),
+    _look("/v1/stats", show_stats, "Show metrics", StatsDocument),
     _look("/metrics", read_metrics, "Metrics", "text/plain"),
     _look("/healthz", check_alive, "Is the process alive?", HealthDocument, role=None),
     _look("/readyz", check_ready, "Can it take requests?", HealthDocument, role=None),
-    _look("/openapi.json", read_openapi, "This interface as a document", "application/json", role=None),
+    _look("/openapi.json", read_openapi, "Show this interface as OpenAPI", "application/json", role=None),
 )

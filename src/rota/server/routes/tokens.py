@@ -103,7 +103,7 @@ def _lasts_ms(form: TokenForm) -> int | None:
         return None
     lasts_ms = read_quantity("expires_in", parse_duration_ms, form.expires_in)
     if not lasts_ms:
-        raise bad_input("expires_in", "no time at all", "give more than 0")
+        raise bad_input("expires_in", "the duration is 0", "give more than 0")
     return lasts_ms
 
 

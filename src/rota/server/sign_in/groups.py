@@ -56,7 +56,7 @@ class GroupRules(Struct, frozen=True):
     def _user(self, claims: Mapping[str, Any]) -> str:
         name = claims.get(self.user_claim)
         if not isinstance(name, str) or not _NAME.fullmatch(name) or len(name) > MAX_NAME or "/" in name:
-            raise BadIdToken(f"the ID token's {self.user_claim} is no name of a user")
+            raise BadIdToken(f"the ID token's {self.user_claim} is not a name of a user")
         if self.user_claim == "email" and claims.get("email_verified") is not True:
             raise BadIdToken("the provider hasn't verified your e-mail address")
         if name == SYSTEM:
@@ -67,5 +67,5 @@ class GroupRules(Struct, frozen=True):
         groups = claims.get(self.groups_claim, ())
         found = [groups] if isinstance(groups, str) else groups
         if not isinstance(found, (list, tuple)) or len(found) > _MOST_GROUPS:
-            raise BadIdToken(f"the ID token's {self.groups_claim} is no list of groups")
+            raise BadIdToken(f"the ID token's {self.groups_claim} is not a list of groups")
         return frozenset(group for group in found if isinstance(group, str))

@@ -76,10 +76,10 @@ class Provider:
                 try:
                     known = self._known = await self._asked(now_ms)
                 except (ClientError, TimeoutError, OSError, ValueError) as error:
-                    log.warning("the sign-in provider doesn't answer", issuer=self._issuer, why=repr(error))
+                    log.warning("sign_in.provider_unreachable", issuer=self._issuer, why=repr(error))
             if known is None or now_ms - known.asked_ms > _OUTLIVED_MS:
                 raise Unavailable(
-                    "the provider that people sign in with doesn't answer", "ask again in a while"
+                    "the provider that people sign in with doesn't answer", "try again in a moment"
                 )
             return known
 

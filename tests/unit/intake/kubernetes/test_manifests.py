@@ -149,17 +149,17 @@ def test_but_not_more_than_one_can_mend() -> None:
         (
             "{apiVersion: v1, kind: Pod, metadata: {name: a/b}, spec: {}}",
             "metadata.name",
-            '"a/b" is no name of a Kubernetes object',
+            '"a/b" is not a name of a Kubernetes object',
         ),
         (
             "{apiVersion: v1, kind: Pod, metadata: {name: a, namespace: 'x:y'}, spec: {}}",
             "metadata.namespace",
-            '"x:y" is no name of a Kubernetes object',
+            '"x:y" is not a name of a Kubernetes object',
         ),
         (
             "{apiVersion: v1, kind: Node, metadata: {name: ''}}",
             "metadata.name",
-            '"" is no name of a Kubernetes object',
+            '"" is not a name of a Kubernetes object',
         ),
         (
             "{apiVersion: v1, kind: Node, metadata: {name: a, labels: {rack: 5}}}",
@@ -185,4 +185,4 @@ def test_objects_that_are_none(text: str, field: str, problem: str) -> None:
 
 def test_an_object_stands_there_once() -> None:
     error = refusal(pod("a"), node("n1"), pod("a", namespace="other"), pod("a"))
-    assert error.problem == "Pod shop/a stands in cluster.yaml, line 1, already"
+    assert error.problem == "Pod shop/a is in cluster.yaml, line 1, already"

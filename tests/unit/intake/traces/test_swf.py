@@ -191,9 +191,9 @@ class TestBadLines:
         [
             ([job(), "2 10 -1 60"], 2, 11, "allocated_processors", "has 4 of 18 columns"),
             ([job() + " 9"], 1, len(job()) + 2, "", "19 columns"),
-            ([job(), job(2, run_time="1h")], 2, 8, "run_time", "no number"),
-            ([job(run_time="nan")], 1, 8, "run_time", "no number"),
-            ([job(user_id="٣")], 1, 30, "user_id", "no number"),
+            ([job(), job(2, run_time="1h")], 2, 8, "run_time", "not a number"),
+            ([job(run_time="nan")], 1, 8, "run_time", "not a number"),
+            ([job(user_id="٣")], 1, 30, "user_id", "not a number"),
             ([job(submit_time=-5)], 1, 3, "submit_time", "negative"),
             ([job(submit_time=-1)], 1, 3, "submit_time", "unknown"),
             ([job(run_time=-7)], 1, 8, "run_time", "negative"),
@@ -205,12 +205,12 @@ class TestBadLines:
                 "before the job above, at 10",
             ),
             ([job(), job(1)], 2, 1, "job_number", "on line 1 already"),
-            ([job(-1)], 1, 1, "job_number", "no job number"),
-            ([job(status=7)], 1, 28, "status", "no status"),
-            ([job(requested_processors="2.5")], 1, 20, "requested_processors", "no number of processors"),
+            ([job(-1)], 1, 1, "job_number", "not a job number"),
+            ([job(status=7)], 1, 28, "status", "not a status"),
+            ([job(requested_processors="2.5")], 1, 20, "requested_processors", "not a number of processors"),
             (["; MaxProcs: 2", job()], 2, 20, "requested_processors", "4 processors of a machine that has 2"),
             (["; MaxProcs: 9999999", job()], None, None, "", "too many nodes"),
-            (["; MaxProcs: lots", job()], 1, 13, "MaxProcs", "no whole number"),
+            (["; MaxProcs: lots", job()], 1, 13, "MaxProcs", "not a whole number"),
             (["; MaxJobs: 3", job(), job(2)], 3, 1, "", "ends after 2 of the 3 jobs"),
             (["; MaxProcs: 2"], None, None, "", "has no jobs"),
         ],
@@ -230,7 +230,7 @@ class TestBadLines:
         assert "of the 10,000 jobs" in refusal(tmp_path, between_lines, "cut.swf").problem
         error = refusal(tmp_path, plain[:300_000], "cut.swf")
         assert error.line == plain[:300_000].count(b"\n") + 1
-        assert "columns" in error.problem or "no number" in error.problem
+        assert "columns" in error.problem or "not a number" in error.problem
 
     def test_of_gzip_that_was_cut_off(self, tmp_path: Path) -> None:
         error = refusal(tmp_path, (DATA / TRACE).read_bytes()[:60_000], "cut.swf.gz")

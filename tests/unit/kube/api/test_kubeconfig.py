@@ -192,7 +192,7 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x"}
         ),
         (config({"exec": {"apiVersion": "x"}}), "user.exec.command"),
         (config(cluster={"server": "10.0.0.1:6443"}), r"clusters\[0\].cluster.server: '10.0.0.1:6443' is no"),
-        (config(cluster={"server": "https://a:port"}), "cluster.server: 'https://a:port' is no address"),
+        (config(cluster={"server": "https://a:port"}), "cluster.server: 'https://a:port' is not an address"),
         (config(cluster={"proxy-url": "http://p"}), "cluster.proxy-url: proxies are not supported; use an"),
         (config(cluster={"certificate-authority": "no"}), "cluster.certificate-authority: there is no file"),
         (

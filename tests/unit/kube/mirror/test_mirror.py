@@ -186,16 +186,16 @@ class TestGangs:
 
 class TestHolds:
     def test_a_claim_that_isnt_there(self, told: Told) -> None:
-        told.mirror.context.volumes.volume(None, volume("pv"))
+        told.mirror.pod_context.volumes.volume(None, volume("pv"))
         told.add(pod_with("p", "data"))
         assert waiting(told) == 0
         assert told.mirror.holds == {P: ClaimMissing("data")}
-        told.mirror.context.volumes.claim(None, claim("data", volume="pv"))
+        told.mirror.pod_context.volumes.claim(None, claim("data", volume="pv"))
         assert waiting(told) == 1
 
     def test_volumes_that_others_were_given_in_the_same_cycle(self, told: Told) -> None:
         """Who comes second isn't assumed, and is decided about anew."""
-        volumes = told.mirror.context.volumes
+        volumes = told.mirror.pod_context.volumes
         told.mirror.node_changed(None, node("n", host="n"))
         volumes.storage_class(None, storage_class("local"))
         volumes.volume(None, volume("pv", storage_class="local", on="n"))

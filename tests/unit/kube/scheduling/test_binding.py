@@ -19,7 +19,7 @@ from rota.kube.api.errors import (
 )
 from rota.kube.api.objects import Status
 from rota.kube.scheduling.binding import ATTEMPTS, FORGOTTEN_AFTER_S, Binder, Placing
-from rota.kube.scheduling.event_recorder import Teller
+from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube_objects.objects import Pod
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.pods import Told, node, pod
@@ -80,9 +80,9 @@ class Bench:
         self.mirror.node_changed(None, node("n"))
         self.told.add(pod("p"))
         self.server = Server(self.told, *plan)
-        self.teller = Teller(self.server, self.mirror.pod, "us", "me")
+        self.recorder = EventRecorder(self.server, self.mirror.pod, "us", "me")
         self.leads = True
-        self.binder = Binder(self.server, self.mirror, self.teller, lambda: self.leads, lambda: None)
+        self.binder = Binder(self.server, self.mirror, self.recorder, lambda: self.leads, lambda: None)
 
     async def carry_out(self, *names: TaskName, victims: tuple[TaskName, ...] = ()) -> None:
         nodes = dict.fromkeys(names or (P,), N)
@@ -206,7 +206,7 @@ def test_what_wasnt_sent_since_another_may_lead_is_left_to_that_one() -> None:
     run(main())
     assert len(bench.server.binds) == 1
     assert not bench.is_assumed()
-    assert bench.teller._events.empty()
+    assert bench.recorder._events.empty()
 
 
 class TestRoom:

@@ -96,7 +96,7 @@ def test_what_changes_while_it_decides_counts(
     async def test() -> None:
         bench = Bench()
         scheduling = Scheduling(
-            bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics()
+            bench.mirror, bench.binder, bench.recorder, default_policy(SCHEDULER), Metrics()
         )
         running = asyncio.create_task(scheduling.run())
         await sure(lambda: deciding.count == 1)
@@ -119,7 +119,7 @@ def test_a_decision_that_takes_for_ever_keeps_nobody_from_stopping(deciding: Dec
     async def test() -> None:
         bench = Bench()
         scheduling = Scheduling(
-            bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics()
+            bench.mirror, bench.binder, bench.recorder, default_policy(SCHEDULER), Metrics()
         )
         running = asyncio.create_task(scheduling.run())
         await sure(lambda: deciding.count == 1)

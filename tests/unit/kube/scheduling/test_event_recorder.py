@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from rota.kube.api.errors import Call, KubeError, NotConnected
-from rota.kube.scheduling.event_recorder import PAUSES, Teller
+from rota.kube.scheduling.event_recorder import PAUSES, EventRecorder
 from rota.kube_objects.objects import Pod
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.pods import pod
@@ -39,11 +39,11 @@ class Server:
         self.messages.append(condition["message"])
 
 
-def telling(server: Server, act: Callable[[Teller], Any]) -> None:
+def telling(server: Server, act: Callable[[EventRecorder], Any]) -> None:
     async def main() -> None:
-        teller = Teller(server, server.pods.get, "us", "me")
-        task = asyncio.create_task(teller.run())
-        await act(teller)
+        recorder = EventRecorder(server, server.pods.get, "us", "me")
+        task = asyncio.create_task(recorder.run())
+        await act(recorder)
         await asyncio.sleep(1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -54,8 +54,8 @@ def telling(server: Server, act: Callable[[Teller], Any]) -> None:
 def test_why_a_pod_waits_is_a_condition_and_an_event() -> None:
     server = Server()
 
-    async def act(teller: Teller) -> None:
-        teller.waits(P, "no room")
+    async def act(recorder: EventRecorder) -> None:
+        recorder.waits(P, "no room")
 
     telling(server, act)
     assert server.messages == ["no room"]
@@ -67,9 +67,9 @@ def test_why_a_pod_waits_is_a_condition_and_an_event() -> None:
 def test_the_same_is_told_once() -> None:
     server = Server()
 
-    async def act(teller: Teller) -> None:
+    async def act(recorder: EventRecorder) -> None:
         for _ in range(3):
-            teller.waits(P, "no room")
+            recorder.waits(P, "no room")
             await asyncio.sleep(1)
 
     telling(server, act)
@@ -79,9 +79,9 @@ def test_the_same_is_told_once() -> None:
 def test_of_many_changes_the_latest_is_told_later() -> None:
     server = Server()
 
-    async def act(teller: Teller) -> None:
+    async def act(recorder: EventRecorder) -> None:
         for number in range(5):
-            teller.waits(P, f"reason {number}")
+            recorder.waits(P, f"reason {number}")
             await asyncio.sleep(0.1)
         assert server.messages == ["reason 0"]
         await asyncio.sleep(PAUSES.first_s)
@@ -94,8 +94,8 @@ def test_a_pod_that_was_bound_meanwhile_is_told_nothing() -> None:
     server = Server()
     server.pods[P] = pod("p", node="n")
 
-    async def act(teller: Teller) -> None:
-        teller.waits(P, "no room")
+    async def act(recorder: EventRecorder) -> None:
+        recorder.waits(P, "no room")
 
     telling(server, act)
     assert not server.messages
@@ -113,16 +113,16 @@ def test_of_a_pod_that_goes_while_it_is_told_nothing_is_remembered() -> None:
 
     server = SlowServer()
 
-    async def act(teller: Teller) -> None:
-        teller.waits(P, "no room")
+    async def act(recorder: EventRecorder) -> None:
+        recorder.waits(P, "no room")
         await on_their_way.wait()
         before = server.pods.pop(P)
-        teller.forget(P)
+        recorder.forget(P)
         sent.set()
         await asyncio.sleep(1)
         assert not server.events
         server.pods[P] = replace(before, metadata=replace(before.metadata, uid="another"))
-        teller.waits(P, "no room")
+        recorder.waits(P, "no room")
 
     telling(server, act)
     assert server.messages == ["no room", "no room"]
@@ -134,8 +134,8 @@ def test_a_server_that_is_away_is_told_later() -> None:
     server = Server()
     server.errors = [NotConnected(Call("patch", "pods/status"), "refused")]
 
-    async def act(teller: Teller) -> None:
-        teller.waits(P, "no room")
+    async def act(recorder: EventRecorder) -> None:
+        recorder.waits(P, "no room")
 
     telling(server, act)
     assert server.messages == ["no room"]
@@ -143,9 +143,9 @@ def test_a_server_that_is_away_is_told_later() -> None:
 
 def test_events_are_dropped_rather_than_piled_up() -> None:
     async def main() -> None:
-        teller = Teller(Server(), lambda _: None, "us", "me")
+        recorder = EventRecorder(Server(), lambda _: None, "us", "me")
         for _ in range(10_001):
-            teller.scheduled(pod("p"), NodeName("n"))
-        assert teller.dropped_events == 1
+            recorder.scheduled(pod("p"), NodeName("n"))
+        assert recorder.dropped_events == 1
 
     run(main())

@@ -36,7 +36,7 @@ class Volumes:
 
     @property
     def book(self) -> VolumeBook:
-        return self._told.mirror.context.volumes
+        return self._told.mirror.pod_context.volumes
 
     def add(self, *found: PersistentVolume | PersistentVolumeClaim | StorageClass) -> None:
         for one in found:

@@ -46,7 +46,7 @@ def test_what_it_was_at_is_in_the_log() -> None:
     metrics = Metrics()
     with capture_logs() as lines:
         asyncio.run(test())
-    [line] = [one for one in lines if one["event"] == "the event loop answered nobody"]
+    [line] = [one for one in lines if one["event"] == "loop.blocked"]
     assert line["seconds"] >= module.TOLD_S
     assert line["was_at"].startswith("stubborn (test_loop_lag.py:")
     assert longest_s(metrics) >= module.TOLD_S

@@ -19,7 +19,7 @@ from rota.backends.process.client.files import FileStore
 from rota.backends.process.client.find_keeper import Launch
 from rota.backends.process.client.line import KeeperLine
 from rota.backends.process.client.machine import ALL, find_gpus, this_machine
-from rota.backends.process.client.task_files import LeftBehind
+from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
 from rota.backends.process.options import DEFAULT_OPTIONS, KeeperOptions
 from rota.model.ids import JobId, NodeName
@@ -46,7 +46,7 @@ class ProcessBackend:
         self.name = name
         self._folders = Folders(folder)
         self._node_name = node_name
-        self._left = LeftBehind(self._folders)
+        self._left = TaskFiles(self._folders)
         self.files = FileStore(self._folders)
         self._gpus = Gpus()
         self._line = KeeperLine(Launch(self._folders, keeper))

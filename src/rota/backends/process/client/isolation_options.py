@@ -31,11 +31,11 @@ def confinement_of(worker: Worker, *, is_shared: bool, hidden: Iterable[str]) ->
     """`is_shared`: others than whoever started us can submit jobs. `hidden`: what no sandbox shows."""
     isolation, is_wish = _chosen(worker.isolation, is_shared)
     if isolation is Isolation.NONE and os.geteuid() == 0:
-        log.warning("jobs run as root: whoever may submit them can do everything on this machine")
+        log.warning("isolation.root")
     elif isolation is Isolation.NONE:
-        log.warning("jobs run as you: whoever may submit them can do all that you can", uid=os.geteuid())
+        log.warning("isolation.none", uid=os.geteuid())
     else:
-        log.info("jobs are kept apart", isolation=isolation.value)
+        log.info("isolation.active", isolation=isolation.value)
     first, _, last = worker.uids.partition("-")
     return Confinement(
         isolation,

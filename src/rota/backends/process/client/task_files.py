@@ -1,4 +1,4 @@
-"""What tasks wrote and left, as it lies in folders: read as it comes or long after, until it is forgotten."""
+"""Output and files of tasks, read from their folders: while they are written, or until they are deleted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOOK_EACH_S = 0.2
 _PIECE_BYTES = 1 << 18
 
 
-class LeftBehind:
+class TaskFiles:
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
 

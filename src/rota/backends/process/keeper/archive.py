@@ -197,7 +197,7 @@ def _bytes_in(text: str) -> int:
 
 
 def _unreadable(error: Exception) -> BadArchive:
-    return BadArchive(f"is no tar archive that can be read: {str(error) or type(error).__name__}")
+    return BadArchive(f"is not a tar archive that can be read: {str(error) or type(error).__name__}")
 
 
 def _no_target(member: tarfile.TarInfo) -> BadArchive:

@@ -1,4 +1,4 @@
-"""Who did what, and who was refused what."""
+"""The audit log: who did what, and what was refused."""
 
 from alembic import op
 from sqlalchemy import BigInteger, Column, Integer, LargeBinary, Text

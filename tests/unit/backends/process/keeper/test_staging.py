@@ -89,7 +89,7 @@ def test_absurd_sizes_are_refused_before_they_are_written(
 
 @pytest.mark.parametrize("content", [b"", b"no archive at all", b"\x1f\x8b" + bytes(100)])
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(BadArchive, match="is no tar archive"):
+    with pytest.raises(BadArchive, match="is not a tar archive"):
         unpack_into(tmp_path, io.BytesIO(content))
 
 

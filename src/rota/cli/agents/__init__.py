@@ -1,0 +1,1 @@
+"""Commands about agents: `rota agent` itself, and which machines may join."""

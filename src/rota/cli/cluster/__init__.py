@@ -1,0 +1,1 @@
+"""Commands about nodes, queues, maintenance and reservations, and the log of events."""

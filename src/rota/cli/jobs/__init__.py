@@ -1,0 +1,1 @@
+"""Commands about jobs: submit, run, list, show, logs, watch, cancel, hold, release, efficiency."""

@@ -1,0 +1,177 @@
+"""Commands about jobs: their arguments and options."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rota.cli.command_list import TakesCommandLine, command_line, new_app
+from rota.cli.completion import job_ids
+from rota.cli.job_options import Wishes, takes_wishes
+from rota.cli.jobs.options import JobFilter, ProjectFilter, QueueFilter, UserFilter
+from rota.cli.option_structs import expand_options
+from rota.cli.options import DryRun, JobArgument, JobArguments, ListOutput, Output
+from rota.cli.output import Form, ListForm
+
+app = new_app()
+
+
+@app.command(cls=TakesCommandLine)
+@takes_wishes
+def run(ctx: typer.Context, wishes: Wishes) -> None:
+    """Run a command as a job, follow its output and exit with its status.
+
+    On Ctrl-C, Rota asks whether to detach from the job or to cancel it. A second Ctrl-C cancels the job.
+    Without a terminal, the first one does.
+
+    The exit status is that of the command; 124 if the job reached its time limit; 125 if the job was
+    cancelled or couldn't start; 128 plus the signal number if a signal ended the command.
+    """
+    from rota.cli.jobs import run as work
+
+    raise typer.Exit(work.run(command_line(ctx), wishes))
+
+
+@app.command(cls=TakesCommandLine)
+@takes_wishes
+def submit(
+    ctx: typer.Context,
+    wishes: Wishes,
+    file: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Jobs in Rota's YAML or JSON, or a script with #SBATCH lines. - reads standard input.",
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+    output: ListOutput = ListForm.TABLE,
+) -> None:
+    """Submit jobs from a file, an sbatch script, or a command after --.
+
+    Options override the file, for every job in it. The exit status is 0 once the jobs are committed.
+    """
+    from rota.cli.jobs import submit as work
+
+    work.submit(file, command_line(ctx), wishes, output, dry_run=dry_run)
+
+
+@app.command()
+@expand_options
+def ls(chosen: JobFilter, output: ListOutput = ListForm.TABLE) -> None:
+    """List jobs that wait or run, the newest first. The jobs of an array share one line."""
+    from rota.cli.jobs import jobs as work
+
+    work.ls(chosen, output)
+
+
+@app.command()
+def show(job: JobArgument, output: Output = Form.TABLE) -> None:
+    """Show the details of a job. -o wide adds the job as it was submitted."""
+    from rota.cli.jobs import jobs as work
+
+    work.show_job(job, output)
+
+
+@app.command()
+def logs(
+    job: JobArgument,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Follow the output until the job ends.")
+    ] = False,
+    rank: Annotated[
+        list[int] | None,
+        typer.Option(min=0, metavar="NUMBER", help="Show only the task of this rank. Can be repeated."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Show only output since then: 2026-05-01T12:00:00Z, or 10m for ten minutes ago.",
+        ),
+    ] = None,
+    tail: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Show only this much from the end, as in 4Ki.")
+    ] = None,
+    prefix: Annotated[
+        bool | None,
+        typer.Option(
+            "--prefix/--raw",
+            help="Start each line with its rank and time, or show the bytes as they were written."
+            " [default: --prefix for several tasks on a terminal]",
+            show_default=False,
+        ),
+    ] = None,
+) -> None:
+    """Show the output of a job's tasks, in the order in which it was written."""
+    from rota.cli.jobs import logs as work
+
+    work.logs(job, rank or (), since, tail, follow=follow, prefix=prefix)
+
+
+@app.command()
+def watch(
+    jobs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="JOB...", help="Watch only these jobs or arrays.", autocompletion=job_ids),
+    ] = None,
+    project: ProjectFilter = None,
+    user: UserFilter = None,
+    queue: QueueFilter = None,
+    until_done: Annotated[
+        bool, typer.Option("--until-done", help="Exit once no job waits or runs any more.")
+    ] = False,
+) -> None:
+    """Watch the progress of jobs. Press q or Ctrl-C to quit.
+
+    Without a terminal, jobs are shown once. With --until-done, each change is printed as a line.
+    """
+    from rota.cli.jobs import watch as work
+
+    work.watch(jobs or (), project, user, queue, until_done=until_done)
+
+
+@app.command()
+def cancel(
+    jobs: JobArguments,
+    message: Annotated[
+        str,
+        typer.Option("--message", "-m", metavar="TEXT", help="Reason, shown with the job."),
+    ] = "",
+    dry_run: DryRun = False,
+    output: ListOutput = ListForm.TABLE,
+) -> None:
+    """Cancel jobs that wait or run."""
+    from rota.cli.jobs import jobs as work
+
+    work.change_jobs(
+        jobs,
+        "cancelled",
+        lambda server, job: server.cancel(job, message=message, dry_run=dry_run),
+        output,
+    )
+
+
+@app.command()
+def hold(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListForm.TABLE) -> None:
+    """Hold waiting jobs: they don't start until they are released."""
+    from rota.cli.jobs import jobs as work
+
+    work.change_jobs(jobs, "held", lambda server, job: server.hold(job, dry_run=dry_run), output)
+
+
+@app.command()
+def release(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListForm.TABLE) -> None:
+    """Release held jobs, so that they can start."""
+    from rota.cli.jobs import jobs as work
+
+    work.change_jobs(jobs, "released", lambda server, job: server.release(job, dry_run=dry_run), output)
+
+
+@app.command()
+def eff(jobs: JobArguments, output: Output = Form.TABLE) -> None:
+    """Compare the resources that jobs used with their requests."""
+    from rota.cli.jobs import efficiency as work
+
+    work.eff(jobs, output)

@@ -1,0 +1,116 @@
+"""`rota ls`, `show`, `cancel`, `hold` and `release`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Protocol
+
+import typer
+
+from rota.api.documents import ChangeDocument
+from rota.cli.client.connection import Server, connect
+from rota.cli.client.job_names import job_named
+from rota.cli.jobs.job_tables import detail_tables, jobs_table, rows_of
+from rota.cli.jobs.options import JobFilter
+from rota.cli.option_values import moment_of
+from rota.cli.output import Form, ListForm, talk
+from rota.cli.showing import clock, show_list, show_one
+from rota.lifecycle.state import TERMINAL, Phase
+from rota.views.folding import fold_names
+from rota.views.wording import count_text
+
+_LONGEST_PAGE = 1000
+
+
+def ls(chosen: JobFilter, form: ListForm) -> None:
+    now = clock()
+    with connect() as server:
+        found = server.jobs(
+            project=chosen.project,
+            user=chosen.user,
+            queue=chosen.queue,
+            name=chosen.name,
+            label=chosen.label,
+            array=chosen.array,
+            phases=_phases(chosen),
+            limit=min(chosen.limit + 1, _LONGEST_PAGE),
+            submitted_after=moment_of("--since", chosen.since, now.now_ms),
+            submitted_before=moment_of("--until", chosen.until, now.now_ms),
+        )
+        jobs = list(islice(found, chosen.limit + 1))
+    has_more, jobs = len(jobs) > chosen.limit, jobs[: chosen.limit]
+    show_list(
+        jobs,
+        form,
+        lambda job: job.id,
+        lambda some: (
+            [jobs_table(rows_of(some, fold=not chosen.is_flat), now, wide=form.is_wide)] if some else ()
+        ),
+    )
+    if not jobs and form in (ListForm.TABLE, ListForm.WIDE):
+        talk(
+            "no job matches"
+            if chosen.with_finished
+            else "no job waits or runs; --all lists finished jobs too"
+        )
+    if has_more:
+        talk(f"showing the newest {chosen.limit:,} jobs; raise --limit to see more")
+
+
+def _phases(chosen: JobFilter) -> list[Phase]:
+    if not chosen.state:
+        return [] if chosen.with_finished else [phase for phase in Phase if phase not in TERMINAL]
+    known = {phase.value: phase for phase in Phase}
+    wanted = [name for given in chosen.state for name in given.split(",")]
+    for name in wanted:
+        if name not in known:
+            raise typer.BadParameter(
+                f'unknown state "{name}"; states are {", ".join(known)}', param_hint="--state"
+            )
+    return [known[name] for name in wanted]
+
+
+def show_job(job: str, form: Form) -> None:
+    with connect() as server:
+        detail = server.job(job_named(server, job))
+    show_one(detail, form, lambda one: detail_tables(one, clock(), wide=form is Form.WIDE))
+
+
+class Change(Protocol):
+    def __call__(self, server: Server, job: str) -> ChangeDocument: ...
+
+
+def change_jobs(jobs: Sequence[str], done: str, change: Change, form: ListForm) -> None:
+    """One after the other. Finished changes are reported even if a later one is refused."""
+    documents = []
+    try:
+        with connect() as server:
+            for job in jobs:
+                documents.append(change(server, job_named(server, job)))
+    finally:
+        if documents:
+            _tell_changes(documents, done, form)
+
+
+def _tell_changes(documents: Sequence[ChangeDocument], done: str, form: ListForm) -> None:
+    if form in (ListForm.TABLE, ListForm.WIDE):
+        for one in documents:
+            talk(change_text(one, done))
+        return
+    show_list(documents, form, lambda one: "\n".join(one.changed), lambda some: ())
+
+
+def change_text(document: ChangeDocument, done: str) -> str:
+    """`cancelled 17`; `dry run: 40 jobs would be cancelled: 17.[0-39]`; and the server's remark."""
+    names = document.changed
+    which = fold_names(names, most=10)
+    many = count_text(len(names), "job")
+    if document.dry_run:
+        subject = f"{which} would" if len(names) == 1 else f"{many} would" if names else "no job would"
+        what = f"dry run: {subject} be {done}" + (f": {which}" if len(names) > 1 else "")
+    elif names:
+        what = f"{done} {which}" if len(names) == 1 else f"{done} {many}: {which}"
+    else:
+        what = f"no job was {done}"
+    return f"{what}; {document.message}" if document.message else what

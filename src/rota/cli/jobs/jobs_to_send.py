@@ -1,0 +1,102 @@
+"""Jobs from the command line: checked here, and sent with their input files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import typer
+
+from rota.api.documents import Submitted
+from rota.cli.client.connection import Server
+from rota.cli.command_list import chosen_context
+from rota.cli.job_options import Wishes
+from rota.cli.jobs.job_form import form_of, merged, option_of
+from rota.cli.jobs.parts import submit_in_parts
+from rota.cli.output import talk
+from rota.intake.errors import InputError
+from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
+from rota.intake.sbatch import is_script, read_sbatch
+from rota.settings.contexts import current_context
+from rota.settings.load import load_settings
+from rota.settings.paths import default_files
+
+_STANDARD_INPUT = "-"
+
+
+def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFile:
+    """The jobs of a file, changed by the options; or a job for a command. For a script, `command` has its
+    arguments."""
+    if file is None and not command:
+        raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
+    project = context_project()
+    default: dict[str, object] = {"project": project} if project else {}
+    if file is None:
+        return _checked([{**default, **form_of(wishes, command, os.environ)}])
+    raw = read_standard_input() if file == _STANDARD_INPUT else None
+    if _is_script(file, raw):
+        found = _read_script(file, raw, command)
+    elif command:
+        raise typer.BadParameter(f"give either the file {file} or a command, not both", param_hint="FILE")
+    else:
+        found = read_submission_file(file, raw=raw)
+    for warning in found.submission.warnings:
+        talk(f"warning: {file}: {warning}")
+    given = form_of(wishes, (), os.environ)
+    if not given and not default:
+        return found
+    changed = _checked([merged({**default, **job}, given) for job in found.jobs])
+    return JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
+
+
+def context_project() -> str:
+    """The project of jobs that name none; empty: the server decides."""
+    flags = {"client.context": chosen_context()}
+    return current_context(load_settings(default_files(os.environ), os.environ, flags)).project
+
+
+def _is_script(file: str, raw: bytes | None) -> bool:
+    if raw is not None:
+        return is_script(raw)
+    try:
+        with open(file, "rb") as opened:
+            return is_script(opened.read(2))
+    except OSError:
+        # Reading it as a file of jobs reports the error.
+        return False
+
+
+def _read_script(file: str, raw: bytes | None, arguments: Sequence[str]) -> JobFile:
+    """As with sbatch, the script runs in the folder it is submitted from."""
+    now = datetime.now(UTC).astimezone()
+    return read_sbatch(file, now=now, raw=raw, args=arguments, directory=os.getcwd(), environ=os.environ)
+
+
+def send(server: Server, jobs: JobFile, *, dry_run: bool = False) -> Submitted:
+    """Raises CutShort if only some of them were committed."""
+    upload(server, jobs)
+    answer = submit_in_parts(server, jobs, dry_run=dry_run)
+    for warning in answer.warnings:
+        talk(f"warning: {warning}")
+    return answer
+
+
+def upload(server: Server, jobs: JobFile) -> None:
+    for one in jobs.uploads:
+        with open(one.path, "rb") as file:
+            data = file.read()
+        if server.upload(data) != one.sha256:
+            raise typer.BadParameter(f"{one.path} changed while it was read; try again", param_hint="--file")
+
+
+def _checked(jobs: Sequence[dict[str, object]]) -> JobFile:
+    """Errors name the option that the value comes from."""
+    try:
+        return job_file_of(jobs)
+    except InputError as error:
+        option = option_of(error.field)
+        if option is None:
+            raise
+        told = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
+        raise typer.BadParameter(told, param_hint=option) from None

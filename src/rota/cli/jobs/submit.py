@@ -1,0 +1,56 @@
+"""`rota submit`: sends jobs, and shows their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.text import Text
+
+from rota.api.documents import Submitted, SubmittedEntry
+from rota.cli.client.connection import connect
+from rota.cli.job_options import Wishes
+from rota.cli.jobs.job_tables import jobs_table, rows_of
+from rota.cli.jobs.jobs_to_send import read_jobs, send
+from rota.cli.jobs.parts import CutShort
+from rota.cli.output import Form, ListForm, show, talk, write, write_document
+from rota.cli.showing import clock
+from rota.views.quoting import one_line
+from rota.views.wording import count_text
+
+_FEW = 20
+
+
+def submit(
+    file: str | None, command: Sequence[str], wishes: Wishes, form: ListForm, *, dry_run: bool
+) -> None:
+    jobs = read_jobs(file, command, wishes)
+    with connect() as server:
+        try:
+            _tell(send(server, jobs, dry_run=dry_run), form)
+        except CutShort as cut:
+            _tell(cut.kept, form)
+            talk(cut.note)
+            raise cut.cause from None
+
+
+def _tell(answer: Submitted, form: ListForm) -> None:
+    match form:
+        case ListForm.NAME:
+            write("".join(f"{entry.id}\n" for entry in answer.entries))
+        case ListForm.JSON | ListForm.YAML:
+            write_document(answer, Form(form.value))
+        case ListForm.WIDE:
+            show([jobs_table(rows_of(answer.jobs), clock(), wide=True)])
+        case ListForm.TABLE:
+            show(_lines(answer.entries, dry_run=answer.dry_run))
+    if answer.dry_run:
+        talk("dry run: nothing was submitted")
+
+
+def _lines(entries: Sequence[SubmittedEntry], *, dry_run: bool) -> Iterator[Text]:
+    verb = "would submit" if dry_run else "submitted"
+    for entry in entries[:_FEW]:
+        many = f", an array of {count_text(entry.count, 'job')}" if entry.is_array else ""
+        yield Text(f"{verb} {entry.id} ({one_line(entry.name)}){many}")
+    if len(entries) > _FEW:
+        yield Text(f"… and {len(entries) - _FEW:,} more; -o name lists all")

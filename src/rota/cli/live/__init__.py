@@ -1,1 +1,0 @@
-"""What commands do that ask a running server. `connection.py` says what they need of a client."""

@@ -1,0 +1,1 @@
+"""Commands about people: projects, tokens, secrets, limits, the audit log, signing in and out."""

@@ -1,1 +1,0 @@
-"""`rota plan`: what would run where, what waits, and why."""

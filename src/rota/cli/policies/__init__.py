@@ -1,0 +1,1 @@
+"""Commands that try policies on recorded data: sim, replay; and the list of plugins."""

@@ -1,0 +1,31 @@
+"""`rota eta` of jobs of a server: when they will start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rota.api.documents import EstimateDocument
+from rota.cli.client.connection import connect
+from rota.cli.client.job_names import job_named
+from rota.cli.jobs.estimates import estimate_text
+from rota.cli.output import Form, show, write_document
+from rota.cli.showing import clock
+from rota.cli.tables import new_table
+
+
+def eta(jobs: Sequence[str], form: Form) -> None:
+    with connect() as server:
+        estimates = [server.eta(job_named(server, job)) for job in jobs]
+    show_estimates(estimates, "job", form)
+
+
+def show_estimates(estimates: Sequence[EstimateDocument], of: str, form: Form) -> None:
+    """`of`: the heading of the first column."""
+    if not form.is_table:
+        write_document(estimates[0] if len(estimates) == 1 else estimates, form)
+        return
+    now = clock()
+    table = new_table(of, "start")
+    for one in estimates:
+        table.add_row(one.job, estimate_text(one, now) or "no estimate")
+    show([table])

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+
+from rota.cli.output import Form, show, write_document
+from rota.cli.plugin_faults import prints_as_talk, report
+from rota.cli.questions.files import Files, read_question
+from rota.loop.records.record import Recorder
+from rota.views.plan.document import plan_document
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
+
+
+def plan(files: Files, form: Form, record: str | None = None) -> bool:
+    """Shows the plan, and says whether all is placed. `record`: the folder to record the cycle in."""
+    question = read_question(files)
+    moment = question.moment
+    with prints_as_talk(), Recorder(Path(record)) if record else nullcontext() as recorder:
+        decided = moment.plan(recorder)
+        estimates = moment.estimates(decided) if files.history is not None else None
+    report(decided.faults)
+    view = PlanView(decided, moment.snapshot, estimates)
+    if form.is_table:
+        from rota.cli.questions.plan_tables import plan_tables
+
+        show(plan_tables(view, Clock(question.now_ms), wide=form is Form.WIDE))
+    else:
+        write_document(plan_document(view), form)
+    return not view.something_waits

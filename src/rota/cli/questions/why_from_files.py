@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+from rota.cli.output import Form, show, write_document
+from rota.cli.plugin_faults import prints_as_talk, report
+from rota.cli.questions.files import Files, find_subject, read_question
+from rota.views.plan.view import PlanView
+from rota.views.times import Clock
+from rota.views.why.document import why_document
+from rota.views.why.view import why_view
+
+
+def why(name: str, files: Files, form: Form) -> None:
+    question = read_question(files)
+    subject, moment = find_subject(name, files.jobs, question.records), question.moment
+    with prints_as_talk():
+        explanation = moment.explain(subject.job)
+        plan = moment.plan()
+        estimates = moment.estimates(plan, {subject.job}) if files.history is not None else None
+    report(explanation.faults)
+    view = why_view(subject, explanation, PlanView(plan, moment.snapshot, estimates))
+    if form.is_table:
+        from rota.cli.questions.why_tables import why_tables
+
+        show(why_tables(view, Clock(question.now_ms), wide=form is Form.WIDE))
+    else:
+        write_document(why_document(view, question.now_ms), form)
