@@ -325,33 +325,6 @@ class Submitted(Document, frozen=True, kw_only=True):
     """As many as were submitted, in their order."""
 
 
-class PlannedJob(Document, frozen=True, kw_only=True):
-    """What would become of one job of those that were asked about."""
-
-    index: int
-    """Which of them, from 0."""
-    starts: datetime | None
-    """Null: nobody knows, and `reasons` say why."""
-    promised: bool
-    nodes: list[str]
-    reasons: list[str]
-
-
-class PlannedChange(Document, frozen=True, kw_only=True):
-    """Another job's planned start, without these jobs and with them."""
-
-    job: str
-    before: datetime | None
-    after: datetime | None
-
-
-class PlanAnswer(Document, frozen=True, kw_only=True):
-    jobs: list[PlannedJob]
-    changes: list[PlannedChange]
-    others_changed: int = 0
-    """How many planned starts would change besides, of jobs of projects that aren't yours."""
-
-
 class MeDocument(Document, frozen=True, kw_only=True):
     """Whom a token stands for."""
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from rota.api.documents import (
     ChangeDocument,
@@ -19,29 +19,16 @@ from rota.api.documents import (
     LimitsDocument,
     MeDocument,
     Page,
-    PlanAnswer,
     StatsDocument,
     Submitted,
 )
+from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.lifecycle.state import Phase
 from rota.sdk.call import Call, get, given, segment, send, steps
 from rota.sdk.errors import BadInput
 
 JobForm: TypeAlias = Mapping[str, object]
 """A job as in a job file: {"command": ["make"], "resources": {"cpu": 2}}."""
-
-
-class WhyAnswer(Struct, frozen=True):
-    why: dict[str, object]
-    """As `rota why -o json` prints it."""
-    view: Raw
-    """What tables are made of, not yet decoded: it is for `rota.views.why`."""
-
-
-class ExtendAnswer(Struct, frozen=True):
-    extension: dict[str, object]
-    """As `rota extend -o json` prints it."""
-    view: Raw
 
 
 class LogChunk(Struct, frozen=True):

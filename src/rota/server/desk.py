@@ -9,11 +9,11 @@ from rota.api.documents import (
     EstimateDocument,
     LimitsDocument,
     NodeDocument,
-    PlanAnswer,
     QueueDocument,
     SecretDocument,
     StatsDocument,
 )
+from rota.api.questions import PlanAnswer
 from rota.backends.backend import Health, LogChunk, LogQuery
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who

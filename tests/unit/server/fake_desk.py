@@ -13,7 +13,6 @@ from rota.api.documents import (
     EstimateDocument,
     LimitsDocument,
     NodeDocument,
-    PlanAnswer,
     QueueDocument,
     Role,
     SchedulingDocument,
@@ -21,6 +20,7 @@ from rota.api.documents import (
     SecretSource,
     StatsDocument,
 )
+from rota.api.questions import PlanAnswer
 from rota.backends.backend import Health, LogChunk, LogQuery, Stream
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who

@@ -21,7 +21,6 @@ from rota.api.documents import (
     MaintenanceDocument,
     MeDocument,
     NodeDocument,
-    PlanAnswer,
     ProjectDocument,
     QueueDocument,
     ReservationDocument,
@@ -30,10 +29,11 @@ from rota.api.documents import (
     Submitted,
     TokenDocument,
 )
+from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.cli.command_list import chosen_context
 from rota.lifecycle.state import Phase
 from rota.model.calendar import QueueMode
-from rota.sdk.job_calls import ExtendAnswer, JobForm, LogChunk, WhyAnswer
+from rota.sdk.job_calls import JobForm, LogChunk
 
 
 class Server(Protocol):

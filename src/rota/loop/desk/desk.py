@@ -15,11 +15,11 @@ from rota import __version__
 from rota.api.documents import (
     EstimateDocument,
     LimitsDocument,
-    PlanAnswer,
     SchedulingDocument,
     StatsDocument,
 )
 from rota.api.limits import MOST_SHOWN
+from rota.api.questions import PlanAnswer
 from rota.backends.backend import LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.access import Who

@@ -9,7 +9,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.api.documents import PlanAnswer, PlannedChange, PlannedJob
+from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
 from rota.engine.budget import Budget
 from rota.engine.decide import decide
 from rota.engine.explaining.explain import explain

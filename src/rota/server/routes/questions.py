@@ -6,9 +6,10 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from rota.api.documents import EfficiencyDocument, EstimateDocument, PlanAnswer, Role
+from rota.api.documents import EfficiencyDocument, EstimateDocument, Role
+from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.loop.live.side_threads import beside
 from rota.model.extension import Extension
 from rota.model.quantities import parse_duration_ms
@@ -26,19 +27,13 @@ from rota.server.routes.jobs import (
     seen_with_attempts,
 )
 from rota.server.submission import read_jobs
-from rota.views.extend.document import ExtensionDocument, extension_document
+from rota.views.extend.document import extension_document
 from rota.views.extend.wording import answer_text
-from rota.views.why.document import WhyDocument, why_document
-from rota.views.why.view import WhyView
+from rota.views.why.document import why_document
 
 
 class WhyQuery(Query, frozen=True, kw_only=True):
     rank: Annotated[int, Meta(ge=0, le=10**9, description="Only about this task.")] | None = None
-
-
-class WhyAnswer(Struct, frozen=True):
-    why: WhyDocument
-    view: WhyView
 
 
 class ExtendForm(Form, frozen=True, kw_only=True):
@@ -48,11 +43,6 @@ class ExtendForm(Form, frozen=True, kw_only=True):
     ]
 
 
-class ExtendAnswer(Struct, frozen=True):
-    extension: ExtensionDocument
-    view: Extension
-
-
 async def why_job(call: Call[WhyQuery, None]) -> Reply:
     """What each node has against it, and the smallest change that would help."""
     state = await seen_job(call)
@@ -60,7 +50,7 @@ async def why_job(call: Call[WhyQuery, None]) -> Reply:
     if rank is not None and rank >= state.spec.template.task_count:
         raise bad_input("rank", f"the job has no task of rank {rank}", "ranks count from 0")
     view = await call.desk.why(state.id, rank, call.who)
-    return json_reply(WhyAnswer(why_document(view, call.now_ms), view))
+    return json_reply(WhyAnswer(why_document(view, call.now_ms)))
 
 
 async def estimate_start(call: Call[Query, None]) -> Reply:
@@ -108,7 +98,7 @@ def _limit_ms(text: str | int, had_ms: int | None) -> int:
 
 
 def _answer(extension: Extension) -> ExtendAnswer:
-    return ExtendAnswer(extension_document(extension), extension)
+    return ExtendAnswer(extension_document(extension))
 
 
 def _extended(extension: Extension) -> Reply:
