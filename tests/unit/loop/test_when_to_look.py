@@ -54,7 +54,7 @@ async def sure(condition: Callable[[], bool]) -> None:
 
 
 async def submit(runtime: Runtime, *specs: JobSpec) -> None:
-    await runtime.desk.submit(Submission(tuple(map(Entry, specs))), ADA)
+    await runtime.desks.jobs.submit(Submission(tuple(map(Entry, specs))), ADA)
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:

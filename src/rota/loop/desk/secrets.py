@@ -14,7 +14,7 @@ from rota.loop.live.forecaster import time_of
 from rota.store.batch import Removal, Secret
 
 
-class SecretDesk:
+class SecretsDesk:
     def __init__(self, transactor: Transactor, vault: Vault) -> None:
         self._transactor = transactor
         self._memory = transactor.memory
