@@ -10,9 +10,9 @@ import typer
 
 from rota.api.documents import Submitted
 from rota.cli.command_list import chosen_context
-from rota.cli.job_options import Wishes
+from rota.cli.job_options import Wishes, form_of, option_of
 from rota.cli.live.connection import Server
-from rota.cli.live.job_form import form_of, merged, option_of
+from rota.cli.live.job_form import merged
 from rota.cli.live.parts import submit_in_parts
 from rota.cli.output import talk
 from rota.intake.errors import InputError
