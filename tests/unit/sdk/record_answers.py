@@ -1,7 +1,7 @@
 """Records what a server answers, in tests/data/answers/: `python -m tests.unit.sdk.record_answers VERSION`.
 
-It is done once for each minor version. Clients of this version have to read what is there, whatever else
-changes in it: see `test_recorded_answers.py`.
+It is done once for each minor version, and for each route that is added. Clients of this version have to read
+what is there, whatever else changes in it: see `test_recorded_answers.py`.
 """
 
 from __future__ import annotations
@@ -168,7 +168,9 @@ async def _ask_all(client: httpx.AsyncClient, runtime: Runtime, folder: Path) ->
 def _write(folder: Path, name: str, status: int, body: bytes) -> None:
     is_lines = name == "read_logs"
     text = body if is_lines else json.format(body, indent=1) + b"\n"
-    (folder / f"{name}.{status}.{'ndjson' if is_lines else 'json'}").write_bytes(text)
+    path = folder / f"{name}.{status}.{'ndjson' if is_lines else 'json'}"
+    if not path.exists():  # What is there stays as it is.
+        path.write_bytes(text)
 
 
 if __name__ == "__main__":
