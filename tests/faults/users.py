@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.errors import ControlError, Unavailable
 from rota.intake.submissions import Entry, Submission

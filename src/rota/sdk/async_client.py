@@ -13,7 +13,8 @@ from typing import Self, TypeVar
 import aiohttp
 from yarl import URL
 
-from rota.api.documents import EventDocument, JobDocument
+from rota.api.jobs import JobDocument
+from rota.api.service import EventDocument
 from rota.sdk.audit_calls import AuditCalls
 from rota.sdk.call import Awaiting, Call
 from rota.sdk.connection import Connection, connection

@@ -13,7 +13,8 @@ from typing import Self, TypeVar
 import urllib3
 from urllib3.exceptions import HTTPError, ReadTimeoutError, SSLError
 
-from rota.api.documents import EventDocument, JobDocument
+from rota.api.jobs import JobDocument
+from rota.api.service import EventDocument
 from rota.sdk.audit_calls import AuditCalls
 from rota.sdk.call import Call, Waiting
 from rota.sdk.connection import connection

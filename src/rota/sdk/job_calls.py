@@ -9,20 +9,11 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from rota.api.documents import (
-    ChangeDocument,
-    EfficiencyDocument,
-    EstimateDocument,
-    EventDocument,
-    JobDetail,
-    JobDocument,
-    LimitsDocument,
-    MeDocument,
-    Page,
-    StatsDocument,
-    Submitted,
-)
+from rota.api.documents import ChangeDocument, Page
+from rota.api.jobs import EfficiencyDocument, EstimateDocument, JobDetail, JobDocument, Submitted
+from rota.api.people import LimitsDocument, MeDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
+from rota.api.service import EventDocument, StatsDocument
 from rota.lifecycle.state import Phase
 from rota.sdk.call import Call, get, given, listed, segment, send, sent, steps
 from rota.sdk.errors import BadInput

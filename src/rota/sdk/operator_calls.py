@@ -5,20 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from rota.api.documents import (
+from rota.api.cluster import (
     AgentDocument,
-    ChangeDocument,
     InvitationDocument,
     MaintenanceDocument,
     NodeDocument,
-    Page,
-    ProjectDocument,
     QueueDocument,
     ReservationDocument,
-    Role,
-    SecretDocument,
-    TokenDocument,
 )
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import ProjectDocument, Role, SecretDocument, TokenDocument
 from rota.model.calendar import QueueMode
 from rota.sdk.call import Call, delete, get, if_match, listed, segment, send, sent
 

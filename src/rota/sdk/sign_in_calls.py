@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from rota.api.documents import ChangeDocument, TokenDocument
+from rota.api.documents import ChangeDocument
+from rota.api.people import TokenDocument
 from rota.api.sign_in import SignInDocument
 from rota.sdk.call import Call, get, send, sent
 

@@ -7,7 +7,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.origin import about, called_with
 from rota.control.tokens import MOST_GENERATIONS, is_expired

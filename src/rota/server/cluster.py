@@ -14,7 +14,7 @@ from typing import Self
 
 from litestar.types import ASGIApp
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.certificates import by_certificate, grpc_credentials

@@ -11,7 +11,7 @@ import msgspec
 from litestar import Request
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.errors import Unavailable
 from rota.control.origin import Origin, current

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from secrets import token_hex
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import SYSTEM, Who
 from rota.control.tokens import is_expired
 from rota.loop.desk.people import PeopleDesk

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.loop.desk.answers import AnswerOf
 from rota.loop.desk.people import PeopleDesk

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Concatenate, Generic, TypeVar
 from litestar.types import ASGIApp
 from msgspec import Meta, Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.loop.desk.answers import AnswerOf
 from rota.loop.telemetry.metrics import Metrics

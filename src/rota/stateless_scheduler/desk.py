@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from litestar.types import ASGIApp
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.backend import Health
 from rota.server.agents import AgentCalls
 from rota.server.app import make_app

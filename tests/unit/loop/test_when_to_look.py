@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import EndReason, TaskEnd

@@ -17,7 +17,7 @@ from typing import Any
 import httpx
 from msgspec import json
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.api.sign_in import SignInDocument
 from rota.backends.backend import LogChunk, LogQuery, Stream
 from rota.backends.roster import Roster

@@ -9,18 +9,11 @@ from typing import Any
 import httpx
 from msgspec.structs import replace
 
-from rota.api.documents import (
-    EstimateDocument,
-    LimitsDocument,
-    NodeDocument,
-    QueueDocument,
-    Role,
-    SchedulingDocument,
-    SecretDocument,
-    SecretSource,
-    StatsDocument,
-)
+from rota.api.cluster import NodeDocument, QueueDocument
+from rota.api.jobs import EstimateDocument
+from rota.api.people import LimitsDocument, Role, SecretDocument, SecretSource
 from rota.api.questions import PlanAnswer
+from rota.api.service import SchedulingDocument, StatsDocument
 from rota.backends.backend import Health, LogChunk, LogQuery, Stream
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from rota.api.audit import Verdict
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.origin import Origin, calling, current
 from rota.loop.desk.audit import AuditTrail
 from rota.server.app import make_app

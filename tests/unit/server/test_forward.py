@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.clock import now_ms
 from rota.server.app import make_app
 from rota.server.forward import FORWARDED, Forward

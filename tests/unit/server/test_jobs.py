@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.errors import BadInput, Conflict, Unavailable
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
 from rota.model.extension import Answer

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.clock import now_ms
 from rota.server.app import make_app
 from rota.server.limits import DEFAULT_LIMITS, Limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import AttemptDocument, JobDocument
+from rota.api.jobs import AttemptDocument, JobDocument
 from rota.lifecycle.state import Cause, EndReason, Phase
 from rota.views.jobs import end_text, outcome_text, state_text
 from tests.unit.cli.live.documents import CLOCK, a_job, ago, an_attempt, later, over, running

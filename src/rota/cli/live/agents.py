@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import AgentDocument
+from rota.api.cluster import AgentDocument
 from rota.cli.live.connection import connect
 from rota.cli.live.given import pairs_of, read_as
 from rota.cli.live.showing import clock, show_list

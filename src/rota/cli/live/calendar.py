@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
-from rota.api.documents import MaintenanceDocument, ReservationDocument
+from rota.api.cluster import MaintenanceDocument, ReservationDocument
 from rota.cli.live.connection import connect
 from rota.cli.live.given import future_of, pairs_of, read_as
 from rota.cli.live.showing import clock, show_list

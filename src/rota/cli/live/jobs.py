@@ -9,7 +9,8 @@ from typing import Protocol
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import ChangeDocument, EstimateDocument
+from rota.api.documents import ChangeDocument
+from rota.api.jobs import EstimateDocument
 from rota.cli.job_filter import Chosen
 from rota.cli.live.connection import Server, connect
 from rota.cli.live.estimates import estimate_text

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import typer
 
-from rota.api.documents import Submitted
+from rota.api.jobs import Submitted
 from rota.cli.command_list import chosen_context
 from rota.cli.job_options import Wishes, form_of, option_of
 from rota.cli.live.connection import Server

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import ProjectDocument, Role, TokenDocument
+from rota.api.people import ProjectDocument, Role, TokenDocument
 from rota.cli.live.connection import connect
 from rota.cli.live.given import pairs_of, read_as
 from rota.cli.live.showing import clock, show_list, show_one

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import typer
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.cli.exits import EX_BAD_INPUT, EX_NOT_ALLOWED, EX_NOT_FOUND, EX_UNREACHABLE
 from rota.cli.faults import prints_as_talk, report
 from rota.cli.live.jobs import show_estimates

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rota.api.documents import QueueDocument
+from rota.api.cluster import QueueDocument
 from rota.cli.live.connection import connect
 from rota.cli.live.showing import clock, show_list
 from rota.cli.output import ListForm, talk

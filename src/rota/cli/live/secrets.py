@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import SecretDocument
+from rota.api.people import SecretDocument
 from rota.cli.live.connection import Server, connect
 from rota.cli.live.jobs_to_send import context_project
 from rota.cli.live.showing import clock, show_list

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from rota.api.documents import TokenDocument
+from rota.api.people import TokenDocument
 from rota.cli.command_list import chosen_context
 from rota.cli.live.config import change_file
 from rota.cli.live.connection import connect

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rota.api.documents import LimitEntry, LimitsDocument
+from rota.api.people import LimitEntry, LimitsDocument
 from rota.control.allowing import Allowing, counted
 from rota.control.memory import Memory
 from rota.control.transactor import Transactor

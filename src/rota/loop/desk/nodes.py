@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from rota.api.documents import NodeDocument
+from rota.api.cluster import NodeDocument
 from rota.backends.backend import Health
 from rota.control.access import Who
 from rota.control.draft import Draft

@@ -11,7 +11,7 @@ from typing import Self
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
 from rota.control.access import Who
 from rota.control.allowing import Allowing

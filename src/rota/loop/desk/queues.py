@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from rota.api.documents import QueueDocument
+from rota.api.cluster import QueueDocument
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.transactor import Transactor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rota.api.documents import SecretDocument, SecretSource
+from rota.api.people import SecretDocument, SecretSource
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, NotFound

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from rota import __version__
-from rota.api.documents import SchedulingDocument, StatsDocument
+from rota.api.service import SchedulingDocument, StatsDocument
 from rota.backends.backend import Health
 from rota.backends.registry import Registry
 from rota.control.transactor import Transactor

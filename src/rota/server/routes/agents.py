@@ -10,7 +10,9 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field, json
 
-from rota.api.documents import AgentDocument, ChangeDocument, InvitationDocument, Page, Role
+from rota.api.cluster import AgentDocument, InvitationDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role
 from rota.control.enrolment import Enrolment
 from rota.model.quantities import parse_price_micro
 from rota.server.desks import Invitations

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from rota.api.audit import AuditCheckDocument, AuditDocument, Verdict
-from rota.api.documents import Page, Role
+from rota.api.documents import Page
+from rota.api.people import Role
 from rota.loop.desk.audit import AuditDesk
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.documents import moment

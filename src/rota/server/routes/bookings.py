@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from rota.api.documents import ChangeDocument, MaintenanceDocument, Page, ReservationDocument, Role
+from rota.api.cluster import MaintenanceDocument, ReservationDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role
 from rota.control.errors import NotFound
 from rota.loop.desk.calendar import CalendarDesk
 from rota.loop.desk.nodes import NodesDesk

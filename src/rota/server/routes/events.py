@@ -10,7 +10,9 @@ import msgspec
 from litestar.types import ASGIApp
 from msgspec import Meta
 
-from rota.api.documents import EventDocument, Page, Role
+from rota.api.documents import Page
+from rota.api.people import Role
+from rota.api.service import EventDocument
 from rota.loop.desk.events import EventsDesk
 from rota.server.documents import event_document
 from rota.server.problems import bad_input

@@ -6,7 +6,8 @@ from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Any
 
-from rota.api.documents import ChangeDocument, Role
+from rota.api.documents import ChangeDocument
+from rota.api.people import Role
 from rota.loop.desk.output import OutputDesk
 from rota.server.problems import bad_input, forbidden
 from rota.server.reading import read_sha256

@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from rota.api.documents import ChangeDocument, JobDetail, JobDocument, Page, Role, Submitted
+from rota.api.documents import ChangeDocument, Page
+from rota.api.jobs import JobDetail, JobDocument, Submitted
 from rota.api.limits import MOST_JOBS
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of

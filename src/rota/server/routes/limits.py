@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import LimitsDocument, Role
+from rota.api.people import LimitsDocument, Role
 from rota.loop.desk.limits import LimitsDesk
 from rota.model.ids import DEFAULT_PROJECT
 from rota.server.access import check_sees

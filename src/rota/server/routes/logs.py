@@ -11,7 +11,7 @@ import msgspec
 from litestar.types import ASGIApp
 from msgspec import Meta, Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.backend import LogChunk, LogQuery, Stream
 from rota.control.origin import reads_others
 from rota.lifecycle.state import JobState

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from rota.api.documents import NodeDocument, Page, Role
+from rota.api.cluster import NodeDocument
+from rota.api.documents import Page
+from rota.api.people import Role
 from rota.control.errors import Changed, NotFound
 from rota.control.versions import version_of
 from rota.loop.desk.nodes import NodesDesk

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from rota.api.documents import ChangeDocument, Page, ProjectDocument, Role
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import ProjectDocument, Role
 from rota.control.errors import NotFound
 from rota.loop.desk.people import PeopleDesk
 from rota.server.access import at_least

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
-from rota.api.documents import EfficiencyDocument, EstimateDocument, Role
+from rota.api.jobs import EfficiencyDocument, EstimateDocument
+from rota.api.people import Role
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.loop.desk.jobs import JobsDesk
 from rota.loop.desk.questions import QuestionsDesk

@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import replace
 
-from rota.api.documents import Page, QueueDocument, Role
+from rota.api.cluster import QueueDocument
+from rota.api.documents import Page
+from rota.api.people import Role
 from rota.control.errors import NotFound
 from rota.loop.desk.queues import QueuesDesk
 from rota.model.calendar import QueueMode, QueueState

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import ChangeDocument, Page, Role, SecretDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role, SecretDocument
 from rota.control.vault import LARGEST_BYTES
 from rota.intake.submissions import SECRET_NAME
 from rota.loop.desk.secrets import SecretsDesk

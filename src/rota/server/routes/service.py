@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from rota.api.documents import MeDocument, Role, StatsDocument
+from rota.api.people import MeDocument, Role
+from rota.api.service import StatsDocument
 from rota.control.errors import Unavailable
 from rota.loop.desk.status import StatusDesk
 from rota.loop.telemetry.metrics import CONTENT_TYPE

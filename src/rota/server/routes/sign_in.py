@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import ChangeDocument, Role, TokenDocument
+from rota.api.documents import ChangeDocument
+from rota.api.people import Role, TokenDocument
 from rota.api.sign_in import SignInDocument
 from rota.control.access import Who
 from rota.control.origin import called_with

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import ChangeDocument, Page, Role, TokenDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role, TokenDocument
 from rota.control.tokens import MOST_GENERATIONS, with_descendants
 from rota.loop.desk.people import PeopleDesk
 from rota.model.quantities import parse_duration_ms

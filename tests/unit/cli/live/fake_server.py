@@ -15,28 +15,19 @@ from urllib.parse import unquote
 from msgspec import Struct, json
 
 from rota.api.audit import AuditCheckDocument, AuditDocument
-from rota.api.documents import (
+from rota.api.cluster import (
     AgentDocument,
-    ChangeDocument,
-    EfficiencyDocument,
-    EstimateDocument,
-    EventDocument,
     InvitationDocument,
-    JobDetail,
-    JobDocument,
-    LimitsDocument,
     MaintenanceDocument,
-    MeDocument,
     NodeDocument,
-    Page,
-    ProjectDocument,
     QueueDocument,
     ReservationDocument,
-    Role,
-    SecretDocument,
-    TokenDocument,
 )
+from rota.api.documents import ChangeDocument, Page
+from rota.api.jobs import EfficiencyDocument, EstimateDocument, JobDetail, JobDocument
+from rota.api.people import LimitsDocument, MeDocument, ProjectDocument, Role, SecretDocument, TokenDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
+from rota.api.service import EventDocument
 from rota.sdk.call import Call
 from rota.sdk.client import Client
 from rota.sdk.errors import NotFound

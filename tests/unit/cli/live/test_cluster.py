@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import (
-    EventDocument,
-    MaintenanceDocument,
-    ProjectDocument,
-    ReservationDocument,
-    Role,
-    TokenDocument,
-)
+from rota.api.cluster import MaintenanceDocument, ReservationDocument
+from rota.api.people import ProjectDocument, Role, TokenDocument
+from rota.api.service import EventDocument
 from rota.model.calendar import QueueMode
 from tests.unit.cli.calling import rota
 from tests.unit.cli.live.documents import NOW, a_node, a_queue, ago, later

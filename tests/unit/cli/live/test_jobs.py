@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rota.api.documents import EfficiencyDocument
+from rota.api.jobs import EfficiencyDocument
 from rota.lifecycle.state import Cause, EndReason, Phase
 from rota.sdk.errors import Conflict, Forbidden, Unreachable
 from tests.unit.cli.calling import rota

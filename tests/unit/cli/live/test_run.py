@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rota.api.documents import JobDetail
+from rota.api.jobs import JobDetail
 from rota.cli.live import run as module
 from rota.lifecycle.state import Cause, EndReason, Phase
 from rota.sdk.job_calls import LogChunk

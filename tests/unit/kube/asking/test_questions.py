@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.intake.kubernetes.objects import Metadata, Pod
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.objects import DisruptionBudget

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.control.access import Who
 from rota.control.errors import BadInput, Conflict, NotFound
