@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.memory import Memory

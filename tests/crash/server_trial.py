@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from msgspec import json
 
-from rota.api.documents import JobDetail, JobDocument
+from rota.api.jobs import JobDetail, JobDocument
 from rota.sdk.client import Client
 from rota.sdk.errors import RotaError
 from tests.crash.diary import Diary

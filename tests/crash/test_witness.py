@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.api.documents import AttemptDocument, EventDocument, JobDetail, JobDocument, NodeDocument
+from rota.api.cluster import NodeDocument
+from rota.api.jobs import AttemptDocument, JobDetail, JobDocument
+from rota.api.service import EventDocument
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause
 from tests.crash.diary import entry_of

@@ -11,10 +11,10 @@ from pathlib import Path
 from random import Random
 from typing import TypeVar
 
-from rota.sdk import job_calls
 from rota.sdk.call import Call
 from rota.sdk.client import Client
 from rota.sdk.errors import BadInput, Conflict, NotFound, RotaError
+from rota.sdk.job_calls import JobCalls
 from tests.crash.jobs import Form, draw, resident
 from tests.crash.rules import Broken
 from tests.crash.server_cluster import ServerCluster
@@ -95,7 +95,7 @@ class Users:
 
     def _submit(self, form: Form) -> None:
         earlier = self._chance.choice(list(self._forms)[-20:]) if self._forms else ""
-        call = job_calls.submit(form.document(self._ground, earlier))
+        call = JobCalls.submit.call(form.document(self._ground, earlier))
         try:
             accepted = [job.id for job in self._ask(call).jobs]
         except BadInput:
@@ -110,7 +110,7 @@ class Users:
         if form.limit_s is not None:
             limit_s = self._chance.randint(2, 4)
             try:
-                self._ask(job_calls.extend(job, f"{limit_s}s"))
+                self._ask(JobCalls.extend.call(job, f"{limit_s}s"))
             except (Conflict, BadInput):
                 return
             self._witness.extended(job, limit_s)
@@ -119,7 +119,7 @@ class Users:
 
     def _cancel(self, job: str) -> None:
         try:
-            self._ask(job_calls.cancel(job))
+            self._ask(JobCalls.cancel.call(job))
         except Conflict:
             return
         except NotFound:

@@ -10,7 +10,9 @@ from itertools import pairwise
 
 from msgspec.structs import replace
 
-from rota.api.documents import AttemptDocument, EventDocument, JobDetail, JobDocument, NodeDocument
+from rota.api.cluster import NodeDocument
+from rota.api.jobs import AttemptDocument, JobDetail, JobDocument
+from rota.api.service import EventDocument
 from rota.backends.backend import TaskRef
 from rota.lifecycle.state import TERMINAL, EndReason, Phase
 from rota.model.ids import JobId

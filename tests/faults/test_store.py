@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.lifecycle.state import Phase
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.cluster import TenantUsage

@@ -5,16 +5,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.errors import ControlError, Unavailable
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import JobState
-from rota.loop.desk.desk import LiveDesk
+from rota.loop.desk.desks import LiveDesks
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.run import Dependency, JobSpec
@@ -72,14 +73,14 @@ class Users:
             case work.Submit():
                 await self._submit(item, one)
             case work.Cancel():
-                await self._to_job(one.item, lambda desk, job: desk.cancel(job, ADA, "not needed"))
+                await self._to_job(one.item, lambda desk, job: desk.jobs.cancel(job, ADA, "not needed"))
             case work.Hold():
-                await self._to_job(one.item, lambda desk, job: desk.hold(job, ADA))
+                await self._to_job(one.item, lambda desk, job: desk.jobs.hold(job, ADA))
                 await asyncio.sleep(one.for_s)
-                await self._to_job(one.item, lambda desk, job: desk.release(job, ADA))
+                await self._to_job(one.item, lambda desk, job: desk.jobs.release(job, ADA))
             case work.Extend():
                 limit_ms = one.time_limit_ms
-                await self._to_job(one.item, lambda desk, job: desk.extend(job, limit_ms, ADA))
+                await self._to_job(one.item, lambda desk, job: desk.questions.extend(job, limit_ms, ADA))
             case work.PauseQueue():
                 if not self._are_late:
                     await self._set_queue(one.queue, QueueMode.PAUSED)
@@ -97,24 +98,24 @@ class Users:
             spec = replace(spec, depends_on=(Dependency(self._jobs[one.waits_for], one.after),))
         array = tuple(range(one.elements)) if one.elements else None
         submission = Submission((Entry(spec, array),))
-        states = await self._insist(lambda desk: desk.submit(submission, ADA), f"submit {item}")
+        states = await self._insist(lambda desk: desk.jobs.submit(submission, ADA), f"submit {item}")
         self._unsent.pop(item, None)
         if states:
             self._jobs[item] = JobId(states[0].id.partition(".")[0])
             self._world.witness.acknowledged(states)
 
-    async def _to_job(self, item: int, do: Callable[[LiveDesk, JobId], Awaitable[object]]) -> None:
+    async def _to_job(self, item: int, do: Callable[[LiveDesks, JobId], Awaitable[object]]) -> None:
         job = self._jobs.get(item)
         if job is not None:
             await self._insist(lambda desk: do(desk, job), f"change job {job}")
 
     async def _set_queue(self, name: QueueName, mode: QueueMode) -> None:
         state = QueueState(name, mode, self._world.clock_ms())
-        await self._insist(lambda desk: desk.set_queue(state, ADA), f"{name} is {mode.value}")
+        await self._insist(lambda desk: desk.queues.set_queue(state, ADA), f"{name} is {mode.value}")
 
     async def _drain(self, node: NodeName, drains: bool) -> None:
         settings = NodeSettings(node, draining=drains)
-        await self._insist(lambda desk: desk.set_node(settings, ADA), f"{node} drains: {drains}")
+        await self._insist(lambda desk: desk.nodes.set_node(settings, ADA), f"{node} drains: {drains}")
 
     async def _put_right(self) -> None:
         for queue in work.QUEUES:
@@ -124,7 +125,7 @@ class Users:
         held: list[JobState] = [state for state in self._world.states() if state.held and not state.is_over]
         for state in held:
             job = state.id
-            await self._insist(lambda desk, job=job: desk.release(job, ADA), f"release {job}")  # type: ignore[misc]
+            await self._insist(lambda desk, job=job: desk.jobs.release(job, ADA), f"release {job}")  # type: ignore[misc]
         while self._unsent:
             await asyncio.sleep(ASKS_AGAIN_S)
         for state in self._world.states():
@@ -134,10 +135,9 @@ class Users:
                 and state.ending is None
                 and state.spec.run.command[1] == str(work.ENDLESS_MS)
             ):
-                job = state.id
-                await self._insist(lambda desk, job=job: desk.cancel(job, ADA, "enough"), f"cancel {job}")  # type: ignore[misc]
+                await self._insist(partial(_cancel, state.id), f"cancel {state.id}")
 
-    async def _insist(self, ask: Callable[[LiveDesk], Awaitable[T]], what: str) -> T | None:
+    async def _insist(self, ask: Callable[[LiveDesks], Awaitable[T]], what: str) -> T | None:
         """Until there is an answer; None: it is no."""
         while True:
             try:
@@ -149,15 +149,15 @@ class Users:
                 self._world.witness.note(f"users: {what}: refused: {error}")
                 return None
 
-    async def _ask(self, ask: Callable[[LiveDesk], Awaitable[T]]) -> T:
+    async def _ask(self, ask: Callable[[LiveDesks], Awaitable[T]]) -> T:
         """The request is handled by the server, and ends with it."""
         server = self._world.server
-        if server is None or not server.runtime.desk.is_ready:
+        if server is None or not server.runtime.desks.status.is_ready:
             raise ConnectionResetError("there is no server")
         loop = self._world.loop
         answer: asyncio.Future[T] = loop.create_future()
         server.waiting.append(answer)
-        handling = loop.create_task(_handle(ask, server.runtime.desk), context=context_of(server.life))
+        handling = loop.create_task(_handle(ask, server.runtime.desks), context=context_of(server.life))
 
         def told(done: asyncio.Task[T]) -> None:
             if answer.done():
@@ -174,11 +174,15 @@ class Users:
 
     async def follow(self, server: Server) -> None:
         """As a client of the event stream does: after a break, it goes on where it was."""
-        async for events in server.runtime.desk.follow(self._told_seq, ALL_EVENTS):
+        async for events in server.runtime.desks.events.follow(self._told_seq, ALL_EVENTS):
             if events:
                 self._told_seq = events[-1].seq
             self._world.witness.told(events)
 
 
-async def _handle(ask: Callable[[LiveDesk], Awaitable[T]], desk: LiveDesk) -> T:
+async def _cancel(job: JobId, desk: LiveDesks) -> None:
+    await desk.jobs.cancel(job, ADA, "enough")
+
+
+async def _handle(ask: Callable[[LiveDesks], Awaitable[T]], desk: LiveDesks) -> T:
     return await ask(desk)

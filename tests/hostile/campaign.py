@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import grpc
 from msgspec import Struct, field
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from tests.hostile.readers import a_file
 from tests.hostile.requests import Request, a_request
 from tests.hostile.watch import Watch

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from rota.api.documents import JobDocument, Submitted, SubmittedEntry
+from rota.api.jobs import JobDocument, Submitted, SubmittedEntry
 
 
 def submitted(

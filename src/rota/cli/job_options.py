@@ -1,110 +1,181 @@
-"""What one can say of a job in options: the same for all commands that take a job that way."""
+"""A job in options: the same for all commands that take a job that way.
+
+Each option is declared once, as a field of `Wishes`: how it is shown to users, and which field of a job file
+it fills. The rest is made from that.
+"""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
 from rota.cli.completion import queue_names
+from rota.cli.jobs import job_form as read
+
+
+class Fills(NamedTuple):
+    """The field of a job file that an option is for, as in `resources.cpu`."""
+
+    field: str
+    value: Callable[[Any, Mapping[str, str]], object] = read.as_given
+    """What goes there: of what was given, and the environment of this process."""
+
+
+Many = list[str] | None
 
 
 class Wishes(NamedTuple):
-    """As given; None: not given. Amounts are read where the job is."""
+    """What was given; None: nothing. Amounts are read along with the job."""
 
-    name: str | None = None
-    cpus: str | None = None
-    memory: str | None = None
-    gpus: str | None = None
-    tasks: int | None = None
-    time: str | None = None
-    queue: str | None = None
-    project: str | None = None
-    priority: str | None = None
-    directory: str | None = None
-    env: tuple[str, ...] = ()
-    secrets: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    after: tuple[str, ...] = ()
-    array: str | None = None
-    retries: int | None = None
-    hold: bool = False
-
-
-def _wishes(
-    name: Annotated[str | None, typer.Option(metavar="NAME", help="What to call it.")] = None,
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the job."), Fills("name")] = None
     cpus: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="Cores for each task, as in 4 or 0.5.")
-    ] = None,
+        str | None,
+        typer.Option(metavar="NUMBER", help="Cores for each task, as in 4 or 0.5."),
+        Fills("resources.cpu"),
+    ] = None
     memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="Memory for each task, as in 16Gi.")
-    ] = None,
+        str | None,
+        typer.Option(metavar="SIZE", help="Memory for each task, as in 16Gi."),
+        Fills("resources.memory"),
+    ] = None
     gpus: Annotated[
-        str | None, typer.Option(metavar="NUMBER", help="GPUs for each task, or a share of one, as in 0.5.")
-    ] = None,
-    tasks: Annotated[int | None, typer.Option(min=1, help="Tasks that start together.")] = None,
+        str | None,
+        typer.Option(metavar="NUMBER", help="GPUs for each task, or a share of one, as in 0.5."),
+        Fills("gpus"),
+    ] = None
+    tasks: Annotated[
+        int | None, typer.Option(min=1, help="Number of tasks, which start together."), Fills("tasks")
+    ] = None
     time: Annotated[
-        str | None, typer.Option(metavar="DURATION", help="Its time limit, as in 90m or 2h30m.")
-    ] = None,
+        str | None,
+        typer.Option(metavar="DURATION", help="Time limit of the job, as in 90m or 2h30m."),
+        Fills("time_limit"),
+    ] = None
     queue: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Where it waits.", autocompletion=queue_names)
-    ] = None,
-    project: Annotated[str | None, typer.Option(metavar="NAME", help="Whose it is.")] = None,
+        str | None,
+        typer.Option(metavar="NAME", help="Queue the job waits in.", autocompletion=queue_names),
+        Fills("queue"),
+    ] = None
+    project: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Project the job belongs to."), Fills("project")
+    ] = None
     priority: Annotated[
-        str | None, typer.Option(metavar="NAME", help="critical, high, medium, low, batch, or a number.")
-    ] = None,
+        str | None,
+        typer.Option(metavar="NAME", help="Priority: critical, high, medium, low, batch, or a number."),
+        Fills("priority", read.number_or_name),
+    ] = None
     directory: Annotated[
         str | None,
-        typer.Option("--dir", metavar="DIR", help="Where it runs. [default: in a folder of its own]"),
-    ] = None,
-    env: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME[=VALUE]", help="An environment variable; without a value, the one here."),
-    ] = None,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option(metavar="VARIABLE[=NAME]", help="A secret of the project, by its name, as a variable."),
-    ] = None,
-    take: Annotated[
-        list[str] | None,
-        typer.Option("--file", metavar="LOCAL[:REMOTE]", help="A file to take along into the task's folder."),
-    ] = None,
-    label: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A label.")] = None,
-    after: Annotated[
-        list[str] | None,
         typer.Option(
-            metavar="JOB[:failure|any]", help="Start once that job has succeeded; or failed; or ended anyhow."
+            "--dir", metavar="DIR", help="Folder the job runs in. [default: a new folder for each task]"
         ),
-    ] = None,
+        Fills("directory"),
+    ] = None
+    env: Annotated[
+        Many,
+        typer.Option(
+            metavar="NAME[=VALUE]", help="Environment variable. Without a value, the value it has here."
+        ),
+        Fills("environment", read.environment),
+    ] = None
+    secret: Annotated[
+        Many,
+        typer.Option(metavar="VARIABLE[=NAME]", help="Environment variable that holds a project's secret."),
+        Fills("secrets", read.secrets),
+    ] = None
+    take: Annotated[
+        Many,
+        typer.Option("--file", metavar="LOCAL[:REMOTE]", help="File to copy into the folder of each task."),
+        Fills("files", read.files),
+    ] = None
+    label: Annotated[
+        Many, typer.Option(metavar="KEY=VALUE", help="Label of the job."), Fills("labels", read.labels)
+    ] = None
+    after: Annotated[
+        Many,
+        typer.Option(
+            metavar="JOB[:failure|any]",
+            help="Start after that job has succeeded, or after it has failed, or after it has ended.",
+        ),
+        Fills("depends_on", read.dependencies),
+    ] = None
     array: Annotated[
-        str | None, typer.Option(metavar="INDEXES", help="A job for each index, as in 0-9, 1-100:10 or 20.")
-    ] = None,
-    retries: Annotated[int | None, typer.Option(min=0, help="How often to try again if it fails.")] = None,
-    hold: Annotated[bool, typer.Option("--hold", help="Wait until it is released.")] = False,
-) -> Wishes:
-    return Wishes(
-        name, cpus, memory, gpus, tasks, time, queue, project, priority, directory,
-        tuple(env or ()), tuple(secret or ()), tuple(take or ()), tuple(label or ()), tuple(after or ()),
-        array, retries, hold,
-    )  # fmt: skip
+        str | None,
+        typer.Option(metavar="INDEXES", help="Array: a job for each index, as in 0-9, 1-100:10 or 20."),
+        Fills("array", read.number_or_name),
+    ] = None
+    retries: Annotated[
+        int | None, typer.Option(min=0, help="How often to retry a job that fails."), Fills("retry")
+    ] = None
+    hold: Annotated[
+        bool, typer.Option("--hold", help="Don't start the job until it is released."), Fills("hold")
+    ] = False
+
+
+def form_of(wishes: Wishes, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, object]:
+    """The job in the form of a job file: only what was given."""
+    form: dict[str, object] = {"command": list(command)} if command else {}
+    for name, _, fills in _options():
+        given = getattr(wishes, name)
+        if given is None or given is False or given == []:
+            continue
+        outer, _, inner = fills.field.partition(".")
+        value = fills.value(given, environment)
+        if not inner:
+            form[outer] = value
+        else:
+            nested = form.setdefault(outer, {})
+            assert isinstance(nested, dict)
+            nested[inner] = value
+    return form
+
+
+def option_of(field: str) -> str | None:
+    """The option that a field of the only job of a submission comes from: `jobs[0].resources.cpu`."""
+    path = field.removeprefix("jobs[0].")
+    options = {fills.field: option for _, option, fills in _options()} | {"command": "COMMAND"}
+    known = (
+        option
+        for name, option in options.items()
+        if path == name or path.startswith((f"{name}.", f"{name}["))
+    )
+    return next(known, None)
+
+
+def _options() -> Iterator[tuple[str, str, Fills]]:
+    """Each with its name, and as users write it."""
+    for name, hint in get_type_hints(Wishes, include_extras=True).items():
+        shown, fills = hint.__metadata__
+        # In an annotation, typer takes the first name of an option for its default.
+        names = (one for one in (shown.default, f"--{name}") if isinstance(one, str))
+        yield name, next(names), fills
 
 
 def takes_wishes(command: Callable[..., None]) -> Callable[..., None]:
     """The command gets `wishes`; its users see an option for each of them."""
     own = inspect.signature(command, eval_str=True)
-    options = inspect.signature(_wishes, eval_str=True).parameters
+    options = [
+        inspect.Parameter(
+            name,
+            inspect.Parameter.KEYWORD_ONLY,
+            annotation=hint,
+            default=Wishes._field_defaults[name],
+        )
+        for name, hint in get_type_hints(Wishes, include_extras=True).items()
+    ]
 
     def with_wishes(**given: Any) -> None:
-        wishes = _wishes(**{name: given.pop(name) for name in options})
+        wishes = Wishes(**{option.name: given.pop(option.name) for option in options})
         command(wishes=wishes, **given)
 
     parameters = [one for one in own.parameters.values() if one.name != "wishes"]
     required = [one for one in parameters if one.default is one.empty]
     optional = [one for one in parameters if one.default is not one.empty]
-    with_wishes.__signature__ = own.replace(parameters=[*required, *options.values(), *optional])  # type: ignore[attr-defined]
+    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*required, *options, *optional)]
+    with_wishes.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
     with_wishes.__name__ = command.__name__
     with_wishes.__doc__ = command.__doc__
     with_wishes.__annotations__ = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 
 SYSTEM = "rota"
 """Who did what nobody asked for."""

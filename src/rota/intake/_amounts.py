@@ -5,8 +5,11 @@ from collections.abc import Callable, Mapping
 
 from rota.intake._fields import Amount, Field
 from rota.intake._wording import nearest, quoted
+from rota.intake._writing import Plain
 from rota.model.quantities import (
     QuantityError,
+    format_bytes,
+    format_cpu,
     parse_bytes,
     parse_cpu_milli,
     parse_gpu_milli,
@@ -109,3 +112,16 @@ class Totals:
             if total > MAX_TOTAL:
                 raise at.error(f"with this, the {name} of all {self._owners} is too large", "lower it")
             self._sums[name] = total
+
+
+def resources_form(resources: Resources) -> Plain:
+    amounts = {
+        "cpu": format_cpu(resources.cpu_milli),
+        "memory": format_bytes(resources.memory_bytes),
+        "storage": format_bytes(resources.storage_bytes),
+        "slots": resources.slots,
+    }
+    return {
+        **{name: amount for name, amount in amounts.items() if amount not in ("0", 0)},
+        **dict(resources.extended),
+    }

@@ -147,8 +147,8 @@ class DependencyForm(Form):
     after: After = After.SUCCESS
 
 
-class RunForm(KindForm):
-    """And what its tasks execute, and what becomes of it when they end."""
+class ExecutedForm(KindForm):
+    """And what its tasks execute."""
 
     command: str | ArgumentsForm | UnsetType = UNSET
     args: ArgumentsForm = ()
@@ -161,6 +161,11 @@ class RunForm(KindForm):
     warn: WarnForm | UnsetType = UNSET
     grace: Amount | UnsetType = UNSET
     slurm_names: bool = False
+
+
+class RunForm(ExecutedForm):
+    """And what becomes of it when they end."""
+
     retry: Count | RetryForm = 0
     on_task_failure: OnTaskFailure = OnTaskFailure.FAIL_JOB
     start_after: Amount | UnsetType = UNSET
@@ -192,22 +197,7 @@ class SubmittedForm(RunForm):
 
 TASK_FIELDS = frozenset(TaskForm.__struct_fields__)
 KIND_FIELDS = frozenset(KindForm.__struct_fields__)
-RUN_FIELDS = frozenset(
-    (
-        "command",
-        "args",
-        "script",
-        "directory",
-        "environment",
-        "secrets",
-        "files",
-        "outputs",
-        "warn",
-        "grace",
-        "slurm_names",
-        "time_limit",
-    )
-)
+RUN_FIELDS = frozenset(ExecutedForm.__struct_fields__) - KIND_FIELDS | {"time_limit"}
 """Those that what a task executes depends on; a warning is so long before the time limit."""
 STATE_FIELDS = frozenset(JobForm.__struct_fields__) - frozenset(SubmittedForm.__struct_fields__)
 """Those that say how a cluster stands, not what is to run."""

@@ -12,6 +12,7 @@ from rota.intake._fields import Amount, Field
 from rota.intake._job_forms import RUN_FIELDS, InputFileForm, RetryForm, RunForm
 from rota.intake._templates import read_duration_ms
 from rota.intake._wording import nearest, quoted
+from rota.intake._writing import Plain, duration_text, given
 from rota.model.ids import Labels
 from rota.model.interning import Interned, fingerprint
 from rota.model.quantities import format_duration, parse_duration_ms
@@ -269,3 +270,29 @@ def _path_within(text: str, at: Field) -> str:
 def _refuse_nul(text: str, at: Field) -> None:
     if "\0" in text:
         raise at.error("contains a null character", "remove it")
+
+
+def run_form(run: Run) -> Plain:
+    defaults = Run()
+    what = {"script": run.script, "args": list(run.command)} if run.script else {"command": list(run.command)}
+    warn = {"signal": run.warn_signal, "before": format_duration(run.warn_before_ms)}
+    return {
+        **what,
+        "directory": run.directory,
+        "environment": dict(run.environment),
+        "secrets": dict(run.secrets),
+        "files": [_file_form(file) for file in run.files],
+        "outputs": list(run.outputs),
+        "warn": warn if run.warn_before_ms else None,
+        "grace": duration_text(None if run.grace_ms == defaults.grace_ms else run.grace_ms),
+        "slurm_names": run.slurm_names,
+    }
+
+
+def _file_form(file: InputFile) -> Plain:
+    return {
+        "path": file.path,
+        "sha256": file.sha256,
+        "size": file.size_bytes,
+        **given({"executable": file.executable, "unpack": file.unpack}),
+    }

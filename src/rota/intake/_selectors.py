@@ -18,6 +18,7 @@ from rota.intake._forms import (
 )
 from rota.intake._names import read_name
 from rota.intake._wording import describe_value
+from rota.intake._writing import Plain, given
 from rota.model.ids import Labels
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector, whole_number
 from rota.model.task import JobAffinity, Spread
@@ -127,3 +128,45 @@ def _spread(form: SpreadForm, own_labels: Labels, at: Field) -> Spread:
         required=form.required,
         min_domains=form.min_domains,
     )
+
+
+def node_term_form(term: NodeTerm) -> Plain:
+    names = {requirement.operator: list(requirement.values) for requirement in term.names}
+    return given(
+        {
+            "labels": selector_form(term.labels),
+            "names": names.get(Operator.IN),
+            "not_names": names.get(Operator.NOT_IN),
+        }
+    )
+
+
+def selector_form(selector: Selector) -> list[Plain]:
+    return [
+        given({"key": one.key, "operator": one.operator.value, "values": list(one.values)})
+        for one in selector.requirements
+    ]
+
+
+def affinity_form(affinity: JobAffinity) -> Plain:
+    return given(
+        {
+            "to": selector_form(affinity.selector),
+            "within": affinity.topology_key,
+            "anti": affinity.anti,
+            "weight": affinity.weight,
+            "namespaces": list(affinity.namespaces),
+        }
+    )
+
+
+def spread_form(spread: Spread) -> Plain:
+    fields: Plain = {
+        "over": spread.topology_key,
+        "max_skew": spread.max_skew,
+        "of": selector_form(spread.selector),
+        "required": spread.required,
+    }
+    if spread.min_domains > 1:
+        fields["min_domains"] = spread.min_domains
+    return fields

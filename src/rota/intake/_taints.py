@@ -10,6 +10,7 @@ from rota.intake._fields import Field
 from rota.intake._forms import TaintForm, TolerationForm
 from rota.intake._names import read_name
 from rota.intake._wording import listed, nearest, quoted
+from rota.intake._writing import Plain, given
 from rota.model.quantities import parse_timestamp_ms
 from rota.model.taints import Effect, Taint, Toleration
 
@@ -88,3 +89,16 @@ def _effect(text: str, at: Field) -> Effect:
     meant = nearest(text, known)
     hint = f"did you mean {quoted(meant)}? " if meant else ""
     raise at.error(f"unknown effect {quoted(text)}", f"{hint}allowed: {listed(known)}")
+
+
+def toleration_form(toleration: Toleration) -> str | Plain:
+    if toleration == Toleration(exists=True):
+        return "*"
+    fields = given({"key": toleration.key, "effect": toleration.effect and toleration.effect.value})
+    if toleration.exists:
+        fields["operator"] = "Exists"
+    else:
+        fields["value"] = toleration.value
+    if toleration.seconds is not None:
+        fields["seconds"] = toleration.seconds
+    return fields

@@ -2,24 +2,29 @@
 
 from collections.abc import Sequence
 from ipaddress import ip_address
+from typing import Any
 
 from msgspec import UNSET
 
-from rota.intake._amounts import check_within_limits, read_resources
+from rota.intake._amounts import check_within_limits, read_resources, resources_form
 from rota.intake._fields import Amount, Field
 from rota.intake._job_forms import GpuRequestForm, PortForm, TaskForm
 from rota.intake._names import read_labels, read_name
 from rota.intake._selectors import (
+    affinity_form,
+    node_term_form,
     read_job_affinity,
     read_node_term,
     read_preferred_node_term,
     read_spreads,
+    spread_form,
 )
-from rota.intake._taints import read_toleration
+from rota.intake._taints import read_toleration, toleration_form
 from rota.intake._wording import quoted
-from rota.model.quantities import parse_gpu_milli, parse_price_micro
+from rota.intake._writing import Plain, given, unless
+from rota.model.quantities import format_gpu, format_price, parse_gpu_milli, parse_price_micro
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, HostPort
-from rota.model.task import TaskSpec
+from rota.model.task import CostGoal, TaskSpec
 
 MAX_DEVICES = 1024
 """Of one node: more GPUs than that is a slip of the pen."""
@@ -126,3 +131,48 @@ def _port(form: PortForm, at: Field) -> HostPort:
             f"{quoted(form.address)} is not an IP address", "write it like 10.0.0.1, or leave it out for all"
         ) from None
     return HostPort(form.port, form.protocol, address)
+
+
+def task_form(spec: TaskSpec) -> Plain:
+    """Without its labels, which are the job's unless a group has its own."""
+    required = [node_term_form(term) for term in spec.node_affinity]
+    preferred = [{"weight": one.weight, **node_term_form(one.term)} for one in spec.preferred_nodes]
+    price_micro = spec.max_price_micro_per_hour
+    return {
+        "resources": resources_form(spec.requests),
+        "limits": resources_form(spec.limits),
+        "gpus": _gpus_form(spec.gpu),
+        "ports": [_port_form(port) for port in spec.ports],
+        "exclusive": spec.exclusive,
+        "platform": spec.platform,
+        "runtime": spec.runtime,
+        "node_selector": dict(spec.node_selector),
+        "node_affinity": given({"required": required, "preferred": preferred}),
+        "affinity": [affinity_form(one) for one in spec.job_affinity],
+        "spread": [spread_form(one) for one in spec.spread],
+        "tolerations": [toleration_form(one) for one in spec.tolerations],
+        "pools": list(spec.pools),
+        "backends": list(spec.backends),
+        "near": dict(spec.near),
+        "cost": given(
+            {
+                "goal": unless(spec.cost_goal, CostGoal.NONE),
+                "max_per_hour": None if price_micro is None else format_price(price_micro),
+            }
+        ),
+    }
+
+
+def _gpus_form(request: GpuRequest) -> Any:
+    if not request.count:
+        return None
+    if not request.models:
+        return format_gpu(request.total_milli) if request.is_fraction else request.count
+    amount = {"share": format_gpu(request.share_milli)} if request.is_fraction else {"count": request.count}
+    return {**amount, "models": list(request.models)}
+
+
+def _port_form(port: HostPort) -> int | Plain:
+    if port == HostPort(port.port):
+        return port.port
+    return given({"port": port.port, "protocol": port.protocol, "address": port.address})

@@ -8,12 +8,21 @@ from rota.intake._fields import Amount, Field, read_each
 from rota.intake._forms import read_priority
 from rota.intake._job_forms import KIND_FIELDS, TASK_FIELDS, GroupForm, KindForm, TaskForm, TopologyForm
 from rota.intake._names import read_labels, read_name, read_step, unknown_name
-from rota.intake._tasks import read_task
+from rota.intake._tasks import read_task, task_form
 from rota.intake._wording import quoted
-from rota.model.ids import QueueName
+from rota.intake._writing import Plain, duration_text, given, unless
+from rota.model.ids import Labels, QueueName
 from rota.model.interning import Interned, fingerprint
-from rota.model.job import JobTemplate, Percent, TaskGroup, TopologyMode, TopologyRule
-from rota.model.quantities import parse_count_or_percent, parse_duration_ms, parse_price_micro
+from rota.model.job import (
+    AtMaintenance,
+    JobTemplate,
+    Percent,
+    Priority,
+    TaskGroup,
+    TopologyMode,
+    TopologyRule,
+)
+from rota.model.quantities import format_price, parse_count_or_percent, parse_duration_ms, parse_price_micro
 from rota.model.task import TaskSpec
 
 
@@ -159,3 +168,56 @@ def _topology(forms: Sequence[TopologyForm], task_count: int, at: Field) -> tupl
         else:
             rules[key] = TopologyRule(key, TopologyMode(form.tasks))
     return tuple(rules[key] for key in sorted(rules))
+
+
+def template_form(template: JobTemplate) -> Plain:
+    fields = given(
+        {
+            "namespace": template.namespace if template.namespace != template.project else None,
+            "queue": template.queue if template.queue != "default" else None,
+            "scheduler": template.scheduler,
+            "topology": [
+                {"key": rule.key, "tasks": rule.count if rule.mode is TopologyMode.COUNT else rule.mode.value}
+                for rule in template.topology
+            ],
+            "time_limit": duration_text(template.time_limit_ms),
+            "start_within": duration_text(template.start_within_ms),
+            "at_maintenance": unless(template.at_maintenance, AtMaintenance.REQUEUE),
+            "reservation": template.reservation,
+            "connect_to": template.connect_to,
+            "labels": dict(template.labels),
+            **_tasks_form(template),
+        }
+    )
+    if template.priority != Priority.MEDIUM:
+        fields["priority"] = priority_form(template.priority)
+    if not template.preemptible:
+        fields["preemptible"] = False
+    if template.may_preempt is not None:
+        fields["may_preempt"] = template.may_preempt
+    if template.max_cost_micro is not None:
+        fields.setdefault("cost", {})["max_total"] = format_price(template.max_cost_micro)
+    match template.min_available:
+        case Percent(value):
+            fields["min_available"] = f"{value}%"
+        case int(count):
+            fields["min_available"] = count
+    return fields
+
+
+def priority_form(priority: int) -> str | int:
+    return next((one.name.lower() for one in Priority if one == priority), priority)
+
+
+def _tasks_form(template: JobTemplate) -> Plain:
+    [first, *others] = template.groups
+    if not others and first.spec.labels == template.labels:
+        return {"tasks": first.count if first.count > 1 else None, **task_form(first.spec)}
+    return {"groups": [_group_form(group, template.labels) for group in template.groups]}
+
+
+def _group_form(group: TaskGroup, labels_of_job: Labels) -> Plain:
+    fields = {"tasks": group.count, **given(task_form(group.spec))}
+    if group.spec.labels != labels_of_job:
+        fields["labels"] = dict(group.spec.labels)
+    return fields

@@ -4,53 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import Self, TypeVar
 
 import aiohttp
 from yarl import URL
 
-from rota.api.documents import EventDocument, JobDocument, Page
-from rota.sdk import audit_calls, job_calls, operator_calls, sign_in_calls
-from rota.sdk.call import Call, described
+from rota.api.jobs import JobDocument
+from rota.api.service import EventDocument
+from rota.sdk.audit_calls import AuditCalls
+from rota.sdk.call import Awaiting, Call
 from rota.sdk.connection import Connection, connection
 from rota.sdk.errors import RotaError, Silence, Unreachable
-from rota.sdk.job_calls import LogChunk
+from rota.sdk.job_calls import JobCalls, LogChunk, one_job
+from rota.sdk.operator_calls import OperatorCalls
 from rota.sdk.patience import ANSWER_S, CALLS, CONNECT_S, STREAMS, Breaker, Retries
 from rota.sdk.problems import reported
+from rota.sdk.sign_in_calls import SignInCalls
 from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
 from rota.sdk.wording import ended_badly, not_over, reason_of, silence, unreachable, untrusted
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate[AsyncClient, P], Coroutine[Any, Any, T]]:
-    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return await self.send(make(*args, **kwargs))
-
-    return described(method, make)
-
-
-def _listed(make: Callable[P, Call[Page[T]]]) -> Callable[Concatenate[AsyncClient, P], AsyncIterator[T]]:
-    """All pages, each asked for when the one before is used up."""
-
-    async def method(self: AsyncClient, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
-        while True:
-            page = await self.send(make(*args, **kwargs))
-            for item in page.items:
-                yield item
-            if page.next is None:
-                return
-            kwargs["after"] = page.next
-
-    return described(method, make)
-
-
-class AsyncClient:
+class AsyncClient(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Awaiting):
     """Finds its server as `Client` does. To be used, and closed, in one event loop:
     `async with AsyncClient() as client: …`."""
 
@@ -70,60 +50,10 @@ class AsyncClient:
         self._breaker = Breaker()
         self._session: aiohttp.ClientSession | None = None
 
-    submit = _sent(job_calls.submit)
-    plan = _sent(job_calls.plan)
-    jobs = _listed(job_calls.jobs)
-    job_page = _sent(job_calls.jobs)
-    job = _sent(job_calls.job)
-    cancel = _sent(job_calls.cancel)
-    hold = _sent(job_calls.hold)
-    release = _sent(job_calls.release)
-    extend = _sent(job_calls.extend)
-    why = _sent(job_calls.why)
-    eta = _sent(job_calls.eta)
-    efficiency = _sent(job_calls.efficiency)
-    output = _sent(job_calls.output)
-    upload = _sent(job_calls.upload)
-    event_page = _sent(job_calls.events)
-    me = _sent(job_calls.me)
-    limits = _sent(job_calls.limits)
-    stats = _sent(job_calls.stats)
-
-    nodes = _listed(operator_calls.nodes)
-    node = _sent(operator_calls.node)
-    set_node = _sent(operator_calls.set_node)
-    queues = _listed(operator_calls.queues)
-    set_queue = _sent(operator_calls.set_queue)
-    maintenance = _listed(operator_calls.maintenance)
-    set_maintenance = _sent(operator_calls.set_maintenance)
-    remove_maintenance = _sent(operator_calls.remove_maintenance)
-    reservations = _listed(operator_calls.reservations)
-    set_reservation = _sent(operator_calls.set_reservation)
-    remove_reservation = _sent(operator_calls.remove_reservation)
-    projects = _listed(operator_calls.projects)
-    set_project = _sent(operator_calls.set_project)
-    remove_project = _sent(operator_calls.remove_project)
-    secrets = _listed(operator_calls.secrets)
-    set_secret = _sent(operator_calls.set_secret)
-    remove_secret = _sent(operator_calls.remove_secret)
-    tokens = _listed(operator_calls.tokens)
-    add_token = _sent(operator_calls.add_token)
-    remove_token = _sent(operator_calls.remove_token)
-    agents = _listed(operator_calls.agents)
-    invite_agent = _sent(operator_calls.invite_agent)
-    revoke_agent = _sent(operator_calls.revoke_agent)
-
-    sign_in_terms = _sent(sign_in_calls.sign_in_terms)
-    sign_in = _sent(sign_in_calls.sign_in)
-    sign_out = _sent(sign_in_calls.sign_out)
-
-    audit = _listed(audit_calls.audit)
-    check_audit = _sent(audit_calls.check_audit)
-
     async def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
         """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job
         that doesn't succeed raises JobFailed, unless `check` is False."""
-        [job] = (await self.submit(job_calls.one_job(command, fields))).jobs
+        [job] = (await self.submit(one_job(command, fields))).jobs
         ended = await self.wait(job.id)
         if check and not ended.succeeded:
             raise ended_badly(ended)

@@ -1,18 +1,24 @@
-"""A request as data: what both clients send, and how its answer is read."""
+"""A request as data: what both clients send, and how its answer is read.
+
+A call is declared once, as a method that makes it: `sent` and `listed` turn that into a method of a client
+that waits for answers, and of one whose answers are awaited.
+"""
 
 from __future__ import annotations
 
 import inspect
 import uuid
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from datetime import datetime
 from enum import Enum
-from typing import Generic, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, overload
 from urllib.parse import quote, urlencode
 
 from msgspec import DecodeError, Struct, ValidationError, json
 from msgspec.structs import replace
 
+from rota.api.documents import Page
 from rota.sdk.errors import BadAnswer, BadInput
 
 P = ParamSpec("P")
@@ -37,6 +43,112 @@ class Call(Struct, Generic[T], frozen=True):
         return f"{self.path}?{urlencode(self.params)}" if self.params else self.path
 
 
+class Waiting(ABC):
+    """A client that waits for answers."""
+
+    @abstractmethod
+    def send(self, call: Call[T]) -> T: ...
+
+
+class Awaiting(ABC):
+    """A client whose answers are awaited."""
+
+    @abstractmethod
+    async def send(self, call: Call[T]) -> T: ...
+
+
+class _Declared(Generic[P]):
+    """A method that makes a call. What clients have instead takes the same, and has the same description."""
+
+    def __init__(self, make: Callable[..., object]) -> None:
+        self.__name__ = make.__name__
+        self.__doc__ = make.__doc__
+        parameters = [*inspect.signature(make).parameters.values()]
+        # Types are left out: those of the answer differ from what `make` returns.
+        self.__signature__ = inspect.Signature(parameters)
+        self._of_method = inspect.Signature(parameters[1:])
+
+    def __call__(self, client: object, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+        """As any method that is asked of its class."""
+        return getattr(client, self.__name__)(*args, **kwargs)
+
+    def _described(self, method: Callable[P, T]) -> Callable[P, T]:
+        method.__name__, method.__doc__ = self.__name__, self.__doc__
+        method.__signature__ = self._of_method  # type: ignore[attr-defined]
+        return method
+
+
+class sent(_Declared[P], Generic[P, T]):
+    """A call that is answered with one document."""
+
+    def __init__(self, make: Callable[Concatenate[Any, P], Call[T]]) -> None:
+        super().__init__(make)
+        self.make = make
+
+    def call(self, *args: P.args, **kwargs: P.kwargs) -> Call[T]:
+        """As data, to be sent later."""
+        return self.make(None, *args, **kwargs)
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: Waiting, owner: type) -> Callable[P, T]: ...
+    @overload
+    def __get__(self, client: Awaiting, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        if client is None:
+            return self
+
+        def method(*args: P.args, **kwargs: P.kwargs) -> Any:
+            return client.send(self.make(client, *args, **kwargs))
+
+        return self._described(method)
+
+
+class listed(_Declared[P], Generic[P, T]):
+    """A call that is answered with pages, each asked for when the one before is used up."""
+
+    def __init__(self, make: Callable[Concatenate[Any, P], Call[Page[T]]]) -> None:
+        super().__init__(make)
+        self.make = make
+
+    @overload
+    def __get__(self, client: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, client: Waiting, owner: type) -> Callable[P, Iterator[T]]: ...
+    @overload
+    def __get__(self, client: Awaiting, owner: type) -> Callable[P, AsyncIterator[T]]: ...
+    def __get__(self, client: Any, owner: type) -> Any:
+        if client is None:
+            return self
+        return self._described(
+            self._awaited(client) if isinstance(client, Awaiting) else self._waited(client)
+        )
+
+    def _waited(self, client: Waiting) -> Callable[P, Iterator[T]]:
+        def method(*args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+            while True:
+                page = client.send(self.make(client, *args, **kwargs))
+                yield from page.items
+                if page.next is None:
+                    return
+                kwargs["after"] = page.next
+
+        return method
+
+    def _awaited(self, client: Awaiting) -> Callable[P, AsyncIterator[T]]:
+        async def method(*args: P.args, **kwargs: P.kwargs) -> AsyncIterator[T]:
+            while True:
+                page = await client.send(self.make(client, *args, **kwargs))
+                for item in page.items:
+                    yield item
+                if page.next is None:
+                    return
+                kwargs["after"] = page.next
+
+        return method
+
+
 def get(path: str, answer: type[T], **params: Param) -> Call[T]:
     return Call("GET", path, _reader(answer), given(params))
 
@@ -56,18 +168,6 @@ def send(method: str, path: str, body: object, answer: type[T], **params: Param)
 def if_match(call: Call[T], version: str | None) -> Call[T]:
     """Carried out only if what it changes is still of this version."""
     return call if not version else replace(call, headers=(*call.headers, ("If-Match", f'"{version}"')))
-
-
-def described(method: Callable[P, T], make: Callable[..., object]) -> Callable[P, T]:
-    """The method of a client that sends what `make` makes: it has its text and parameters."""
-    method.__name__ = make.__name__
-    method.__doc__ = make.__doc__
-    signature = inspect.signature(make)
-    itself = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
-    parameters = [itself, *signature.parameters.values()]
-    # Types are left out: those of the answer differ from what `make` returns.
-    method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    return method
 
 
 def given(params: dict[str, Param]) -> tuple[tuple[str, str], ...]:

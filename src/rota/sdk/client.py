@@ -4,54 +4,35 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from types import TracebackType
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import Self, TypeVar
 
 import urllib3
 from urllib3.exceptions import HTTPError, ReadTimeoutError, SSLError
 
-from rota.api.documents import EventDocument, JobDocument, Page
-from rota.sdk import audit_calls, job_calls, operator_calls, sign_in_calls
-from rota.sdk.call import Call, described
+from rota.api.jobs import JobDocument
+from rota.api.service import EventDocument
+from rota.sdk.audit_calls import AuditCalls
+from rota.sdk.call import Call, Waiting
 from rota.sdk.connection import connection
 from rota.sdk.errors import RotaError, Silence, Unreachable
-from rota.sdk.job_calls import LogChunk
+from rota.sdk.job_calls import JobCalls, LogChunk, one_job
+from rota.sdk.operator_calls import OperatorCalls
 from rota.sdk.patience import ANSWER_S, CALLS, CONNECT_S, STREAMS, Breaker, Retries
 from rota.sdk.problems import reported
+from rota.sdk.sign_in_calls import SignInCalls
 from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
 from rota.sdk.wording import ended_badly, not_over, reason_of, silence, unreachable, untrusted
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 POOL_SIZE = 8
 
 
-def _sent(make: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
-    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self.send(make(*args, **kwargs))
-
-    return described(method, make)
-
-
-def _listed(make: Callable[P, Call[Page[T]]]) -> Callable[Concatenate[Client, P], Iterator[T]]:
-    """All pages, each asked for when the one before is used up."""
-
-    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        while True:
-            page = self.send(make(*args, **kwargs))
-            yield from page.items
-            if page.next is None:
-                return
-            kwargs["after"] = page.next
-
-    return described(method, make)
-
-
-class Client:
+class Client(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Waiting):
     """Finds its server by its arguments, ROTA_URL and ROTA_TOKEN, a context, or the files of a server on
     this machine, in this order. Calls that get lost are sent again, and none is carried out twice."""
 
@@ -71,60 +52,10 @@ class Client:
         self._breaker = Breaker()
         self._pool = urllib3.PoolManager(maxsize=POOL_SIZE, ssl_context=self.connection.tls())
 
-    submit = _sent(job_calls.submit)
-    plan = _sent(job_calls.plan)
-    jobs = _listed(job_calls.jobs)
-    job_page = _sent(job_calls.jobs)
-    job = _sent(job_calls.job)
-    cancel = _sent(job_calls.cancel)
-    hold = _sent(job_calls.hold)
-    release = _sent(job_calls.release)
-    extend = _sent(job_calls.extend)
-    why = _sent(job_calls.why)
-    eta = _sent(job_calls.eta)
-    efficiency = _sent(job_calls.efficiency)
-    output = _sent(job_calls.output)
-    upload = _sent(job_calls.upload)
-    event_page = _sent(job_calls.events)
-    me = _sent(job_calls.me)
-    limits = _sent(job_calls.limits)
-    stats = _sent(job_calls.stats)
-
-    nodes = _listed(operator_calls.nodes)
-    node = _sent(operator_calls.node)
-    set_node = _sent(operator_calls.set_node)
-    queues = _listed(operator_calls.queues)
-    set_queue = _sent(operator_calls.set_queue)
-    maintenance = _listed(operator_calls.maintenance)
-    set_maintenance = _sent(operator_calls.set_maintenance)
-    remove_maintenance = _sent(operator_calls.remove_maintenance)
-    reservations = _listed(operator_calls.reservations)
-    set_reservation = _sent(operator_calls.set_reservation)
-    remove_reservation = _sent(operator_calls.remove_reservation)
-    projects = _listed(operator_calls.projects)
-    set_project = _sent(operator_calls.set_project)
-    remove_project = _sent(operator_calls.remove_project)
-    secrets = _listed(operator_calls.secrets)
-    set_secret = _sent(operator_calls.set_secret)
-    remove_secret = _sent(operator_calls.remove_secret)
-    tokens = _listed(operator_calls.tokens)
-    add_token = _sent(operator_calls.add_token)
-    remove_token = _sent(operator_calls.remove_token)
-    agents = _listed(operator_calls.agents)
-    invite_agent = _sent(operator_calls.invite_agent)
-    revoke_agent = _sent(operator_calls.revoke_agent)
-
-    sign_in_terms = _sent(sign_in_calls.sign_in_terms)
-    sign_in = _sent(sign_in_calls.sign_in)
-    sign_out = _sent(sign_in_calls.sign_out)
-
-    audit = _listed(audit_calls.audit)
-    check_audit = _sent(audit_calls.check_audit)
-
     def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
         """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job
         that doesn't succeed raises JobFailed, unless `check` is False."""
-        [job] = self.submit(job_calls.one_job(command, fields)).jobs
+        [job] = self.submit(one_job(command, fields)).jobs
         ended = self.wait(job.id)
         if check and not ended.succeeded:
             raise ended_badly(ended)

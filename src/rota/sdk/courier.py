@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, get_args
 
-from rota.api.documents import Submitted as SubmittedDocument
+from rota.api.jobs import Submitted as SubmittedDocument
 from rota.lifecycle.events import (
     Bound,
     Held,

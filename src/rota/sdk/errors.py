@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     # The worker that runs a call needs only the classes, and is to start fast.
-    from rota.api.documents import JobDocument
+    from rota.api.jobs import JobDocument
 
 
 class RotaError(Exception):

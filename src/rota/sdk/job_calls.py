@@ -7,41 +7,19 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
-from rota.api.documents import (
-    ChangeDocument,
-    EfficiencyDocument,
-    EstimateDocument,
-    EventDocument,
-    JobDetail,
-    JobDocument,
-    LimitsDocument,
-    MeDocument,
-    Page,
-    PlanAnswer,
-    StatsDocument,
-    Submitted,
-)
+from rota.api.documents import ChangeDocument, Page
+from rota.api.jobs import EfficiencyDocument, EstimateDocument, JobDetail, JobDocument, Submitted
+from rota.api.people import LimitsDocument, MeDocument
+from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
+from rota.api.service import EventDocument, StatsDocument
 from rota.lifecycle.state import Phase
-from rota.sdk.call import Call, get, given, segment, send, steps
+from rota.sdk.call import Call, get, given, listed, segment, send, sent, steps
 from rota.sdk.errors import BadInput
 
 JobForm: TypeAlias = Mapping[str, object]
 """A job as in a job file: {"command": ["make"], "resources": {"cpu": 2}}."""
-
-
-class WhyAnswer(Struct, frozen=True):
-    why: dict[str, object]
-    """As `rota why -o json` prints it."""
-    view: Raw
-    """What tables are made of, not yet decoded: it is for `rota.views.why`."""
-
-
-class ExtendAnswer(Struct, frozen=True):
-    extension: dict[str, object]
-    """As `rota extend -o json` prints it."""
-    view: Raw
 
 
 class LogChunk(Struct, frozen=True):
@@ -62,142 +40,150 @@ def one_job(command: Sequence[str], fields: Mapping[str, object]) -> JobForm:
     return {"command": command, **fields}
 
 
-def submit(*jobs: JobForm, dry_run: bool = False) -> Call[Submitted]:
-    """Submit jobs, all or none: at most 1000 at once."""
-    return send("POST", "/jobs", {"jobs": jobs}, Submitted, dry_run=dry_run)
+class JobCalls:
+    """What users of jobs ask."""
 
+    @sent
+    def submit(self, *jobs: JobForm, dry_run: bool = False) -> Call[Submitted]:
+        """Submit jobs, all or none: at most 1000 at once."""
+        return send("POST", "/jobs", {"jobs": jobs}, Submitted, dry_run=dry_run)
 
-def plan(*jobs: JobForm) -> Call[PlanAnswer]:
-    """Plan jobs without submitting them now, and whose planned starts would change."""
-    return send("POST", "/plan", {"jobs": jobs}, PlanAnswer)
+    @sent
+    def plan(self, *jobs: JobForm) -> Call[PlanAnswer]:
+        """What would happen if these jobs came in now, and whose planned starts would change."""
+        return send("POST", "/plan", {"jobs": jobs}, PlanAnswer)
 
+    @listed
+    def jobs(
+        self,
+        *,
+        project: str | None = None,
+        user: str | None = None,
+        queue: str | None = None,
+        phases: Sequence[Phase] = (),
+        name: str | None = None,
+        label: str | None = None,
+        array: str | None = None,
+        submitted_after: datetime | None = None,
+        submitted_before: datetime | None = None,
+        limit: int | None = None,
+        after: str | None = None,
+    ) -> Call[Page[JobDocument]]:
+        """Jobs, the newest first. `label` is as in "team=red"; `limit` is the length of a page, and `after`
+        is `next` of the page before."""
+        return get(
+            "/jobs",
+            Page[JobDocument],
+            project=project,
+            user=user,
+            queue=queue,
+            phase=tuple(phase.value for phase in phases),
+            name=name,
+            label=label,
+            array=array,
+            submitted_after=submitted_after,
+            submitted_before=submitted_before,
+            limit=limit,
+            after=after,
+        )
 
-def jobs(
-    *,
-    project: str | None = None,
-    user: str | None = None,
-    queue: str | None = None,
-    phases: Sequence[Phase] = (),
-    name: str | None = None,
-    label: str | None = None,
-    array: str | None = None,
-    submitted_after: datetime | None = None,
-    submitted_before: datetime | None = None,
-    limit: int | None = None,
-    after: str | None = None,
-) -> Call[Page[JobDocument]]:
-    """Jobs, the newest first. `label` is as in "team=red"; `limit` is the length of a page, and `after`
-    is `next` of the page before."""
-    return get(
-        "/jobs",
-        Page[JobDocument],
-        project=project,
-        user=user,
-        queue=queue,
-        phase=tuple(phase.value for phase in phases),
-        name=name,
-        label=label,
-        array=array,
-        submitted_after=submitted_after,
-        submitted_before=submitted_before,
-        limit=limit,
-        after=after,
-    )
+    job_page = sent(jobs.make)
 
+    @sent
+    def job(self, job: str) -> Call[JobDetail]:
+        """All there is to know of a job."""
+        return get(f"/jobs/{segment('job', job)}", JobDetail)
 
-def job(job: str) -> Call[JobDetail]:
-    """All there is to know of a job."""
-    return get(f"/jobs/{segment('job', job)}", JobDetail)
+    @sent
+    def cancel(self, job: str, *, message: str = "", dry_run: bool = False) -> Call[ChangeDocument]:
+        """End a job, whether it waits or runs. The number of an array stands for all its elements."""
+        return _change(job, "cancel", {"message": message}, dry_run)
 
+    @sent
+    def hold(self, job: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        """Keep a waiting job from starting until it is released."""
+        return _change(job, "hold", {}, dry_run)
 
-def cancel(job: str, *, message: str = "", dry_run: bool = False) -> Call[ChangeDocument]:
-    """End a job, whether it waits or runs. The number of an array stands for all its elements."""
-    return _change(job, "cancel", {"message": message}, dry_run)
+    @sent
+    def release(self, job: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        return _change(job, "release", {}, dry_run)
 
+    @sent
+    def extend(self, job: str, time_limit: str, *, dry_run: bool = False) -> Call[ExtendAnswer]:
+        """Give a running job another time limit ("4h") or more of it ("+1h"). Refused: `Conflict`, whose
+        `data` says what is in the way."""
+        path = f"/jobs/{segment('job', job)}/extend"
+        return send("POST", path, {"time_limit": time_limit}, ExtendAnswer, dry_run=dry_run)
 
-def hold(job: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    """Keep a waiting job from starting until it is released."""
-    return _change(job, "hold", {}, dry_run)
+    @sent
+    def why(self, job: str) -> Call[WhyAnswer]:
+        """Why a job waits and what would help, or why it runs where it does."""
+        return get(f"/jobs/{segment('job', job)}/why", WhyAnswer)
 
+    @sent
+    def eta(self, job: str) -> Call[EstimateDocument]:
+        """When a waiting job is expected to start."""
+        return get(f"/jobs/{segment('job', job)}/eta", EstimateDocument)
 
-def release(job: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    return _change(job, "release", {}, dry_run)
+    @sent
+    def efficiency(self, job: str) -> Call[EfficiencyDocument]:
+        """What a job used, against what it asked for."""
+        return get(f"/jobs/{segment('job', job)}/eff", EfficiencyDocument)
 
+    @sent
+    def output(self, job: str, path: str, *, rank: int = 0) -> Call[bytes]:
+        """A file that a task left behind, one of the `outputs` that its job declared."""
+        where = f"/jobs/{segment('job', job)}/outputs/{steps('path', path)}"
+        return Call("GET", where, bytes, given({"rank": rank or None}))
 
-def extend(job: str, time_limit: str, *, dry_run: bool = False) -> Call[ExtendAnswer]:
-    """Give a running job another time limit ("4h") or more of it ("+1h"). Refused: `Conflict`, whose
-    `data` says what is in the way."""
-    path = f"/jobs/{segment('job', job)}/extend"
-    return send("POST", path, {"time_limit": time_limit}, ExtendAnswer, dry_run=dry_run)
+    @sent
+    def upload(self, data: bytes) -> Call[str]:
+        """Store an input file of jobs to come. The answer is its sha256, by which jobs name it."""
+        digest = hashlib.sha256(data).hexdigest()
+        return Call(
+            "PUT",
+            f"/files/{digest}",
+            lambda _: digest,
+            headers=(("Content-Type", "application/octet-stream"),),
+            body=data,
+        )
 
+    @sent
+    def event_page(
+        self,
+        *,
+        after: int | str | None = None,
+        last: int | None = None,
+        kind: str | None = None,
+        subject: str | None = None,
+        project: str | None = None,
+        limit: int | None = None,
+    ) -> Call[Page[EventDocument]]:
+        """Events, the oldest first: after one of them, or the `last` so many."""
+        return get(
+            "/events",
+            Page[EventDocument],
+            after=after,
+            last=last,
+            kind=kind,
+            subject=subject,
+            project=project,
+            limit=limit,
+        )
 
-def why(job: str) -> Call[WhyAnswer]:
-    """Why a job waits and what would help, or why it runs where it does."""
-    return get(f"/jobs/{segment('job', job)}/why", WhyAnswer)
+    @sent
+    def me(self) -> Call[MeDocument]:
+        """Whom the token stands for."""
+        return get("/me", MeDocument)
 
+    @sent
+    def limits(self, *, user: str | None = None, project: str | None = None) -> Call[LimitsDocument]:
+        """What you may ask for and hold, and how much of it you do; for operators, also somebody else's."""
+        return get("/limits", LimitsDocument, user=user, project=project)
 
-def eta(job: str) -> Call[EstimateDocument]:
-    """When a waiting job is expected to start."""
-    return get(f"/jobs/{segment('job', job)}/eta", EstimateDocument)
-
-
-def efficiency(job: str) -> Call[EfficiencyDocument]:
-    """What a job used, against what it asked for."""
-    return get(f"/jobs/{segment('job', job)}/eff", EfficiencyDocument)
-
-
-def output(job: str, path: str, *, rank: int = 0) -> Call[bytes]:
-    """A file that a task left behind, one of the `outputs` that its job declared."""
-    where = f"/jobs/{segment('job', job)}/outputs/{steps('path', path)}"
-    return Call("GET", where, bytes, given({"rank": rank or None}))
-
-
-def upload(data: bytes) -> Call[str]:
-    """Store an input file of jobs to come. The answer is its sha256, by which jobs name it."""
-    digest = hashlib.sha256(data).hexdigest()
-    return Call(
-        "PUT",
-        f"/files/{digest}",
-        lambda _: digest,
-        headers=(("Content-Type", "application/octet-stream"),),
-        body=data,
-    )
-
-
-def events(
-    *,
-    after: int | str | None = None,
-    last: int | None = None,
-    kind: str | None = None,
-    subject: str | None = None,
-    project: str | None = None,
-    limit: int | None = None,
-) -> Call[Page[EventDocument]]:
-    """Events, the oldest first: after one of them, or the `last` so many."""
-    return get(
-        "/events",
-        Page[EventDocument],
-        after=after,
-        last=last,
-        kind=kind,
-        subject=subject,
-        project=project,
-        limit=limit,
-    )
-
-
-def me() -> Call[MeDocument]:
-    """Show the user and role of the token."""
-    return get("/me", MeDocument)
-
-
-def limits(*, user: str | None = None, project: str | None = None) -> Call[LimitsDocument]:
-    """Show your limits, and how much of it you do; for operators, also somebody else's."""
-    return get("/limits", LimitsDocument, user=user, project=project)
-
-
-def stats() -> Call[StatsDocument]:
-    return get("/stats", StatsDocument)
+    @sent
+    def stats(self) -> Call[StatsDocument]:
+        return get("/stats", StatsDocument)
 
 
 def _change(job: str, verb: str, body: dict[str, str], dry_run: bool) -> Call[ChangeDocument]:

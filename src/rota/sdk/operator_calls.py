@@ -5,193 +5,209 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
-from rota.api.documents import (
+from rota.api.cluster import (
     AgentDocument,
-    ChangeDocument,
     InvitationDocument,
     MaintenanceDocument,
     NodeDocument,
-    Page,
-    ProjectDocument,
     QueueDocument,
     ReservationDocument,
-    Role,
-    SecretDocument,
-    TokenDocument,
 )
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import ProjectDocument, Role, SecretDocument, TokenDocument
 from rota.model.calendar import QueueMode
-from rota.sdk.call import Call, delete, get, if_match, segment, send
+from rota.sdk.call import Call, delete, get, if_match, listed, segment, send, sent
 
 
-def nodes(*, limit: int | None = None, after: str | None = None) -> Call[Page[NodeDocument]]:
-    return get("/nodes", Page[NodeDocument], limit=limit, after=after)
+class OperatorCalls:
+    """What operators and admins ask."""
 
+    @listed
+    def nodes(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[NodeDocument]]:
+        return get("/nodes", Page[NodeDocument], limit=limit, after=after)
 
-def node(name: str) -> Call[NodeDocument]:
-    return get(f"/nodes/{segment('name', name)}", NodeDocument)
+    @sent
+    def node(self, name: str) -> Call[NodeDocument]:
+        return get(f"/nodes/{segment('name', name)}", NodeDocument)
 
+    @sent
+    def set_node(
+        self,
+        name: str,
+        *,
+        cordoned: bool | None = None,
+        draining: bool | None = None,
+        taints: Sequence[str] | None = None,
+        message: str | None = None,
+        version: str | None = None,
+        dry_run: bool = False,
+    ) -> Call[NodeDocument]:
+        """Change what is given, and leave the rest as it is. A taint is as in "dedicated=ml:NoSchedule". With
+        the `version` that was read: Conflict, if somebody else changed it meanwhile."""
+        body = _stated(cordoned=cordoned, draining=draining, taints=taints, message=message)
+        call = send("PATCH", f"/nodes/{segment('name', name)}", body, NodeDocument, dry_run=dry_run)
+        return if_match(call, version)
 
-def set_node(
-    name: str,
-    *,
-    cordoned: bool | None = None,
-    draining: bool | None = None,
-    taints: Sequence[str] | None = None,
-    message: str | None = None,
-    version: str | None = None,
-    dry_run: bool = False,
-) -> Call[NodeDocument]:
-    """Change what is given, and leave the rest as it is. A taint is as in "dedicated=ml:NoSchedule". With the
-    `version` that was read: Conflict, if somebody else changed it meanwhile."""
-    body = _stated(cordoned=cordoned, draining=draining, taints=taints, message=message)
-    call = send("PATCH", f"/nodes/{segment('name', name)}", body, NodeDocument, dry_run=dry_run)
-    return if_match(call, version)
+    @listed
+    def queues(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[QueueDocument]]:
+        return get("/queues", Page[QueueDocument], limit=limit, after=after)
 
+    @sent
+    def set_queue(
+        self, name: str, state: QueueMode, *, message: str = "", dry_run: bool = False
+    ) -> Call[QueueDocument]:
+        """Open, pause or close a queue. Users see the message as the reason."""
+        body = {"state": state, "message": message}
+        return send("PUT", f"/queues/{segment('name', name)}", body, QueueDocument, dry_run=dry_run)
 
-def queues(*, limit: int | None = None, after: str | None = None) -> Call[Page[QueueDocument]]:
-    return get("/queues", Page[QueueDocument], limit=limit, after=after)
+    @listed
+    def maintenance(
+        self, *, limit: int | None = None, after: str | None = None
+    ) -> Call[Page[MaintenanceDocument]]:
+        return get("/maintenance", Page[MaintenanceDocument], limit=limit, after=after)
 
+    @sent
+    def set_maintenance(
+        self,
+        name: str,
+        start: datetime | str,
+        *,
+        end: datetime | str | None = None,
+        lasting: str | None = None,
+        nodes: Sequence[str] | None = None,
+        dry_run: bool = False,
+    ) -> Call[MaintenanceDocument]:
+        """Announce maintenance of some nodes, or all. Give either its `end`, or how long it is `lasting`."""
+        body = _stated(start=start, end=end, nodes=nodes) | _stated(**{"for": lasting})
+        return send(
+            "PUT", f"/maintenance/{segment('name', name)}", body, MaintenanceDocument, dry_run=dry_run
+        )
 
-def set_queue(
-    name: str, state: QueueMode, *, message: str = "", dry_run: bool = False
-) -> Call[QueueDocument]:
-    """Open, pause or close a queue. Users see the message as the reason."""
-    body = {"state": state, "message": message}
-    return send("PUT", f"/queues/{segment('name', name)}", body, QueueDocument, dry_run=dry_run)
+    @sent
+    def remove_maintenance(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        return delete(f"/maintenance/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
 
+    @listed
+    def reservations(
+        self, *, limit: int | None = None, after: str | None = None
+    ) -> Call[Page[ReservationDocument]]:
+        return get("/reservations", Page[ReservationDocument], limit=limit, after=after)
 
-def maintenance(*, limit: int | None = None, after: str | None = None) -> Call[Page[MaintenanceDocument]]:
-    return get("/maintenance", Page[MaintenanceDocument], limit=limit, after=after)
+    @sent
+    def set_reservation(
+        self,
+        name: str,
+        start: datetime | str,
+        *,
+        nodes: Sequence[str],
+        tenants: Sequence[str],
+        end: datetime | str | None = None,
+        lasting: str | None = None,
+        resources: Mapping[str, object] | None = None,
+        gpus: int | None = None,
+        dry_run: bool = False,
+    ) -> Call[ReservationDocument]:
+        """Keep nodes, or with `resources` or `gpus` shares of them, for tenants ("vision", "vision/ada")."""
+        body = _stated(start=start, end=end, nodes=nodes, tenants=tenants, resources=resources, gpus=gpus)
+        body |= _stated(**{"for": lasting})
+        return send(
+            "PUT", f"/reservations/{segment('name', name)}", body, ReservationDocument, dry_run=dry_run
+        )
 
+    @sent
+    def remove_reservation(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        return delete(f"/reservations/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
 
-def set_maintenance(
-    name: str,
-    start: datetime | str,
-    *,
-    end: datetime | str | None = None,
-    lasting: str | None = None,
-    nodes: Sequence[str] | None = None,
-    dry_run: bool = False,
-) -> Call[MaintenanceDocument]:
-    """Announce maintenance of some nodes, or all. Give either its `end`, or how long it is `lasting`."""
-    body = _stated(start=start, end=end, nodes=nodes) | _stated(**{"for": lasting})
-    return send("PUT", f"/maintenance/{segment('name', name)}", body, MaintenanceDocument, dry_run=dry_run)
+    @listed
+    def projects(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[ProjectDocument]]:
+        return get("/projects", Page[ProjectDocument], limit=limit, after=after)
 
+    @sent
+    def set_project(
+        self,
+        name: str,
+        *,
+        description: str | None = None,
+        members: Mapping[str, Role] | None = None,
+        version: str | None = None,
+        dry_run: bool = False,
+    ) -> Call[ProjectDocument]:
+        """Make a project, or replace all of it: what isn't given is empty. With the `version` that was read:
+        Conflict, if somebody else changed it meanwhile."""
+        body = _stated(description=description, members=members)
+        call = send("PUT", f"/projects/{segment('name', name)}", body, ProjectDocument, dry_run=dry_run)
+        return if_match(call, version)
 
-def remove_maintenance(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    return delete(f"/maintenance/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
+    @sent
+    def remove_project(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        return delete(f"/projects/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
 
+    @listed
+    def secrets(
+        self, project: str, *, limit: int | None = None, after: str | None = None
+    ) -> Call[Page[SecretDocument]]:
+        """Their names: nobody is shown a value."""
+        path = f"/projects/{segment('project', project)}/secrets"
+        return get(path, Page[SecretDocument], limit=limit, after=after)
 
-def reservations(*, limit: int | None = None, after: str | None = None) -> Call[Page[ReservationDocument]]:
-    return get("/reservations", Page[ReservationDocument], limit=limit, after=after)
+    @sent
+    def set_secret(
+        self, project: str, name: str, value: str, *, dry_run: bool = False
+    ) -> Call[ChangeDocument]:
+        """Jobs of the project get it by name; nobody is shown it again."""
+        path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
+        return send("PUT", path, {"value": value}, ChangeDocument, dry_run=dry_run)
 
+    @sent
+    def remove_secret(self, project: str, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
+        return delete(path, ChangeDocument, dry_run=dry_run)
 
-def set_reservation(
-    name: str,
-    start: datetime | str,
-    *,
-    nodes: Sequence[str],
-    tenants: Sequence[str],
-    end: datetime | str | None = None,
-    lasting: str | None = None,
-    resources: Mapping[str, object] | None = None,
-    gpus: int | None = None,
-    dry_run: bool = False,
-) -> Call[ReservationDocument]:
-    """Keep nodes, or with `resources` or `gpus` shares of them, for tenants ("vision", "vision/ada")."""
-    body = _stated(start=start, end=end, nodes=nodes, tenants=tenants, resources=resources, gpus=gpus)
-    body |= _stated(**{"for": lasting})
-    return send("PUT", f"/reservations/{segment('name', name)}", body, ReservationDocument, dry_run=dry_run)
+    @listed
+    def tokens(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[TokenDocument]]:
+        """One's own; for admins, all."""
+        return get("/tokens", Page[TokenDocument], limit=limit, after=after)
 
+    @sent
+    def add_token(
+        self,
+        user: str,
+        role: Role,
+        *,
+        projects: Sequence[str] | None = None,
+        expires_in: str | None = None,
+        dry_run: bool = False,
+    ) -> Call[TokenDocument]:
+        """The answer holds the secret, which is never shown again."""
+        body = _stated(user=user, role=role, projects=projects, expires_in=expires_in)
+        return send("POST", "/tokens", body, TokenDocument, dry_run=dry_run)
 
-def remove_reservation(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    return delete(f"/reservations/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
+    @sent
+    def remove_token(self, id: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        return delete(f"/tokens/{segment('id', id)}", ChangeDocument, dry_run=dry_run)
 
+    @listed
+    def agents(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[AgentDocument]]:
+        return get("/agents", Page[AgentDocument], limit=limit, after=after)
 
-def projects(*, limit: int | None = None, after: str | None = None) -> Call[Page[ProjectDocument]]:
-    return get("/projects", Page[ProjectDocument], limit=limit, after=after)
+    @sent
+    def invite_agent(
+        self,
+        *,
+        name: str | None = None,
+        pool: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        taints: Sequence[str] | None = None,
+        price_per_hour: str | None = None,
+        dry_run: bool = False,
+    ) -> Call[InvitationDocument]:
+        """The answer holds the token that one machine can join with, which is never shown again."""
+        body = _stated(name=name, pool=pool, labels=labels, taints=taints, price_per_hour=price_per_hour)
+        return send("POST", "/agents/tokens", body, InvitationDocument, dry_run=dry_run)
 
-
-def set_project(
-    name: str,
-    *,
-    description: str | None = None,
-    members: Mapping[str, Role] | None = None,
-    version: str | None = None,
-    dry_run: bool = False,
-) -> Call[ProjectDocument]:
-    """Make a project, or replace all of it: what isn't given is empty. With the `version` that was read:
-    Conflict, if somebody else changed it meanwhile."""
-    body = _stated(description=description, members=members)
-    call = send("PUT", f"/projects/{segment('name', name)}", body, ProjectDocument, dry_run=dry_run)
-    return if_match(call, version)
-
-
-def remove_project(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    return delete(f"/projects/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
-
-
-def secrets(
-    project: str, *, limit: int | None = None, after: str | None = None
-) -> Call[Page[SecretDocument]]:
-    """Their names: nobody is shown a value."""
-    path = f"/projects/{segment('project', project)}/secrets"
-    return get(path, Page[SecretDocument], limit=limit, after=after)
-
-
-def set_secret(project: str, name: str, value: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    """Jobs of the project get it by name; nobody is shown it again."""
-    path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
-    return send("PUT", path, {"value": value}, ChangeDocument, dry_run=dry_run)
-
-
-def remove_secret(project: str, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
-    return delete(path, ChangeDocument, dry_run=dry_run)
-
-
-def tokens(*, limit: int | None = None, after: str | None = None) -> Call[Page[TokenDocument]]:
-    """One's own; for admins, all."""
-    return get("/tokens", Page[TokenDocument], limit=limit, after=after)
-
-
-def add_token(
-    user: str,
-    role: Role,
-    *,
-    projects: Sequence[str] | None = None,
-    expires_in: str | None = None,
-    dry_run: bool = False,
-) -> Call[TokenDocument]:
-    """The answer holds the secret, which is never shown again."""
-    body = _stated(user=user, role=role, projects=projects, expires_in=expires_in)
-    return send("POST", "/tokens", body, TokenDocument, dry_run=dry_run)
-
-
-def remove_token(id: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    return delete(f"/tokens/{segment('id', id)}", ChangeDocument, dry_run=dry_run)
-
-
-def agents(*, limit: int | None = None, after: str | None = None) -> Call[Page[AgentDocument]]:
-    return get("/agents", Page[AgentDocument], limit=limit, after=after)
-
-
-def invite_agent(
-    *,
-    name: str | None = None,
-    pool: str | None = None,
-    labels: Mapping[str, str] | None = None,
-    taints: Sequence[str] | None = None,
-    price_per_hour: str | None = None,
-    dry_run: bool = False,
-) -> Call[InvitationDocument]:
-    """The answer holds the token that one machine can join with, which is never shown again."""
-    body = _stated(name=name, pool=pool, labels=labels, taints=taints, price_per_hour=price_per_hour)
-    return send("POST", "/agents/tokens", body, InvitationDocument, dry_run=dry_run)
-
-
-def revoke_agent(name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-    return send("POST", f"/agents/{segment('name', name)}/revoke", None, ChangeDocument, dry_run=dry_run)
+    @sent
+    def revoke_agent(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
+        return send("POST", f"/agents/{segment('name', name)}/revoke", None, ChangeDocument, dry_run=dry_run)
 
 
 def _stated(**fields: object) -> dict[str, object]:

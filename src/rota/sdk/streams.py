@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from msgspec import DecodeError, ValidationError, json
 
-from rota.api.documents import EventDocument
+from rota.api.service import EventDocument
 from rota.sdk.call import Call, given, segment
 from rota.sdk.errors import BadAnswer
 from rota.sdk.job_calls import LogChunk

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from rota.api.documents import JobDocument
+from rota.api.jobs import JobDocument
 from rota.lifecycle.state import Phase
 from rota.sdk.errors import JobFailed, Silence, Unreachable, Untrusted, WaitTimeout
 

@@ -7,11 +7,11 @@ from hashlib import sha256
 from hmac import compare_digest
 from http import HTTPStatus
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.origin import about, called_with
 from rota.control.tokens import MOST_GENERATIONS, is_expired
-from rota.server.desk import Desk
+from rota.server.desks import Credentials
 from rota.server.problems import NOT_YOURS, ProblemError, forbidden, not_found
 from rota.store.batch import Project, Token
 
@@ -29,8 +29,8 @@ def secret_hash(secret: str) -> str:
 class Access:
     """Tells whose a request is, and remembers when each token was last used."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
         self.last_used_ms: dict[str, int] = {}
         """By the token's id, since the server started."""
 
@@ -42,7 +42,7 @@ class Access:
         if scheme.lower() != "bearer" or not secret.isascii() or len(secret) > _MAX_HEADER:
             raise _unauthorised("the Authorization header isn't of the form Bearer SECRET")
         digest = secret_hash(secret)
-        token = await self._desk.token_named(digest)
+        token = await self._credentials.token_named(digest)
         if token is None or not compare_digest(token.secret_sha256, digest):
             raise _unauthorised("the token is unknown, or was removed")
         called_with(token.id, token.user)
@@ -58,7 +58,7 @@ class Access:
         """None: one of them is gone."""
         line = [token]
         while line[-1].parent:
-            parent = await self._desk.token_with_id(line[-1].parent)
+            parent = await self._credentials.token_with_id(line[-1].parent)
             if parent is None or is_expired(parent, now_ms) or len(line) == MOST_GENERATIONS:
                 return None
             line.append(parent)
@@ -68,12 +68,12 @@ class Access:
         self, token: Token, needed: Role, projects: Collection[str] | None, now_ms: int
     ) -> bool:
         """Whether it is valid, with this role in all these projects. None: in all that there are."""
-        if await self._desk.token_with_id(token.id) != token or is_expired(token, now_ms):
+        if await self._credentials.token_with_id(token.id) != token or is_expired(token, now_ms):
             return False
         line = await self._line(token, now_ms)
         if line is None:
             return False
-        who = who_is(line, await self._desk.projects(), needed)
+        who = who_is(line, await self._credentials.projects(), needed)
         if not at_least(who.role, needed):
             return False
         return who.projects is None or (projects is not None and all(map(who.sees, projects)))
@@ -84,21 +84,21 @@ class Permit:
     removed, memberships end."""
 
     def __init__(
-        self, access: Access, desk: Desk, line: Line, needed: Role, now_ms: Callable[[], int]
+        self, access: Access, credentials: Credentials, line: Line, needed: Role, now_ms: Callable[[], int]
     ) -> None:
         self._access = access
-        self._desk = desk
+        self._credentials = credentials
         self._line = line
         self._needed = needed
         self._now_ms = now_ms
-        self._first = desk.rights_version
+        self._first = credentials.rights_version
         self._versions: dict[tuple[str, ...] | None, int] = {}
         """Of rights, when each was last found to hold."""
         self._expires_ms = expires_ms(line)
 
     async def holds(self, projects: tuple[str, ...] | None) -> bool:
         """In all these projects; None: in all that there are."""
-        version, now_ms = self._desk.rights_version, self._now_ms()
+        version, now_ms = self._credentials.rights_version, self._now_ms()
         if self._expires_ms is not None and self._expires_ms <= now_ms:
             return False
         # Mostly nothing has changed, and a busy stream asks often.

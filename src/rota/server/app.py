@@ -1,4 +1,4 @@
-"""The application: every route of `routes/`, wired to a desk."""
+"""The application: every route of `routes/` whose desks are there."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ from rota.loop.telemetry.metrics import Metrics
 from rota.server.access import Access
 from rota.server.agents import AgentCalls
 from rota.server.audit import Auditor, Reads, note_problem
-from rota.server.desk import Desk
+from rota.server.desks import Desks
 from rota.server.exchange import Exchange
 from rota.server.front import Front
 from rota.server.limits import DEFAULT_LIMITS, Limits
-from rota.server.minting import Mint
 from rota.server.openapi import openapi_document
 from rota.server.problems import as_problem, problem_reply
 from rota.server.reply import SAFE_HEADERS
@@ -31,7 +30,7 @@ from rota.server.sign_in.desk import SignIn
 
 
 def make_app(
-    desk: Desk,
+    desks: Desks,
     limits: Limits = DEFAULT_LIMITS,
     metrics: Metrics | None = None,
     *,
@@ -46,10 +45,12 @@ def make_app(
     """`closing`: set when the server stops, so that streams end. `audit`: what keeps records of calls that
     change nothing; None: refusals are only logged."""
     metrics = metrics or Metrics()
-    service = Service(Access(desk), metrics, openapi_document(routes), Mint(desk, limits), agents, sign_in)
-    exchange = Exchange(desk, service, limits, now_ms, closing or Event())
+    served = [route for route in routes if all(kind in desks.by_class for kind in route.desks)]
+    access = Access(desks.credentials)
+    service = Service(access, metrics, openapi_document(served), desks.readiness, agents, sign_in)
+    exchange = Exchange(desks, service, limits, now_ms, closing or Event())
     app = Litestar(
-        route_handlers=[_handler(route, exchange) for route in (*routes, *AGENT_ROUTES)],
+        route_handlers=[_handler(route, exchange) for route in (*served, *AGENT_ROUTES)],
         openapi_config=None,
         logging_config=None,
         request_max_body_size=None,  # held to by `limits.body_chunks`, with an answer of our own

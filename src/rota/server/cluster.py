@@ -14,7 +14,7 @@ from typing import Self
 
 from litestar.types import ASGIApp
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.certificates import by_certificate, grpc_credentials
@@ -49,9 +49,11 @@ from rota.model.resources import Resources
 from rota.server.agents import AgentCalls, keep_notices
 from rota.server.app import make_app
 from rota.server.clock_watch import watch_clock
+from rota.server.desks import desks_of
 from rota.server.epoch import begin_epoch
 from rota.server.first_token import local_token
 from rota.server.limits import Limits
+from rota.server.minting import Mint
 from rota.server.serve import RestServer
 from rota.server.sign_in.desk import SignIn
 from rota.server.sign_in.groups import GroupRules
@@ -159,7 +161,7 @@ class Cluster:
         calls = AgentCalls(agents, store_of_files) if settings.agents.address else None
         self.memory, self.failed = runtime.memory, runtime.failed
         self.app = make_app(
-            runtime.desk,
+            desks_of(runtime.desks, Mint(runtime.desks.people, self._limits)),
             self._limits,
             runtime.metrics,
             agents=calls,
@@ -174,7 +176,9 @@ class Cluster:
             self._parts.callback(asyncio.create_task(watch_clock(metrics)).cancel)
             await runtime.start()
             with calling(Origin(method="start")):
-                await local_token(runtime.desk, folder / TOKEN_FILE, getuser(), runtime.transactor.now_ms())
+                await local_token(
+                    runtime.desks.people, folder / TOKEN_FILE, getuser(), runtime.transactor.now_ms()
+                )
             self.door = await self._parts.enter_async_context(self._open_door(agents, runtime))
         except BaseException:
             await self._parts.aclose()

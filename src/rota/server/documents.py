@@ -8,23 +8,18 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 
-from rota.api.documents import (
+from rota.api.cluster import (
     AgentDocument,
     AgentState,
-    AttemptDocument,
-    ChangeDocument,
-    EfficiencyDocument,
-    EventDocument,
     InvitationDocument,
-    JobDocument,
     MaintenanceDocument,
-    ProjectDocument,
     ReservationDocument,
-    Submitted,
-    SubmittedEntry,
-    TokenDocument,
 )
+from rota.api.documents import ChangeDocument
+from rota.api.jobs import AttemptDocument, EfficiencyDocument, JobDocument, Submitted, SubmittedEntry
 from rota.api.limits import MOST_SHOWN
+from rota.api.people import ProjectDocument, TokenDocument
+from rota.api.service import EventDocument
 from rota.backends.roster import AgentSeen
 from rota.control.versions import version_of
 from rota.intake.submissions import Submission

@@ -11,13 +11,13 @@ import msgspec
 from litestar import Request
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.errors import Unavailable
 from rota.control.origin import Origin, current
 from rota.server import idempotency
 from rota.server.access import Line, Permit, at_least, check_role, who_is
-from rota.server.desk import Desk
+from rota.server.desks import Desks
 from rota.server.idempotency import InFlight, KeyedRequest
 from rota.server.limits import Limits, RateLimit, body_chunks, whole_body
 from rota.server.places import PLACE, Place, Rank, StreamPlaces
@@ -34,11 +34,12 @@ _NO_TOKEN: Line = ()
 
 class Exchange:
     def __init__(
-        self, desk: Desk, service: Service, limits: Limits, now_ms: Callable[[], int], closing: Event
+        self, desks: Desks, service: Service, limits: Limits, now_ms: Callable[[], int], closing: Event
     ) -> None:
         self._service = service
         self._access = service.access
-        self._desk = desk
+        self._desks = desks
+        self._credentials = desks.credentials
         self._limits = limits
         self._now_ms = now_ms
         self._rate = RateLimit(limits.requests_per_second, limits.burst)
@@ -59,8 +60,8 @@ class Exchange:
             if place is not None:
                 place.proved(f"user {token.user}", rank)
             self._rate.take(token.id, now_ms)
-            still_allowed = Permit(self._access, self._desk, line, route.role, self._now_ms).holds
-            who = who_is(line, await self._desk.projects(), route.role)
+            still_allowed = Permit(self._access, self._credentials, line, route.role, self._now_ms).holds
+            who = who_is(line, await self._credentials.projects(), route.role)
             check_role(who, route.role)
         raw_query = request.scope["query_string"]
         query = read_query(raw_query, route.query)
@@ -70,7 +71,6 @@ class Exchange:
         is_read = not (route.body is type(None) or route.streams_body)
         raw = await self._whole_body(request) if is_read else b""
         call = Call(
-            desk=self._desk,
             who=who,
             query=query,
             body=self._body(route, request, raw),
@@ -90,7 +90,7 @@ class Exchange:
             if route.streams and route.role is not None:
                 return await self._stream(route, call, token.id, rank)
             if keyed is None or is_dry_run:
-                return await route.call(call)
+                return await self._work(route, call)
             return await self._answer_once(route, call, keyed, origin)
         except Unavailable as error:
             raise _told_to(who, error) from error
@@ -101,7 +101,7 @@ class Exchange:
         """An answer that goes on holds one of a limited number of places until its end."""
         give_back = self._stream_places.take(token_id, call.who.user, is_kept=rank is Rank.OPERATOR)
         try:
-            reply = await route.call(call)
+            reply = await self._work(route, call)
         except BaseException:
             give_back()
             raise
@@ -118,13 +118,16 @@ class Exchange:
         self, route: Route[Any, Any], call: Call[Any, Any], keyed: KeyedRequest, origin: Origin | None
     ) -> ASGIApp:
         async with self._in_flight.alone(keyed):
-            earlier = await keyed.earlier_reply(self._desk)
+            earlier = await keyed.earlier_reply(self._desks.answer)
             if earlier is not None:
                 if origin is not None:
                     origin.changes = False  # The first one has the record.
                 return earlier
             call.keyed = keyed
-            return await route.call(call)
+            return await self._work(route, call)
+
+    async def _work(self, route: Route[Any, Any], call: Call[Any, Any]) -> ASGIApp:
+        return await route.call(call, *(self._desks.by_class[kind] for kind in route.desks))
 
     async def _whole_body(self, request: Request[Any, Any, Any]) -> bytes:
         raw = await whole_body(request.receive, self._limits, request.headers.get("content-length"))

@@ -5,23 +5,23 @@ from __future__ import annotations
 from pathlib import Path
 from secrets import token_hex
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import SYSTEM, Who
 from rota.control.tokens import is_expired
+from rota.loop.desk.people import PeopleDesk
 from rota.server.access import secret_hash
-from rota.server.desk import Desk
 from rota.server.minting import new_secret
 from rota.store.batch import Token
 from rota.trust.private_file import write_private
 
 
-async def local_token(desk: Desk, path: Path, user: str, now_ms: int) -> None:
+async def local_token(people: PeopleDesk, path: Path, user: str, now_ms: int) -> None:
     """Makes one where the file holds none that counts."""
     if path.exists():
-        token = await desk.token_named(secret_hash(path.read_text().strip()))
+        token = await people.token_named(secret_hash(path.read_text().strip()))
         if token is not None and not is_expired(token, now_ms):
             return
     secret = new_secret()
     token = Token(token_hex(4), secret_hash(secret), user, Role.ADMIN, None, now_ms)
-    await desk.add_token(token, Who(SYSTEM, Role.ADMIN))
+    await people.add_token(token, Who(SYSTEM, Role.ADMIN))
     write_private(path, f"{secret}\n".encode())

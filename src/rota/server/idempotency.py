@@ -1,17 +1,16 @@
 """The same request sent twice, since its answer was lost on the way, is carried out once.
 
-The answer is kept by the desk in the transaction of the change; here is what recognises the second one.
+The answer is kept by a desk in the transaction of the change; here is what recognises the second one.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from http import HTTPStatus
 
-from rota.server.desk import Desk
 from rota.server.problems import ProblemError, bad_input
 from rota.server.reply import Reply
 from rota.store.batch import Answer
@@ -37,9 +36,9 @@ class KeyedRequest:
     def answer(self, reply: Reply, at_ms: int) -> Answer:
         return Answer(self.scope, self.key, self.request_sha256, reply.status, reply.body, at_ms)
 
-    async def earlier_reply(self, desk: Desk) -> Reply | None:
-        """None: it is the first with this key."""
-        answer = await desk.answer(self.scope, self.key)
+    async def earlier_reply(self, kept: Callable[[str, str], Awaitable[Answer | None]]) -> Reply | None:
+        """None: it is the first with this key. `kept`: the answer that is kept by its scope and key."""
+        answer = await kept(self.scope, self.key)
         if answer is None:
             return None
         if answer.request_sha256 != self.request_sha256:

@@ -7,10 +7,11 @@ from uuid import uuid4
 
 from msgspec import Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
+from rota.loop.desk.answers import AnswerOf
+from rota.loop.desk.people import PeopleDesk
 from rota.server.access import Line, expires_ms, secret_hash
-from rota.server.desk import AnswerOf, Desk
 from rota.server.limits import Limits, RateLimit
 from rota.store.batch import Token
 
@@ -36,8 +37,8 @@ class NewToken(Struct, frozen=True, kw_only=True):
 
 
 class Mint:
-    def __init__(self, desk: Desk, limits: Limits) -> None:
-        self._desk = desk
+    def __init__(self, people: PeopleDesk, limits: Limits) -> None:
+        self._people = people
         self._most = limits.tokens_per_user
         self._longest_ms = limits.token_age_ms
         self._rate = RateLimit(_PER_SECOND, _BURST, help="one token can be used for many requests")
@@ -67,7 +68,7 @@ class Mint:
             wanted.origin,
             wanted.grants,
         )
-        await self._desk.add_token(token, who, dry_run, answer_of, self._most)
+        await self._people.add_token(token, who, dry_run, answer_of, self._most)
         return token, secret
 
     def _expires_ms(self, wanted: NewToken, now_ms: int) -> int | None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, TypeVar
+from functools import cached_property
+from inspect import signature
+from typing import Annotated, Any, Concatenate, Generic, TypeVar
 
 from litestar.types import ASGIApp
 from msgspec import Meta, Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
+from rota.loop.desk.answers import AnswerOf
 from rota.loop.telemetry.metrics import Metrics
 from rota.server.access import Access, Line
 from rota.server.agents import AgentCalls
-from rota.server.desk import AnswerOf, Desk
+from rota.server.desks import Readiness
 from rota.server.idempotency import KeyedRequest
-from rota.server.minting import Mint
 from rota.server.places import Place
 from rota.server.reply import Reply
 from rota.server.sign_in.desk import SignIn
@@ -51,7 +53,7 @@ class Service:
     access: Access
     metrics: Metrics
     openapi: bytes
-    mint: Mint
+    readiness: Readiness
     agents: AgentCalls | None = None
     """None: it takes none."""
     sign_in: SignIn | None = None
@@ -62,7 +64,6 @@ class Service:
 class Call(Generic[Q, B]):
     """One request, read and allowed: what a route's function works with."""
 
-    desk: Desk
     who: Who
     query: Q
     body: B
@@ -88,7 +89,7 @@ class Call(Generic[Q, B]):
         return None if stated is None else stated.strip().strip('"')
 
     def answer_of(self, reply: Callable[[R], Reply]) -> AnswerOf[R]:
-        """What the desk is to keep for the request's idempotency key, if it has one."""
+        """What a desk is to keep for the request's idempotency key, if it has one."""
         keyed = self.keyed
         return None if keyed is None else lambda result: keyed.answer(reply(result), self.now_ms)
 
@@ -98,8 +99,8 @@ class Route(Generic[Q, B]):
     method: str
     path: str
     """As in OpenAPI. `{name}` at the end of a path may contain slashes where `deep` says so."""
-    call: Callable[[Call[Q, B]], Awaitable[ASGIApp]]
-    """Its name is the operation's id, its docstring the description."""
+    call: Callable[Concatenate[Call[Q, B], ...], Awaitable[ASGIApp]]
+    """Its name is the operation's id, its docstring the description. Further parameters are desks."""
     summary: str
     tag: str
     role: Role | None
@@ -122,6 +123,12 @@ class Route(Generic[Q, B]):
     """It changes nothing that anybody did: a question with a body, or what agents tell of their tasks."""
     examples: Mapping[str, Any] = field(default_factory=dict)
     """Of bodies, by name."""
+
+    @cached_property
+    def desks(self) -> tuple[type, ...]:
+        """Classes of the desks that it needs. Where one of them isn't there, it isn't served."""
+        _, *desks = signature(self.call, eval_str=True).parameters.values()
+        return tuple(desk.annotation for desk in desks)
 
     @property
     def operation_id(self) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rota.api.documents import Role
 from rota.api.limits import MOST_JOBS
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.origin import about
 from rota.intake.submissions import Submission, read_submission

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 from litestar.types import ASGIApp
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.backend import Health
 from rota.server.agents import AgentCalls
 from rota.server.app import make_app
-from rota.server.desk import Desk
+from rota.server.desks import Desks, Invitations
 from rota.server.limits import Limits
 from rota.server.routes import agents, service
 from rota.stateless_scheduler.core import Scheduler
@@ -20,18 +19,16 @@ from rota.stateless_scheduler.tokens import Tokens
 from rota.store.batch import Answer, Project, Token
 
 _PATHS = frozenset(("/healthz", "/readyz", "/metrics"))
-_AUTHORITY_CALLS = (agents.invite_agent, agents.join_agent, agents.renew_agent, agents.revoke_agent)
 LIMITS = Limits(connections=20_000, requests_per_second=20_000, burst=40_000)
 """For many agents, all behind one address at times."""
 
 
 class SchedulerDesk:
-    """As much of `Desk` as these routes need."""
+    """Whether a scheduler is well, and whose a token is."""
 
-    def __init__(self, scheduler: Scheduler, tokens: Tokens, enrolment: SchedulerEnrolment | None) -> None:
+    def __init__(self, scheduler: Scheduler, tokens: Tokens) -> None:
         self._scheduler = scheduler
         self._tokens = tokens
-        self.enrolment = enrolment
 
     @property
     def is_ready(self) -> bool:
@@ -55,6 +52,10 @@ class SchedulerDesk:
         role = Role.OPERATOR if self._tokens.is_operator(name) else Role.VIEWER
         return Token(name, secret_sha256, name, role, None, 0)
 
+    async def token_with_id(self, token_id: str) -> Token | None:
+        """None: tokens of a scheduler aren't made with others, and no stream asks for them again."""
+        return None
+
     @property
     def rights_version(self) -> int:
         """Its file of tokens is read once."""
@@ -67,12 +68,11 @@ def scheduler_app(
     """With the routes by which agents fetch files and leave results; with an authority, also those by which
     they join."""
     routes = [route for route in service.ROUTES if route.path in _PATHS]
-    if enrolment is not None:
-        routes += [route for route in agents.ROUTES if route.call in _AUTHORITY_CALLS]
+    desk = SchedulerDesk(scheduler, tokens)
     return make_app(
-        cast(Desk, SchedulerDesk(scheduler, tokens, enrolment)),
+        Desks(desk, desk, desk.answer, {} if enrolment is None else {Invitations: enrolment}),
         LIMITS,
         scheduler.metrics,
         agents=AgentCalls(scheduler.backend, scheduler.files),
-        routes=routes,
+        routes=(*routes, *agents.ROUTES),
     )

@@ -22,7 +22,7 @@ from rota.trust.requests import caller_of, read_request
 
 
 class SchedulerEnrolment:
-    """As much of `AgentDesk` as the routes of a scheduler need."""
+    """`Invitations` of a scheduler, which keeps nothing."""
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ from enum import Enum
 
 from msgspec import Struct, field
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.lifecycle.state import JobState, TaskEnd
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import TenantUsage

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from msgspec import Struct
-
+from rota.api.questions import StartEstimate
 from rota.model.estimate import Estimate
+from rota.model.quantities import parse_timestamp_ms
 from rota.views.times import Clock, utc_text
 
 _MINUTE_MS = 60_000
 
 
-class StartEstimate(Struct, frozen=True):
-    expected: str
-    bound: str
-    """Not later in nine of ten cases."""
-    latest: str | None
-    """By time limits alone; null: they don't tell."""
-
-
 def start_estimate(told: Estimate) -> StartEstimate:
     latest = None if told.latest_ms is None else utc_text(told.latest_ms)
     return StartEstimate(utc_text(told.expected_ms), utc_text(told.bound_ms), latest)
+
+
+def estimate_of(start: StartEstimate, told: str) -> Estimate:
+    """The estimate that `start_estimate` was made of; `told`: when."""
+    latest_ms = None if start.latest is None else parse_timestamp_ms(start.latest)
+    expected_ms, bound_ms = parse_timestamp_ms(start.expected), parse_timestamp_ms(start.bound)
+    return Estimate(parse_timestamp_ms(told), expected_ms, bound_ms, latest_ms)
 
 
 def expected_text(told: Collection[Estimate], clock: Clock) -> str:

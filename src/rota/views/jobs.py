@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterable
 
-from rota.api.documents import AttemptDocument, JobDocument
+from rota.api.jobs import AttemptDocument, JobDocument
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause
 from rota.model.quantities import format_duration

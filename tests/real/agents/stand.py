@@ -25,7 +25,7 @@ from rota.trust.local_socket import LocalSocket
 from tests.as_ourselves import AS_OURSELVES
 from tests.backends.witness import PATIENCE_S
 from tests.real.process.host import end
-from tests.unit.server.fake_desk import FakeDesk
+from tests.unit.server.fake_desk import FakeDesk, as_desks
 
 TERMS = Terms(lost_after_ms=12_000)
 
@@ -42,7 +42,7 @@ class Stand(AgentsBackend):
         uploads = Folders(folder / "uploads")
         uploads.make()
         self.uploads = FileStore(uploads)
-        app = make_app(FakeDesk(), agents=AgentCalls(self, self.uploads))
+        app = make_app(as_desks(FakeDesk()), agents=AgentCalls(self, self.uploads))
         self._rest = RestServer(app, "127.0.0.1", 0)
         self._door: Door | None = None
 

@@ -12,7 +12,7 @@ import grpc
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from rota.api.documents import AgentState
+from rota.api.cluster import AgentState
 from rota.lifecycle.state import Phase
 from rota.trust import SERVER_NAME, Authority, agent_credentials
 from rota.trust.enrol import renew

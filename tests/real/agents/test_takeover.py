@@ -16,7 +16,7 @@ import grpc
 import pytest
 from msgspec import json
 
-from rota.api.documents import AgentState
+from rota.api.cluster import AgentState
 from rota.lifecycle.state import Phase
 from rota.wire import agents_pb2 as wire
 from tests.real.agents.caller import calling, hello, node

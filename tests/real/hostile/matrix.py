@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from rota.api.documents import Role
+from rota.api.people import Role
 
 VIEWER, SUBMITTER, PROJECT_ADMIN, OPERATOR, ADMIN = Role
 RANKS = list(Role)

@@ -13,7 +13,6 @@ import os
 import time
 
 import rota.loop.desk.job_admission
-import rota.loop.desk.desk
 import rota.loop.live.loop
 import rota.loop.desk.questions
 import rota.loop.live.small_decisions
@@ -42,7 +41,7 @@ for what, module, name in (
     ("decision", rota.loop.live.loop, "decide"),
     ("question", rota.loop.desk.questions, "explain"),
     ("question", rota.loop.desk.questions, "decide"),
-    ("question", rota.loop.desk.desk, "extend"),
+    ("question", rota.loop.desk.questions, "extend"),
     ("admission", rota.loop.desk.job_admission, "explain"),
 ):
     setattr(module, name, slowed(what, getattr(module, name)))

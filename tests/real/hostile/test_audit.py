@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rota.api.audit import AuditDocument, Verdict
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.sdk.client import Client
 from rota.sdk.errors import Forbidden, NotFound, Unauthorised
 from tests.real.server.rota_server import RotaServer, eventually, shell

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import urllib3
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.sdk.client import Client
 from tests.real.conftest import missing
 from tests.real.server.conftest import NewServer, new_server

@@ -40,7 +40,7 @@ def test_as_many_groups_as_may_be_wait_without_holding_up_others(server: RotaSer
         for _ in range(5):
             [small] = server.client.submit(shell("true", resources={"cpu": "1m"})).jobs
             assert server.client.job(small.id).job.id == small.id
-        assert server.client.why(costly.id).why
+        assert server.client.why(costly.id).why.job == costly.id
         server.client.cancel(costly.id)
     finally:
         server.client.cancel(large.id)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.lifecycle.state import Phase
 from rota.model.causes import Cause
 from rota.sdk.client import Client

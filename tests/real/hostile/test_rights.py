@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import urllib3
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.sdk.errors import Conflict
 from tests.real.server.rota_server import PATIENCE_S, RotaServer, eventually, shell
 

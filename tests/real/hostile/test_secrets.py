@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
 from rota.sdk.errors import BadInput, Conflict, Forbidden, NotFound

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import urllib3
 from msgspec import json
 
-from rota.api.documents import JobDetail, JobDocument
+from rota.api.jobs import JobDetail, JobDocument
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
 from rota.sdk.patience import Retries

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.lifecycle.state import Phase
 from rota.model.calendar import QueueMode
 from rota.sdk.client import Client

@@ -12,7 +12,7 @@ import pytest
 import urllib3
 from msgspec import json
 
-from rota.api.documents import EventDocument
+from rota.api.service import EventDocument
 from rota.sdk.client import Client
 from rota.sdk.errors import RotaError, Unavailable
 from tests.real.server.conftest import NewServer

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rota.api.audit import Verdict
-from rota.api.documents import Role, TokenDocument
+from rota.api.people import Role, TokenDocument
 from rota.sdk.client import Client
 from rota.sdk.errors import Forbidden, NotFound, RotaError, Unauthorised
 from tests.real.server.oidc_provider import CLIENT_ID, Provider, SigningKey, b64

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, Used
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
 from rota.model.causes import Cause

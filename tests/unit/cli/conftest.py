@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from rota.cli.client.connection import Server
 from tests.unit.cli.documents import CLOCK
 from tests.unit.cli.fake_server import FakeServer
 
@@ -18,12 +16,7 @@ from tests.unit.cli.fake_server import FakeServer
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[FakeServer]:
     """The one that commands find; no settings of whoever runs the tests get in."""
     fake = FakeServer()
-    as_commands_see_it: Server = fake
-
-    def client(**given: object) -> AbstractContextManager[Server]:
-        return nullcontext(as_commands_see_it)
-
-    monkeypatch.setattr("rota.sdk.client.Client", client)
+    monkeypatch.setattr("rota.sdk.client.Client", lambda **given: fake)
     monkeypatch.setattr("rota.cli.showing.now_ms", lambda: CLOCK.now_ms)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("ROTA_CONFIG", "ROTA_CONTEXT"):

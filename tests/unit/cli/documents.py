@@ -5,14 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from rota.api.documents import (
-    AttemptDocument,
-    EstimateDocument,
-    JobDetail,
-    JobDocument,
-    NodeDocument,
-    QueueDocument,
-)
+from rota.api.cluster import NodeDocument, QueueDocument
+from rota.api.jobs import AttemptDocument, EstimateDocument, JobDetail, JobDocument
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.calendar import QueueMode
 from rota.views.times import Clock, ms_of

@@ -6,7 +6,6 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from typing import Any
 
 from rota.cli.exits import ensure_streams, exit_code
@@ -42,7 +41,7 @@ def scene(name: str) -> FakeServer:
 
 def main() -> None:
     fake = scene(sys.argv[1])
-    client.Client = lambda **given: nullcontext(fake)  # type: ignore[assignment, misc]
+    client.Client = lambda **given: fake  # type: ignore[assignment, misc]
     ensure_streams()
     code = exit_code(lambda: app(sys.argv[2:], prog_name="rota", standalone_mode=False))
     print(f"exit {code}, asked {[one.verb for one in fake.asked]}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.roster import Roster
 from rota.control.access import Who
 from rota.control.agent_admission import Addresses

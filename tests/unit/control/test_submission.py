@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import BadInput

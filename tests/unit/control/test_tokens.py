@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.draft import Draft
 from rota.control.errors import Conflict
 from rota.control.feed import Feed

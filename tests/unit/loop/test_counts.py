@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
-from rota.loop.desk.desk import LiveDesk
+from rota.loop.desk.desks import LiveDesks
 from rota.model.run import Retry
 from tests.obedient import ObedientBackend, node
 from tests.unit.loop.live.test_runtime import live, run, spec, submit, until
@@ -15,18 +15,18 @@ from tests.unit.loop.live.test_runtime import live, run, spec, submit, until
 FAILURE = TaskEnd(EndReason.EXITED, exit_code=3)
 
 
-async def counts(desk: LiveDesk) -> tuple[int, int, int]:
-    stats = await desk.stats()
+async def counts(desk: LiveDesks) -> tuple[int, int, int]:
+    stats = await desk.status.stats()
     return stats.pending, stats.running, stats.finished
 
 
-async def taken(desk: LiveDesk) -> tuple[float, int]:
-    [one] = await desk.nodes()
+async def taken(desk: LiveDesks) -> tuple[float, int]:
+    [one] = await desk.nodes.nodes()
     return one.used["cpu"], one.tasks
 
 
-async def queued(desk: LiveDesk) -> tuple[int, int]:
-    [queue] = [one for one in await desk.queues() if one.name == "default"]
+async def queued(desk: LiveDesks) -> tuple[int, int]:
+    [queue] = [one for one in await desk.queues.queues() if one.name == "default"]
     return queue.waiting, queue.running
 
 
@@ -70,6 +70,6 @@ def test_a_node_tells_its_price(tmp_path: Path) -> None:
         free, dear = node("free"), node("dear")
         dear = replace(dear, spec=replace(dear.spec, price_micro_per_hour=46_400))
         async with live(tmp_path, ObedientBackend(free, dear)) as desk:
-            assert [one.price_per_hour for one in await desk.nodes()] == ["0.0464", None]
+            assert [one.price_per_hour for one in await desk.nodes.nodes()] == ["0.0464", None]
 
     run(test)

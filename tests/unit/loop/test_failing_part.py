@@ -33,7 +33,7 @@ def test_without_a_vital_part_the_whole_has_failed(tmp_path: Path) -> None:
             assert not runtime.failed.is_set()
             runtime.transactor.follow(Faulty())
             change = QueueState(QueueName("default"), QueueMode.PAUSED, 1)
-            unanswered = asyncio.create_task(runtime.desk.set_queue(change, ADA))
+            unanswered = asyncio.create_task(runtime.desks.queues.set_queue(change, ADA))
             async with asyncio.timeout(20):
                 await runtime.failed.wait()
             unanswered.cancel()

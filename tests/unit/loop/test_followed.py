@@ -10,7 +10,7 @@ import pytest
 
 from rota.backends.backend import LogChunk, LogQuery, Stream, TaskRef
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
-from rota.loop.desk.desk import LiveDesk
+from rota.loop.desk.desks import LiveDesks
 from rota.model.ids import JobId
 from rota.model.job import Priority
 from rota.model.run import Retry
@@ -48,8 +48,8 @@ class Writing(ObedientBackend):
             await asyncio.sleep(0.005)
 
 
-async def read(desk: LiveDesk, job: JobId, tail_bytes: int | None = None) -> str:
-    chunks = desk.logs(LogQuery(job, follow=True, tail_bytes=tail_bytes))
+async def read(desk: LiveDesks, job: JobId, tail_bytes: int | None = None) -> str:
+    chunks = desk.output.logs(LogQuery(job, follow=True, tail_bytes=tail_bytes))
     return b" ".join([one.data async for batch in chunks for one in batch]).decode()
 
 
@@ -60,7 +60,7 @@ def test_from_before_the_start_over_a_retry_to_the_end(tmp_path: Path) -> None:
             [job] = await submit(desk, spec(retry=Retry(limit=1, backoff_ms=20), held=True))
             following = asyncio.create_task(read(desk, job.id))
             await asyncio.sleep(0.02)
-            await desk.release(job.id, ADA)
+            await desk.jobs.release(job.id, ADA)
             await until(desk, job, Phase.RUNNING)
             backend.write(job.id, "first")
             backend.end_job(job.id, FAILURE)

@@ -77,7 +77,7 @@ async def until_decided(runtime: Runtime, deciding: Deciding) -> None:
 async def waiting_job(runtime: Runtime, deciding: Deciding, **more: Any) -> JobState:
     """One that the decision under way has found room for."""
     await deciding.begins(runtime)
-    [job] = await submit(runtime.desk, spec(**more))
+    [job] = await submit(runtime.desks, spec(**more))
     deciding.ends()
     await deciding.begins(runtime)
     return job
@@ -92,19 +92,19 @@ Meanwhile = Callable[[Runtime, ObedientBackend, JobState], Awaitable[object]]
 
 
 async def cancelled(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
-    await runtime.desk.cancel(job.id, ADA, "")
+    await runtime.desks.jobs.cancel(job.id, ADA, "")
 
 
 async def held(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
-    await runtime.desk.hold(job.id, ADA)
+    await runtime.desks.jobs.hold(job.id, ADA)
 
 
 async def cordoned(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
-    await runtime.desk.set_node(NodeSettings(NodeName("n1"), cordoned=True), OPERATOR)
+    await runtime.desks.nodes.set_node(NodeSettings(NodeName("n1"), cordoned=True), OPERATOR)
 
 
 async def drained(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
-    await runtime.desk.set_node(NodeSettings(NodeName("n1"), draining=True), OPERATOR)
+    await runtime.desks.nodes.set_node(NodeSettings(NodeName("n1"), draining=True), OPERATOR)
 
 
 async def gone(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
@@ -127,12 +127,12 @@ def one_cpu_is_left(runtime: Runtime) -> bool:
 async def announced(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     now_ms = runtime.transactor.now_ms()
     window = Maintenance("m", now_ms, now_ms + 3_600_000, (NodeName("n1"),))
-    await runtime.desk.set_maintenance(window, OPERATOR)
+    await runtime.desks.calendar.set_maintenance(window, OPERATOR)
 
 
 async def paused(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     queue = QueueState(QueueName(job.spec.template.queue), QueueMode.PAUSED, runtime.transactor.now_ms())
-    await runtime.desk.set_queue(queue, OPERATOR)
+    await runtime.desks.queues.set_queue(queue, OPERATOR)
 
 
 async def taken(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
@@ -171,7 +171,7 @@ def test_without_a_change_it_starts(deciding: Deciding, tmp_path: Path) -> None:
         async with running(tmp_path, backend) as runtime:
             job = await waiting_job(runtime, deciding, cpus=2)
             deciding.ends()
-            await until(runtime.desk, job, Phase.RUNNING)
+            await until(runtime.desks, job, Phase.RUNNING)
 
     run(test)
 
@@ -182,18 +182,18 @@ def test_what_matters_to_nobody_holds_nobody_up(deciding: Deciding, tmp_path: Pa
     async def test() -> None:
         backend = ObedientBackend(node("n1", cpus=4))
         async with running(tmp_path, backend) as runtime:
-            [other] = await submit(runtime.desk, spec(cpus=1))
-            await until(runtime.desk, other, Phase.RUNNING)
+            [other] = await submit(runtime.desks, spec(cpus=1))
+            await until(runtime.desks, other, Phase.RUNNING)
             job = await waiting_job(runtime, deciding, cpus=2)
             backend.end_job(other.id)
-            await until(runtime.desk, other, Phase.SUCCEEDED)
-            await submit(runtime.desk, spec(cpus=3))
+            await until(runtime.desks, other, Phase.SUCCEEDED)
+            await submit(runtime.desks, spec(cpus=3))
             backend.here = [replace(backend.here[0], load_milli=700)]
             runtime.nodes_changed.set()
             await sure(lambda: next(runtime.memory.nodes()).load_milli == 700)
             cycles = runtime.live.cycles
             deciding.ends()
-            await until(runtime.desk, job, Phase.RUNNING)
+            await until(runtime.desks, job, Phase.RUNNING)
             assert runtime.live.cycles == cycles + 1, "by the decision that was under way"
 
     run(test)
@@ -203,8 +203,8 @@ def test_nobody_is_evicted_for_one_that_no_longer_waits(deciding: Deciding, tmp_
     async def test() -> None:
         backend = ObedientBackend(node("n1", cpus=2))
         async with running(tmp_path, backend) as runtime:
-            [victim] = await submit(runtime.desk, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
-            await until(runtime.desk, victim, Phase.RUNNING)
+            [victim] = await submit(runtime.desks, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
+            await until(runtime.desks, victim, Phase.RUNNING)
             urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
             await cancelled(runtime, backend, urgent)
             await until_decided(runtime, deciding)
@@ -218,13 +218,13 @@ def test_one_whose_victim_has_ended_by_itself_starts(deciding: Deciding, tmp_pat
     async def test() -> None:
         backend = ObedientBackend(node("n1", cpus=2))
         async with running(tmp_path, backend) as runtime:
-            [victim] = await submit(runtime.desk, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
-            await until(runtime.desk, victim, Phase.RUNNING)
+            [victim] = await submit(runtime.desks, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
+            await until(runtime.desks, victim, Phase.RUNNING)
             urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
             backend.end_job(victim.id)
-            await until(runtime.desk, victim, Phase.SUCCEEDED)
+            await until(runtime.desks, victim, Phase.SUCCEEDED)
             deciding.ends()
-            await until(runtime.desk, urgent, Phase.RUNNING)
+            await until(runtime.desks, urgent, Phase.RUNNING)
 
     run(test)
 
@@ -235,10 +235,10 @@ def test_everybody_else_is_answered(deciding: Deciding, tmp_path: Path) -> None:
         async with running(tmp_path, backend) as runtime:
             job = await waiting_job(runtime, deciding, cpus=2)
             async with asyncio.timeout(20):
-                [other] = await submit(runtime.desk, spec(cpus=2))
-                assert (await runtime.desk.why(job.id, None, ADA)).explanation.job == job.id
-                assert (await runtime.desk.stats()).pending == 2
-                await runtime.desk.cancel(other.id, ADA, "")
+                [other] = await submit(runtime.desks, spec(cpus=2))
+                assert (await runtime.desks.questions.why(job.id, None, ADA)).explanation.job == job.id
+                assert (await runtime.desks.status.stats()).pending == 2
+                await runtime.desks.jobs.cancel(other.id, ADA, "")
             assert runtime.live.turn.locked(), "the decision goes on"
 
     run(test)
@@ -277,8 +277,10 @@ class TestRoom:
         async def test() -> None:
             backend = ObedientBackend(node("n1", cpus=2))
             async with running(tmp_path, backend) as runtime:
-                await runtime.desk.set_queue(QueueState(QueueName("default"), QueueMode.PAUSED, 0), OPERATOR)
-                jobs = await submit(runtime.desk, *[spec(cpus=1)] * 3)
+                await runtime.desks.queues.set_queue(
+                    QueueState(QueueName("default"), QueueMode.PAUSED, 0), OPERATOR
+                )
+                jobs = await submit(runtime.desks, *[spec(cpus=1)] * 3)
                 grounds = Grounds(runtime.memory, runtime.live.snapshot())
                 commands = [
                     (one.id, grounds.binding(one.id, [Binding(one.id, 0, NodeName("n1"), ())]))

@@ -48,20 +48,20 @@ def test_each_has_its_own_tasks_and_its_own_health(tmp_path: Path) -> None:
             clock = lambda: time.time_ns() // 1_000_000  # noqa: E731
             runtime = Runtime(store, Policy(), [a, b], clock, lambda: 0.5, no_files)
             await runtime.start()
-            desk = runtime.desk
+            desk = runtime.desks
             of_a, of_b = await submit(desk, on("a"), on("b"))
             await until(desk, of_a, Phase.RUNNING)
             await until(desk, of_b, Phase.RUNNING)
             assert [start.ref.job for start in a.seen] == [of_a.id]
             assert [start.ref.job for start in b.seen] == [of_b.id]
-            await desk.cancel(of_b.id, ADA, "")
+            await desk.jobs.cancel(of_b.id, ADA, "")
             await until(desk, of_b, Phase.CANCELLED)
             assert (len(a.stopped), len(b.stopped)) == (0, 1)
-            health = dict(await desk.health())
+            health = dict(await desk.status.health())
             assert health["a"] == Health(True, "no limits here")
             assert health["b"] == Health(False, "ConnectionError: nobody answers")
             assert health["store"].healthy
-            assert [document.message for document in await desk.nodes()] == [
+            assert [document.message for document in await desk.nodes.nodes()] == [
                 "no limits here",
                 "ConnectionError: nobody answers",
             ]

@@ -67,11 +67,11 @@ def test_a_large_array_comes_in_is_held_and_goes(steps: Steps, tmp_path: Path) -
         async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
             array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
             async with steps.watched():
-                assert len(await runtime.desk.submit(array, ADA, dry_run=True)) == MOST_SHOWN
-                first, *_ = await runtime.desk.submit(array, ADA)
+                assert len(await runtime.desks.jobs.submit(array, ADA, dry_run=True)) == MOST_SHOWN
+                first, *_ = await runtime.desks.jobs.submit(array, ADA)
                 job = first.id.partition(".")[0]
-                assert len(await runtime.desk.release(job, ADA)) == ELEMENTS  # type: ignore[arg-type]
-                assert len(await runtime.desk.cancel(job, ADA, "")) == ELEMENTS  # type: ignore[arg-type]
+                assert len(await runtime.desks.jobs.release(job, ADA)) == ELEMENTS  # type: ignore[arg-type]
+                assert len(await runtime.desks.jobs.cancel(job, ADA, "")) == ELEMENTS  # type: ignore[arg-type]
             assert 0 < steps.most <= 2 * SLICE
 
     run(test)
@@ -87,8 +87,8 @@ def test_an_answer_that_is_kept_is_the_same(tmp_path: Path) -> None:
                 def answer_of(states: Any, key: str = key) -> Answer:
                     return Answer("ada", key, "", 201, str(len(states)).encode(), 0)
 
-                await runtime.desk.submit(array, ADA, answer_of=answer_of)
-                kept = await runtime.desk.answer("ada", key)
+                await runtime.desks.jobs.submit(array, ADA, answer_of=answer_of)
+                kept = await runtime.desks.answers.answer("ada", key)
                 assert kept is not None
                 assert kept.body == str(count).encode()
 
@@ -109,8 +109,8 @@ def test_one_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest
         async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
             array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
             with pytest.raises(ValueError, match="it can't be"):
-                await runtime.desk.submit(array, ADA)
+                await runtime.desks.jobs.submit(array, ADA)
             assert not runtime.memory.jobs
-            assert await runtime.desk.submit(Submission((Entry(spec(held=True)),)), ADA)
+            assert await runtime.desks.jobs.submit(Submission((Entry(spec(held=True)),)), ADA)
 
     run(test)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import EndReason, TaskEnd
@@ -54,7 +54,7 @@ async def sure(condition: Callable[[], bool]) -> None:
 
 
 async def submit(runtime: Runtime, *specs: JobSpec) -> None:
-    await runtime.desk.submit(Submission(tuple(map(Entry, specs))), ADA)
+    await runtime.desks.jobs.submit(Submission(tuple(map(Entry, specs))), ADA)
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:

@@ -22,16 +22,10 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from rota.api.documents import (
-    ChangeDocument,
-    EventDocument,
-    JobDetail,
-    JobDocument,
-    MeDocument,
-    Page,
-    Problem,
-    Role,
-)
+from rota.api.documents import ChangeDocument, Page, Problem
+from rota.api.jobs import JobDetail, JobDocument
+from rota.api.people import MeDocument, Role
+from rota.api.service import EventDocument
 from rota.lifecycle.state import Phase
 from tests.unit.answers import submitted
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.api.documents import JobDocument
+from rota.api.jobs import JobDocument
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
 from rota.sdk.errors import (

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import msgspec
 import pytest
 
-from rota.api.documents import EventDocument
+from rota.api.service import EventDocument
 from rota.sdk.errors import BadAnswer
 from rota.sdk.job_calls import LogChunk
 from rota.sdk.streams import EventPosition, LogPosition

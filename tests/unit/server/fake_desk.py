@@ -9,25 +9,20 @@ from typing import Any
 import httpx
 from msgspec.structs import replace
 
-from rota.api.documents import (
-    EstimateDocument,
-    LimitsDocument,
-    NodeDocument,
-    PlanAnswer,
-    QueueDocument,
-    Role,
-    SchedulingDocument,
-    SecretDocument,
-    SecretSource,
-    StatsDocument,
-)
+from rota.api.cluster import NodeDocument, QueueDocument
+from rota.api.jobs import EstimateDocument
+from rota.api.people import LimitsDocument, Role, SecretDocument, SecretSource
+from rota.api.questions import PlanAnswer
+from rota.api.service import SchedulingDocument, StatsDocument
 from rota.backends.backend import Health, LogChunk, LogQuery, Stream
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who
+from rota.control.enrolment import Enrolment
 from rota.control.errors import BadInput, NotFound
 from rota.control.versions import check_version
 from rota.intake.submissions import Submission, expand
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, Used
+from rota.loop.desk.secrets import SecretsDesk
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation
 from rota.model.explanation import Explanation, Outcome
 from rota.model.extension import Answer as ExtensionAnswer
@@ -39,8 +34,11 @@ from rota.model.run import JobSpec, Run
 from rota.model.task import TaskSpec
 from rota.server.access import secret_hash
 from rota.server.app import make_app
+from rota.server.desks import Desks, Invitations
 from rota.server.documents import moment
-from rota.server.limits import Limits
+from rota.server.limits import DEFAULT_LIMITS, Limits
+from rota.server.minting import Mint
+from rota.server.routes import ROUTES
 from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import AuditCheck, StoredAudit
 from rota.store.batch import (
@@ -461,6 +459,24 @@ class FakeSecrets:
         self._desk._change(dry_run, "remove secret", (project, name))
 
 
+def as_desks(fake: Any, limits: Limits = DEFAULT_LIMITS) -> Desks:
+    """The fake as every desk that a route names."""
+    there = {kind: fake for route in ROUTES for kind in route.desks}
+    agents = _Part(fake, "enrolment")
+    there |= {SecretsDesk: _Part(fake, "secrets"), Enrolment: agents, Invitations: agents}
+    return Desks(fake, fake, lambda *key: fake.answer(*key), {**there, Mint: Mint(fake, limits)})
+
+
+class _Part:
+    """A part of the fake as it is when it is asked."""
+
+    def __init__(self, fake: Any, name: str) -> None:
+        self._fake, self._name = fake, name
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(getattr(self._fake, self._name), name)
+
+
 class _Current:
     """Stands for the desk of the test that runs: making an application takes longer than asking it."""
 
@@ -472,7 +488,8 @@ class _Current:
 
 
 _current = _Current()
-_app = make_app(_current, Limits(burst=10**9), now_ms=lambda: NOW_MS)
+_LIMITS = Limits(burst=10**9)
+_app = make_app(as_desks(_current, _LIMITS), _LIMITS, now_ms=lambda: NOW_MS)
 
 
 class Service:
@@ -480,7 +497,9 @@ class Service:
 
     def __init__(self, limits: Limits | None = None) -> None:
         self.desk = _current.desk = FakeDesk()
-        self.app = _app if limits is None else make_app(self.desk, limits, now_ms=lambda: NOW_MS)
+        self.app = (
+            _app if limits is None else make_app(as_desks(self.desk, limits), limits, now_ms=lambda: NOW_MS)
+        )
 
     def ask(
         self,

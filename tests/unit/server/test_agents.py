@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.model.taints import Effect, Taint
 from rota.store.batch import AgentNode
 from tests.unit.server.fake_desk import NOW_MS, Service

@@ -6,14 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from rota.api.audit import Verdict
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.origin import Origin, calling, current
 from rota.loop.desk.audit import AuditTrail
 from rota.server.app import make_app
 from rota.server.audit import Auditor, Reads
 from rota.server.repetitions import FIRST, MOST_CALLERS, WINDOW_MS
 from rota.store.audit_record import AuditDetails, AuditRecord, StoredAudit
-from tests.unit.server.fake_desk import NOW_MS, Service
+from tests.unit.server.fake_desk import NOW_MS, Service, as_desks
 
 pytestmark = pytest.mark.covers("trust-6")
 
@@ -134,7 +134,7 @@ def test_every_answer_has_an_id_of_its_own() -> None:
 
 def test_the_application_tells_the_trail() -> None:
     trail, service = AuditTrail(), Service()
-    service.app = make_app(service.desk, audit=trail, now_ms=lambda: NOW_MS)
+    service.app = make_app(as_desks(service.desk), audit=trail, now_ms=lambda: NOW_MS)
     service.ask("POST", "/v1/jobs", Role.VIEWER, json={"jobs": []})
     service.ask("GET", "/v1/jobs", None)
     service.ask("PUT", "/v1/queues/q%00%1b", Role.ADMIN, json={"state": "open"})

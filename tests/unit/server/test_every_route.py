@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.server.access import at_least
 from rota.server.problems import TITLES
 from rota.server.route import ChangeQuery, Route

@@ -14,7 +14,7 @@ import aiohttp
 import pytest
 from litestar.types import ASGIApp, Receive, Scope, Send
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.clock import now_ms
 from rota.server.app import make_app
 from rota.server.forward import FORWARDED, Forward
@@ -25,7 +25,7 @@ from rota.server.tls import Certificate, self_signed
 from rota.store.errors import StoreUnavailable
 from rota.store.leases import Lease
 from rota.trust import Authority
-from tests.unit.server.fake_desk import FakeDesk, secret_of
+from tests.unit.server.fake_desk import FakeDesk, as_desks, secret_of
 
 pytestmark = pytest.mark.covers("ops-2")
 
@@ -99,7 +99,10 @@ def test_whoever_the_leader_knows_has_proved_who_they_are() -> None:
 
     async def test() -> None:
         owners: list[str] = []
-        async with serving(make_app(FakeDesk())) as leader, following(lease(leader), owners) as follower:
+        async with (
+            serving(make_app(as_desks(FakeDesk()))) as leader,
+            following(lease(leader), owners) as follower,
+        ):
             assert (await follower.ask("GET", "/v1/me", headers={"authorization": "Bearer x"}))[0] == 401
             assert (await follower.ask("GET", "/v1/me"))[0] == 200
         assert owners[0] == ""
@@ -112,7 +115,7 @@ def test_whoever_the_leader_knows_has_proved_who_they_are() -> None:
 def test_what_is_asked_and_answered_goes_through_as_it_is() -> None:
     async def test() -> None:
         desk = FakeDesk()
-        async with serving(make_app(desk)) as leader, following(lease(leader)) as follower:
+        async with serving(make_app(as_desks(desk))) as leader, following(lease(leader)) as follower:
             job = b'{"jobs": [{"command": ["true"]}]}'
             status, body, headers = await follower.ask(
                 "POST", "/v1/jobs?dry_run=false", data=job, headers={"content-type": "application/json"}
@@ -187,7 +190,7 @@ def test_a_server_that_knows_who_leads_is_ready_to_pass_on() -> None:
 
 def test_a_request_is_passed_on_once() -> None:
     async def test() -> None:
-        async with serving(make_app(FakeDesk())) as leader, following(lease(leader)) as follower:
+        async with serving(make_app(as_desks(FakeDesk()))) as leader, following(lease(leader)) as follower:
             status, body, _ = await follower.ask("GET", "/v1/me", headers={FORWARDED: "1"})
             assert status == 503
             assert b"the leader is changing" in body
@@ -217,7 +220,7 @@ def test_a_leader_is_known_by_the_certificate_in_its_lease(tmp_path: Path) -> No
         authority = Authority.create(now_ms())
         shown = self_signed(tmp_path / "a", ["127.0.0.1"], authority, now_ms())
         other = self_signed(tmp_path / "b", ["127.0.0.1"], authority, now_ms())
-        async with serving(make_app(FakeDesk()), shown) as leader:
+        async with serving(make_app(as_desks(FakeDesk())), shown) as leader:
             async with following(lease(leader, fingerprint_of(shown))) as follower:
                 assert (await follower.ask("GET", "/v1/me"))[0] == 200
             async with following(lease(leader, fingerprint_of(other))) as follower:

@@ -8,7 +8,7 @@ from hashlib import sha256
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.errors import BadInput, Conflict, Unavailable
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
 from rota.model.extension import Answer
@@ -183,7 +183,7 @@ def test_a_refused_extension_says_what_would_be_granted() -> None:
     response = service.ask("POST", "/v1/jobs/17/extend", json={"time_limit": "4h"})
     problem = assert_problem(response, 409, "conflict")
     assert problem["data"]["extension"]["longest"] == "1h23m20s"
-    assert problem["data"]["view"]["answer"] == "in the way"
+    assert problem["data"]["extension"]["answer"] == "in the way"
 
 
 @pytest.mark.covers("ops-3")
@@ -198,7 +198,7 @@ def test_limits_that_are_none_are_refused(text: str) -> None:
 def test_questions_are_answered() -> None:
     service = Service()
     why = service.ask("GET", "/v1/jobs/17/why?rank=0").json()
-    assert (why["why"]["outcome"], why["view"]["is_task"]) == ("waiting", True)
+    assert (why["why"]["outcome"], why["why"]["task_of"]["kind"], list(why)) == ("waiting", "job", ["why"])
     assert service.ask("GET", "/v1/jobs/17/eta").json()["reason"] == "nothing is known"
     used = service.ask("GET", "/v1/jobs/17/eff").json()
     assert (used["wall_s"], used["cpu_asked_s"], used["cpu_used_s"]) == (10, 20, 5)

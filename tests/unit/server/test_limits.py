@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.server.limits import Limits, RateLimit
 from rota.server.problems import ProblemError
 from tests.unit.server.fake_desk import Service

@@ -10,7 +10,7 @@ from rota.server.app import make_app
 from rota.server.routes import ROUTES
 from rota.server.routes.results import AGENT_ROUTES
 from tests.real.hostile.matrix import TABLE
-from tests.unit.server.fake_desk import FakeDesk
+from tests.unit.server.fake_desk import FakeDesk, as_desks
 
 pytestmark = pytest.mark.covers("ops-2", "trust-3")
 
@@ -22,7 +22,7 @@ def test_no_route_is_without_an_entry() -> None:
 
 
 def test_the_application_has_no_other_routes() -> None:
-    app: Any = make_app(FakeDesk())
+    app: Any = make_app(as_desks(FakeDesk()))
     handlers = (handler for route in app._app.routes for handler in route.route_handlers)
     # Of its own, the framework has one that tells which methods a path takes.
     served = {handler.name for handler in handlers if handler.http_methods != {"OPTIONS"}}

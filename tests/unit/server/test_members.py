@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.server.access import covers, who_is
 from rota.store.batch import Project, Token
 

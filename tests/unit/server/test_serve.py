@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.clock import now_ms
 from rota.server.app import make_app
 from rota.server.limits import DEFAULT_LIMITS, Limits
 from rota.server.serve import AddressError, RestServer
 from rota.server.tls import self_signed
 from rota.trust import Authority
-from tests.unit.server.fake_desk import NOW_MS, FakeDesk, secret_of
+from tests.unit.server.fake_desk import NOW_MS, FakeDesk, as_desks, secret_of
 
 AUTHORIZED = f"authorization: bearer {secret_of(Role.VIEWER)}\r\n"
 
@@ -59,7 +59,7 @@ def served(talk: Talk, limits: Limits = DEFAULT_LIMITS, folder: Path | None = No
     async def run() -> None:
         desk, closing = FakeDesk(), asyncio.Event()
         certificate = None if folder is None else self_signed(folder, HOSTS, AUTHORITY, now_ms())
-        app = make_app(desk, limits, closing=closing, now_ms=lambda: NOW_MS)
+        app = make_app(as_desks(desk), limits, closing=closing, now_ms=lambda: NOW_MS)
         server = RestServer(app, "127.0.0.1", 0, limits=limits, certificate=certificate, closing=closing)
         await server.start()
         try:
@@ -208,7 +208,7 @@ def test_a_port_in_use_is_told() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         port = int(server.url.rpartition(":")[2])
         with pytest.raises(AddressError, match="give another port"):
-            await RestServer(make_app(desk), "127.0.0.1", port).start()
+            await RestServer(make_app(as_desks(desk)), "127.0.0.1", port).start()
 
     served(talk)
 
@@ -216,4 +216,4 @@ def test_a_port_in_use_is_told() -> None:
 @pytest.mark.parametrize("port", [-1, 70_000])
 def test_absurd_ports_are_told(port: int) -> None:
     with pytest.raises(AddressError, match="give"):
-        asyncio.run(RestServer(make_app(FakeDesk()), "127.0.0.1", port).start())
+        asyncio.run(RestServer(make_app(as_desks(FakeDesk())), "127.0.0.1", port).start())

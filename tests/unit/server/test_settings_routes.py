@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.errors import Unavailable
 from rota.control.tokens import MOST_GENERATIONS
 from rota.control.versions import version_of

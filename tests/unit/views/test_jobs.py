@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import AttemptDocument, JobDocument
+from rota.api.jobs import AttemptDocument, JobDocument
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause
 from rota.views.jobs import end_text, outcome_text, state_text

@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import AgentDocument
+from rota.api.cluster import AgentDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import pairs_of, read_as
 from rota.cli.output import Form, ListForm, talk, talk_of_change, write, write_document

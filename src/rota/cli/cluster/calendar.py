@@ -9,7 +9,7 @@ import typer
 from rich.console import RenderableType
 from rich.table import Table
 
-from rota.api.documents import MaintenanceDocument, ReservationDocument
+from rota.api.cluster import MaintenanceDocument, ReservationDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import future_of, pairs_of, read_as
 from rota.cli.output import ListForm, talk, talk_of_change

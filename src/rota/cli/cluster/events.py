@@ -7,7 +7,7 @@ from itertools import islice
 import typer
 from msgspec import json, to_builtins
 
-from rota.api.documents import EventDocument
+from rota.api.service import EventDocument
 from rota.cli.client.connection import connect
 from rota.cli.cluster.options import EventFilter
 from rota.cli.output import Form, write

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rota.api.documents import NodeDocument
+from rota.api.cluster import NodeDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import ListForm, talk, talk_of_change
 from rota.cli.showing import show_list

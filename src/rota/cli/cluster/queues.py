@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rota.api.documents import QueueDocument
+from rota.api.cluster import QueueDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import ListForm, talk_of_change
 from rota.cli.showing import clock, show_list

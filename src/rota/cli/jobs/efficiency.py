@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.table import Table
 from rich.text import Text
 
-from rota.api.documents import EfficiencyDocument
+from rota.api.jobs import EfficiencyDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
 from rota.cli.output import Form, show, write_document

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 from rota.views.wording import count_text

@@ -1,4 +1,4 @@
-"""A job in the form of a job file, out of a command and options."""
+"""Values of a job file, from what was given in options; and a job of a file with those."""
 
 from __future__ import annotations
 
@@ -7,56 +7,10 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from rota.cli.job_options import Wishes
 from rota.cli.option_values import pairs_of
 
-_OPTIONS = {
-    "name": "--name",
-    "resources.cpu": "--cpus",
-    "resources.memory": "--memory",
-    "gpus": "--gpus",
-    "tasks": "--tasks",
-    "time_limit": "--time",
-    "queue": "--queue",
-    "project": "--project",
-    "priority": "--priority",
-    "directory": "--dir",
-    "environment": "--env",
-    "secrets": "--secret",
-    "files": "--file",
-    "labels": "--label",
-    "depends_on": "--after",
-    "array": "--array",
-    "retry": "--retries",
-    "command": "COMMAND",
-}
 _ADDED_TO = ("depends_on", "files")
-
-
-def form_of(wishes: Wishes, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, object]:
-    """Only what was given. `environment` is that of this process, for variables without a value."""
-    resources = {"cpu": wishes.cpus, "memory": wishes.memory}
-    form: dict[str, object] = {
-        "name": wishes.name,
-        "command": list(command),
-        "resources": {name: amount for name, amount in resources.items() if amount is not None},
-        "gpus": wishes.gpus,
-        "tasks": wishes.tasks,
-        "time_limit": wishes.time,
-        "queue": wishes.queue,
-        "project": wishes.project,
-        "priority": _number_or_name(wishes.priority),
-        "directory": wishes.directory,
-        "environment": _environment(wishes.env, environment),
-        "secrets": dict(_secret(text) for text in wishes.secrets),
-        "files": [_file(text) for text in wishes.files],
-        "labels": dict(pairs_of("--label", wishes.labels)),
-        "depends_on": [_dependency(text) for text in wishes.after],
-        "array": _number_or_name(wishes.array),
-        "retry": wishes.retries,
-        "hold": wishes.hold or None,
-    }
-    return {field: value for field, value in form.items() if value not in (None, {}, [])}
+Environment = Mapping[str, str]
 
 
 def merged(job: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
@@ -73,24 +27,15 @@ def merged(job: Mapping[str, object], given: Mapping[str, object]) -> dict[str, 
     return result
 
 
-def option_of(field: str) -> str | None:
-    """The option that a field of the only job of a submission comes from: `jobs[0].resources.cpu`."""
-    path = field.removeprefix("jobs[0].")
-    known = (
-        option
-        for name, option in _OPTIONS.items()
-        if path == name or path.startswith((f"{name}.", f"{name}["))
-    )
-    return next(known, None)
+def as_given(value: object, _: Environment) -> object:
+    return value
 
 
-def _number_or_name(text: str | None) -> int | str | None:
-    if text is None:
-        return None
+def number_or_name(text: str, _: Environment) -> int | str:
     return int(text) if text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 12 else text
 
 
-def _environment(given: Sequence[str], ours: Mapping[str, str]) -> dict[str, str]:
+def environment(given: Sequence[str], ours: Environment) -> dict[str, str]:
     found = {}
     for text in given:
         name, equals, value = text.partition("=")
@@ -100,6 +45,23 @@ def _environment(given: Sequence[str], ours: Mapping[str, str]) -> dict[str, str
             raise typer.BadParameter(f"{name} isn't set here; write {name}=VALUE", param_hint="--env")
         found[name] = value if equals else ours[name]
     return found
+
+
+def secrets(given: Sequence[str], _: Environment) -> dict[str, str]:
+    return dict(_secret(text) for text in given)
+
+
+def files(given: Sequence[str], _: Environment) -> list[dict[str, object]]:
+    return [_file(text) for text in given]
+
+
+def labels(given: Sequence[str], _: Environment) -> dict[str, str]:
+
+    return dict(pairs_of("--label", given))
+
+
+def dependencies(given: Sequence[str], _: Environment) -> list[dict[str, str]]:
+    return [_dependency(text) for text in given]
 
 
 def _secret(text: str) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from rota.api.documents import AttemptDocument, JobDetail, JobDocument
+from rota.api.jobs import AttemptDocument, JobDetail, JobDocument
 from rota.cli.jobs.estimates import estimate_text
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
 from rota.cli.yaml_text import dump

@@ -14,7 +14,7 @@ from http import HTTPStatus
 from msgspec import json
 from msgspec.structs import replace
 
-from rota.api.documents import Submitted
+from rota.api.jobs import Submitted
 from rota.api.limits import BODY_BYTES, MOST_JOBS
 from rota.cli.client.connection import Server
 from rota.intake.job_files import JobData, JobFile

@@ -15,7 +15,7 @@ from enum import Enum
 
 import typer
 
-from rota.api.documents import JobDetail
+from rota.api.jobs import JobDetail
 from rota.cli.client.connection import Server, connect
 from rota.cli.exits import EX_INTERRUPTED, EX_OK
 from rota.cli.job_options import Wishes

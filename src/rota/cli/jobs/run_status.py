@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.api.documents import AttemptDocument, JobDetail
+from rota.api.jobs import AttemptDocument, JobDetail
 from rota.cli.exits import EX_BAD_INPUT, EX_BY_SIGNAL, EX_NOT_RUN, EX_OK, EX_TIMED_OUT
 from rota.lifecycle.state import EndReason, Phase
 from rota.views.jobs import is_failure

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from rota.api.documents import Submitted, SubmittedEntry
+from rota.api.jobs import Submitted, SubmittedEntry
 from rota.cli.client.connection import connect
 from rota.cli.job_options import Wishes
 from rota.cli.jobs.job_tables import jobs_table, rows_of

@@ -14,7 +14,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from rota.api.documents import EventDocument, JobDocument
+from rota.api.jobs import JobDocument
+from rota.api.service import EventDocument
 from rota.cli.client.connection import Server, connect
 from rota.cli.client.job_names import job_named
 from rota.cli.jobs.job_tables import PHASE_STYLES, Row, jobs_table, rows_of, time_text

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
-from rota.api.documents import LimitEntry, LimitsDocument
+from rota.api.people import LimitEntry, LimitsDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import Form
 from rota.cli.showing import show_one

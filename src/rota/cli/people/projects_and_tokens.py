@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import ProjectDocument, Role, TokenDocument
+from rota.api.people import ProjectDocument, Role, TokenDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import pairs_of, read_as
 from rota.cli.output import Form, ListForm, talk, talk_of_change

@@ -10,7 +10,7 @@ from pathlib import Path
 import typer
 from rich.console import RenderableType
 
-from rota.api.documents import SecretDocument
+from rota.api.people import SecretDocument
 from rota.cli.client.connection import Server, connect
 from rota.cli.jobs.jobs_to_send import context_project
 from rota.cli.output import ListForm, talk, talk_of_change

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from rota.api.documents import TokenDocument
+from rota.api.people import TokenDocument
 from rota.cli.client.connection import connect
 from rota.cli.command_list import chosen_context
 from rota.cli.output import talk, write

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
 from rota.cli.jobs.estimates import estimate_text

@@ -20,12 +20,13 @@ def extend(name: str, limit: str, files: Files, form: Form) -> bool:
     with prints_as_talk():
         extension = question.moment.extend(subject.job, asked_ms)
     report(extension.faults)
+    document = extension_document(extension)
     if form.is_table:
         from rota.cli.questions.extension_tables import extension_tables
 
-        show(extension_tables(extension, Clock(question.now_ms)))
+        show(extension_tables(document, Clock(question.now_ms)))
     else:
-        write_document(extension_document(extension), form)
+        write_document(document, form)
     return extension.is_granted
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import typer
-from msgspec import ValidationError, convert, json
+from msgspec import ValidationError, convert
 
+from rota.api.questions import ExtensionDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
-from rota.cli.output import Form, show, talk, write_document
+from rota.cli.output import Form, talk
 from rota.cli.questions.extension_tables import extension_tables
-from rota.cli.showing import clock
-from rota.model.extension import Extension
+from rota.cli.showing import clock, show_one
 from rota.model.quantities import QuantityError, parse_duration_ms
 from rota.sdk.errors import Conflict
-from rota.views.extend.document import extension_document
 
 
 def extend_on_server(job: str, limit: str, form: Form, *, dry_run: bool) -> bool:
@@ -24,23 +23,18 @@ def extend_on_server(job: str, limit: str, form: Form, *, dry_run: bool) -> bool
         raise typer.BadParameter(str(error), param_hint="LIMIT") from None
     with connect() as server:
         try:
-            extension = json.decode(
-                server.extend(job_named(server, job), limit, dry_run=dry_run).view, type=Extension
-            )
+            extension = server.extend(job_named(server, job), limit, dry_run=dry_run).extension
         except Conflict as refusal:
             extension = _refused(refusal)
-    if form.is_table:
-        show(extension_tables(extension, clock()))
-    else:
-        write_document(extension_document(extension), form)
-    if dry_run and extension.is_granted:
+    show_one(extension, form, lambda one: extension_tables(one, clock()))
+    if dry_run and extension.granted:
         talk("nothing was changed: this was a dry run")
-    return extension.is_granted
+    return extension.granted
 
 
-def _refused(refusal: Conflict) -> Extension:
+def _refused(refusal: Conflict) -> ExtensionDocument:
     """The engine's answer, if it was the engine that refused."""
     try:
-        return convert(refusal.data.get("view"), Extension)
+        return convert(refusal.data.get("extension"), ExtensionDocument)
     except ValidationError:
         raise refusal from None

@@ -8,7 +8,7 @@ from datetime import datetime
 from rich.console import RenderableType
 from rich.text import Text
 
-from rota.api.documents import PlanAnswer, PlannedJob
+from rota.api.questions import PlanAnswer, PlannedJob
 from rota.cli.client.connection import connect
 from rota.cli.job_options import Wishes
 from rota.cli.jobs.jobs_to_send import read_jobs

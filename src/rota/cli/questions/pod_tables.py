@@ -8,12 +8,13 @@ from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
+from rota.api.questions import RemedyEntry, WhyDocument
 from rota.cli.questions.why_tables import remedy_table, why_tables
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading
 from rota.kube.asking.answers import PodAnswer, Situation
 from rota.model.explanation import Outcome
 from rota.views.times import Clock, utc_text
-from rota.views.why.document import RemedyEntry, WhyDocument, remedy_entry, why_document
+from rota.views.why.document import remedy_entry, why_document
 
 _STYLES = {
     Situation.WAITING: PASSING,
@@ -75,13 +76,14 @@ def pod_tables(answer: PodAnswer, clock: Clock, *, wide: bool) -> Iterator[Rende
         yield Text(f"gang {gang.name}: {gang.present} of {gang.needed} pods present", style=QUIET)
     if answer.note:
         yield Text(answer.note, style=PASSING)
-    yield from remedy_table("What would let it start now", answer.remedies, clock)
+    remedies = [remedy_entry(one, clock.now_ms) for one in answer.remedies]
+    yield from remedy_table("What would let it start now", remedies, utc_text(clock.now_ms), clock)
     if answer.view is None:
         return
     if answer.supposed:
         yield ""
         yield heading(answer.supposed)
-    yield from why_tables(answer.view, clock, wide=wide)
+    yield from why_tables(why_document(answer.view, clock.now_ms), clock, wide=wide)
     if answer.situation is Situation.WAITING and answer.view.outcome is Outcome.PLACED:
         yield ""
         yield Text(answer.told)

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import typer
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.cli.exits import EX_BAD_INPUT, EX_NOT_ALLOWED, EX_NOT_FOUND, EX_UNREACHABLE
 from rota.cli.kube_options import KubeOptions, scheduler_options
 from rota.cli.output import Form, show, talk, write_document

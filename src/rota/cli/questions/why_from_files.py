@@ -18,9 +18,10 @@ def why(name: str, files: Files, form: Form) -> None:
         estimates = moment.estimates(plan, {subject.job}) if files.history is not None else None
     report(explanation.faults)
     view = why_view(subject, explanation, PlanView(plan, moment.snapshot, estimates))
+    document = why_document(view, question.now_ms)
     if form.is_table:
         from rota.cli.questions.why_tables import why_tables
 
-        show(why_tables(view, Clock(question.now_ms), wide=form is Form.WIDE))
+        show(why_tables(document, Clock(question.now_ms), wide=form is Form.WIDE))
     else:
-        write_document(why_document(view, question.now_ms), form)
+        write_document(document, form)

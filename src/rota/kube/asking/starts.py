@@ -3,7 +3,7 @@ long after its start. Nothing else says how long pods run."""
 
 from __future__ import annotations
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.forecast.estimator import Estimator
 from rota.forecast.planned import Planner
 from rota.kube.asking.answer_words import BY_DEADLINES, bound_text, endless_text, never_text

@@ -17,9 +17,10 @@ from rota.api.audit import Verdict
 from rota.control.draft import Draft
 from rota.control.errors import ControlError
 from rota.control.transactor import Transactor
-from rota.store.audit_list import ALL_RECORDS
-from rota.store.audit_record import AuditDetails, AuditRecord
+from rota.store.audit_list import ALL_RECORDS, AuditFilter
+from rota.store.audit_record import AuditCheck, AuditDetails, AuditRecord, StoredAudit
 from rota.store.errors import StoreUnavailable
+from rota.store.store import Store
 
 log = structlog.get_logger()
 
@@ -84,6 +85,23 @@ class AuditTrail:
             self._lost = 0
             for _ in some:
                 self._waiting.popleft()
+
+
+class AuditDesk:
+    """Who did what, and who was refused what."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def audit(
+        self, audit_filter: AuditFilter, after: str | None, limit: int
+    ) -> tuple[Sequence[StoredAudit], str | None]:
+        """The newest first, and the cursor of the next page."""
+        return await asyncio.to_thread(self._store.audit, audit_filter, after, limit)
+
+    async def check_audit(self) -> AuditCheck:
+        """Whether all records follow from each other."""
+        return await asyncio.to_thread(self._store.check_audit)
 
 
 async def _tell_head(transactor: Transactor) -> None:

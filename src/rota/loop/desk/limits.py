@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from rota.api.documents import LimitEntry, LimitsDocument
+from rota.api.people import LimitEntry, LimitsDocument
 from rota.control.allowing import Allowing, counted
 from rota.control.memory import Memory
+from rota.control.transactor import Transactor
 from rota.engine.tenants.caps import Caps
 from rota.limits.applying import (
     ASKED_FIELDS,
@@ -20,11 +21,32 @@ from rota.limits.applying import (
     amount_accounts,
     asked_limits,
 )
+from rota.loop.live.loop import LiveLoop
 from rota.model.limits import LimitsPolicy
 from rota.snapshot.state import Snapshot
 from rota.views.limits import limit_name, limit_text
 
 NO_QUEUE = ""
+
+
+class LimitsDesk:
+    def __init__(self, transactor: Transactor, live: LiveLoop, allowing: Allowing) -> None:
+        self._transactor = transactor
+        self._live = live
+        self._allowing = allowing
+
+    async def limits(self, user: str, project: str, is_exempt: bool) -> LimitsDocument:
+        """`is_exempt`: from what the policy says of nobody in particular."""
+        return limits_document(
+            self._live.policy.limits,
+            self._transactor.memory,
+            self._allowing,
+            self._live.snapshot(),
+            self._transactor.now_ms(),
+            user=user,
+            project=project,
+            is_exempt=is_exempt,
+        )
 
 
 def limits_document(

@@ -1,13 +1,17 @@
-"""Nodes as people see them: what they have, and what of it is taken."""
+"""Nodes as people see and set them: what they have, what of it is taken, what operators did to them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
-from rota.api.documents import NodeDocument
+from rota.api.cluster import NodeDocument
 from rota.backends.backend import Health
+from rota.control.access import Who
+from rota.control.draft import Draft
+from rota.control.errors import NotFound
 from rota.control.memory import Memory
-from rota.control.versions import version_of
+from rota.control.transactor import Transactor
+from rota.control.versions import check_version, version_of
 from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec
 from rota.model.quantities import format_price
@@ -15,8 +19,44 @@ from rota.model.resources import WHOLE_GPU_MILLI, Resources
 from rota.model.taints import Taint
 from rota.store.batch import NodeSettings
 
+Healths = Sequence[tuple[str, Health]]
+"""Of the store and of each backend, by name."""
 NOWHERE = ""
 """The backend of a node that none has at the moment."""
+
+
+class NodesDesk:
+    """Nodes, and what operators set of them."""
+
+    def __init__(self, transactor: Transactor, health: Callable[[], Awaitable[Healths]]) -> None:
+        self._transactor = transactor
+        self._memory = transactor.memory
+        self._health = health
+
+    async def nodes(self) -> Sequence[NodeDocument]:
+        return node_documents(self._memory, dict(await self._health()))
+
+    async def node_settings(self, name: NodeName) -> NodeSettings | None:
+        self._check_known(name)
+        return self._memory.node_settings.get(name)
+
+    async def set_node(
+        self, settings: NodeSettings, who: Who, dry_run: bool = False, version: str | None = None
+    ) -> None:
+        """`version`: of the settings that it must still have, as of `control.versions`."""
+        self._check_known(settings.name)
+
+        def command(draft: Draft) -> None:
+            check_version("node", settings.name, draft.node_settings(settings.name), settings, version)
+            draft.batch.node_settings.append(settings)
+            draft.note("node.Changed", settings.name, who.user, settings)
+
+        await self._transactor.do(command, dry_run)
+
+    def _check_known(self, name: NodeName) -> None:
+        """There, or at least something was done to it: what was may be undone while it is away."""
+        if self._memory.node(name) is None and name not in self._memory.node_settings:
+            raise NotFound("node", name)
 
 
 def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDocument]:

@@ -1,28 +1,44 @@
-"""Questions about a live cluster that are answered by deciding: why does it wait, what if this came in."""
+"""Questions about jobs that are answered by deciding once more: why one waits, what would happen with others,
+whether one may run longer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.api.documents import PlanAnswer, PlannedChange, PlannedJob
+from rota.api.jobs import EstimateDocument
+from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
+from rota.control.access import Who
+from rota.control.allowing import Allowing
+from rota.control.draft import Draft
+from rota.control.errors import Conflict, NotFound
+from rota.control.transactor import Transactor
 from rota.engine.budget import Budget
+from rota.engine.calendar.extension import extend
 from rota.engine.decide import decide
 from rota.engine.explaining.explain import explain
 from rota.intake.submissions import Submission, expand
-from rota.lifecycle.advance import submitted
+from rota.lifecycle.advance import Refused, submitted
+from rota.lifecycle.events import JobEvent, LimitChanged
+from rota.lifecycle.state import Phase
+from rota.loop.desk.answers import AnswerOf, keep_answer
+from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits, Questions
+from rota.loop.live.forecaster import Forecaster
 from rota.loop.live.loop import LiveLoop
+from rota.loop.live.preconditions import Grounds
 from rota.model.estimate import Estimate
+from rota.model.extension import Extension
 from rota.model.ids import JobId
 from rota.model.node import Node
 from rota.model.plan import Plan
 from rota.snapshot.state import Snapshot, with_waiting
 from rota.views.plan.view import PlanView
-from rota.views.seen import Sees, seen_reason
+from rota.views.seen import Sees, seen_extension, seen_reason, seen_why
 from rota.views.why.view import Subject, WhyView, why_view
 from rota.views.wording import reason_text
 
@@ -109,3 +125,119 @@ def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:
 
 def _time(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
+
+
+class QuestionsDesk:
+    """Answers leave out jobs that whoever asks may not see."""
+
+    def __init__(
+        self,
+        transactor: Transactor,
+        live: LiveLoop,
+        forecaster: Forecaster,
+        allowing: Allowing,
+        limits: QuestionLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self._transactor = transactor
+        self._memory = transactor.memory
+        self._live = live
+        self._forecaster = forecaster
+        self._allowing = allowing
+        self._questions = Questions(limits)
+
+    def close(self) -> None:
+        """Questions that are being worked out are abandoned."""
+        self._questions.close()
+
+    async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
+        async with self._questions.turn(who.user):
+            self._check_waits(job_id)
+            moment = Moment.of(self._live, self._transactor.now_ms())
+            estimate = self._forecaster.estimate(job_id)
+            view = await self._questions.answered(partial(why_of, moment, job_id, rank, estimate))
+            allowed = self._allowing.allowed_help(view.explanation, view.job.template, who)
+            return seen_why(replace(view, explanation=allowed), self._seen_by(who))
+
+    def _check_waits(self, job_id: JobId) -> None:
+        state = self._memory.jobs.get(job_id)
+        if state is None:
+            raise Conflict(f"job {job_id} has ended, so it doesn't wait", f"ask for job {job_id} itself")
+        if state.phase is Phase.CREATED:
+            waits = "is held" if state.held else "waits for other jobs to end"
+            remedy = "release it" if state.held else "see which with `rota show`"
+            raise Conflict(f"job {job_id} {waits}, so Rota doesn't place it yet", remedy)
+
+    async def eta(self, job_id: JobId) -> EstimateDocument:
+        state = self._memory.job(job_id)
+        if state is None:
+            raise NotFound("job", job_id)
+        return self._forecaster.document(state)
+
+    async def plan(self, submission: Submission, who: Who) -> PlanAnswer:
+        now_ms = self._transactor.now_ms()
+        submission = self._allowing.admit(submission, who, now_ms)
+        async with self._questions.turn(who.user):
+            moment = Moment.of(self._live, now_ms)
+            nodes, first = tuple(self._memory.nodes()), self._memory.last_number + 1
+            sees = self._seen_by(who)
+            return await self._questions.answered(
+                lambda _: plan_answer(moment, nodes, first, submission, sees)
+            )
+
+    async def extend(
+        self,
+        job_id: JobId,
+        time_limit_ms: int,
+        who: Who,
+        dry_run: bool = False,
+        answer_of: AnswerOf[Extension] = None,
+    ) -> Extension:
+        """Granted or not: only a granted one has changed something, and is kept for its key.
+
+        It is decided in a turn of its own: nobody is promised meanwhile what the job is to keep."""
+        async with self._questions.turn(who.user), self._live.own_turn(self._questions.limits.time_s):
+            state = self._memory.jobs.get(job_id)
+            if state is not None:
+                self._allowing.check_extension(state, time_limit_ms, who)
+            snapshot = self._live.snapshot()
+            grounds = Grounds(self._memory, snapshot)
+            asked = await self._asked_to_extend(snapshot, job_id, time_limit_ms)
+            extension = seen_extension(asked, self._seen_by(who))
+            if not extension.is_granted:
+                return extension
+            nodes = [one.node for one in snapshot.jobs[job_id].placements]
+
+            def command(draft: Draft) -> Extension:
+                grounds.check(draft, nodes)
+                _change(draft, job_id, LimitChanged(time_limit_ms, who.user), who)
+                keep_answer(draft, answer_of, extension)
+                return extension
+
+            return await self._transactor.do(command, dry_run)
+
+    async def _asked_to_extend(self, snapshot: Snapshot, job_id: JobId, time_limit_ms: int) -> Extension:
+        now_ms = self._transactor.now_ms()
+
+        def asked(_: Budget) -> Extension:
+            with self._live.plugins() as plugins:
+                return extend(snapshot, self._live.policy, now_ms, plugins, job_id, time_limit_ms)
+
+        return await self._questions.answered(asked)
+
+    def _seen_by(self, who: Who) -> Sees:
+        def sees(job_id: JobId) -> bool:
+            state = self._memory.job(job_id)
+            return state is not None and who.sees(state.spec.template.project)
+
+        return sees
+
+
+def _change(draft: Draft, job_id: JobId, event: JobEvent, who: Who) -> None:
+    """As it stands by now."""
+    try:
+        if draft.job(job_id) is not None:
+            draft.change(job_id, event, who.user)
+            return
+    except Refused as refused:
+        raise Conflict(str(refused), f"ask for job {job_id} to see its state") from None
+    raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rota.api.documents import SecretDocument, SecretSource
+from rota.api.people import SecretDocument, SecretSource
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, NotFound
@@ -14,7 +14,7 @@ from rota.loop.live.forecaster import time_of
 from rota.store.batch import Removal, Secret
 
 
-class SecretDesk:
+class SecretsDesk:
     def __init__(self, transactor: Transactor, vault: Vault) -> None:
         self._transactor = transactor
         self._memory = transactor.memory

@@ -19,7 +19,7 @@ import structlog
 from msgspec import msgpack
 from msgspec.structs import replace
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.control.draft import Draft
 from rota.control.errors import Unavailable
 from rota.control.transactor import Transactor

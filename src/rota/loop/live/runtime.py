@@ -23,7 +23,7 @@ from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import EndReason
 from rota.loop.desk.audit import AuditTrail
-from rota.loop.desk.desk import LiveDesk
+from rota.loop.desk.desks import live_desks
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits
 from rota.loop.live.forecaster import Forecaster, own_process
 from rota.loop.live.history import HistoryKeeper, Retention, Uploads
@@ -86,7 +86,7 @@ class Runtime:
         self.dispatcher = Dispatcher(registry, self.memory, self._reports.keep, vault.reveal)
         self._enrolment = None if enrol is None else enrol(self.transactor)
         self.audit = AuditTrail()
-        self.desk = LiveDesk(
+        self.desks = live_desks(
             self.transactor,
             self.live,
             self.forecaster,
@@ -130,7 +130,7 @@ class Runtime:
             self.audit.run(self.transactor),
         ):
             self._spawn(coroutine)
-        self.desk.is_ready = True
+        self.desks.status.is_ready = True
 
     async def _tell_unreadable(self) -> None:
         """Jobs that can't be read are left as they are, for somebody to look at; the rest goes on."""
@@ -145,7 +145,7 @@ class Runtime:
 
     async def stop(self) -> None:
         """What runs goes on, and is found again."""
-        self.desk.is_ready = False
+        self.desks.status.is_ready = False
         try:
             async with asyncio.timeout(5):
                 await self.forecaster.save()
@@ -157,7 +157,7 @@ class Runtime:
         for task in self._tasks[1:]:
             task.cancel()
         self.live.close()
-        self.desk.close()
+        self.desks.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for backend in self._backends:
             await backend.close()

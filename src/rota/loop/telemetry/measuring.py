@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from rota.api.documents import NodeDocument
+from rota.api.cluster import NodeDocument
 from rota.control.transactor import Transactor
 from rota.lifecycle.instructions import Instruction
 from rota.loop.desk.nodes import node_documents

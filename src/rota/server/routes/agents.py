@@ -10,8 +10,12 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field, json
 
-from rota.api.documents import AgentDocument, ChangeDocument, InvitationDocument, Page, Role
+from rota.api.cluster import AgentDocument, InvitationDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role
+from rota.control.enrolment import Enrolment
 from rota.model.quantities import parse_price_micro
+from rota.server.desks import Invitations
 from rota.server.documents import agent_document, invitation_document
 from rota.server.reading import read_body, read_name, read_quantity, read_step
 from rota.server.reply import Reply, json_reply
@@ -61,18 +65,18 @@ _RENEWAL_SCHEMA: dict[str, object] = {
 }
 
 
-async def list_agents(call: Call[Query, None]) -> Reply:
-    known = await call.desk.enrolment.agents()
+async def list_agents(call: Call[Query, None], agents: Enrolment) -> Reply:
+    known = await agents.agents()
     return json_reply(
         Page[AgentDocument](items=[agent_document(agent, seen, call.now_ms) for agent, seen in known])
     )
 
 
-async def invite_agent(call: Call[ChangeQuery, InvitationForm]) -> Reply:
+async def invite_agent(call: Call[ChangeQuery, InvitationForm], invitations: Invitations) -> Reply:
     """The answer holds the token, this once: for one agent, within 15 minutes. Repeated with its key, the
     request gets none again."""
     dry_run = call.query.dry_run
-    invitation, text = await call.desk.enrolment.invite(
+    invitation, text = await invitations.invite(
         call.body.name or "",
         _node(call),
         call.who,
@@ -98,24 +102,24 @@ def _node(call: Call[ChangeQuery, InvitationForm]) -> AgentNode:
     )
 
 
-async def join_agent(call: Call[Query, JoinForm]) -> Reply:
+async def join_agent(call: Call[Query, JoinForm], invitations: Invitations) -> Reply:
     """Gives an agent its certificate. Asked twice with the same key, it gets the same."""
     form = call.body
-    admission = await call.desk.enrolment.join(form.token, form.name, form.request, form.proof)
+    admission = await invitations.join(form.token, form.name, form.request, form.proof)
     return json_reply(admission, 201)
 
 
-async def renew_agent(call: Call[Query, bytes]) -> Reply:
+async def renew_agent(call: Call[Query, bytes], invitations: Invitations) -> Reply:
     """Gives an agent a certificate for its next key. The call is signed with the key it has."""
     form = read_body(call.body or b"{}", _renewals)
     header = call.headers.get("authorization")
-    return json_reply(await call.desk.enrolment.renew(header, call.body, form.request), 201)
+    return json_reply(await invitations.renew(header, call.body, form.request), 201)
 
 
-async def revoke_agent(call: Call[ChangeQuery, None]) -> Reply:
+async def revoke_agent(call: Call[ChangeQuery, None], invitations: Invitations) -> Reply:
     """Its certificate counts no more, and it is cut off. It may join again with another token."""
     name = read_step(call.names["name"])
-    await call.desk.enrolment.revoke(name, call.who, call.query.dry_run)
+    await invitations.revoke(name, call.who, call.query.dry_run)
     return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=[name]))
 
 

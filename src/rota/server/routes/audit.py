@@ -7,7 +7,9 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from rota.api.audit import AuditCheckDocument, AuditDocument, Verdict
-from rota.api.documents import Page, Role
+from rota.api.documents import Page
+from rota.api.people import Role
+from rota.loop.desk.audit import AuditDesk
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.documents import moment
 from rota.server.reading import read_quantity
@@ -31,10 +33,10 @@ class AuditQuery(PageQuery, frozen=True, kw_only=True):
     until: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
 
 
-async def list_audit(call: Call[AuditQuery, None]) -> Reply:
+async def list_audit(call: Call[AuditQuery, None], audit: AuditDesk) -> Reply:
     """The newest first. Operators and admins see all; project-admins what is about their projects. A page may
     hold less than was asked for, and yet not be the last: `next` says so."""
-    found, following = await call.desk.audit(_filter(call), call.query.after, call.query.limit)
+    found, following = await audit.audit(_filter(call), call.query.after, call.query.limit)
     return json_reply(Page[AuditDocument](items=[_document(one) for one in found], next=following))
 
 
@@ -83,9 +85,9 @@ def _time(text: str | None, field: str) -> int | None:
     return None if text is None else read_quantity(field, parse_timestamp_ms, text)
 
 
-async def check_audit(call: Call[Query, None]) -> Reply:
+async def check_audit(call: Call[Query, None], audit: AuditDesk) -> Reply:
     """Whether any record was changed, removed or put between others since it was written."""
-    check = await call.desk.check_audit()
+    check = await audit.check_audit()
     return json_reply(
         AuditCheckDocument(
             records=check.records,

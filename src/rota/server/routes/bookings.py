@@ -6,8 +6,12 @@ from typing import Annotated, Any
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from rota.api.documents import ChangeDocument, MaintenanceDocument, Page, ReservationDocument, Role
+from rota.api.cluster import MaintenanceDocument, ReservationDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role
 from rota.control.errors import NotFound
+from rota.loop.desk.calendar import CalendarDesk
+from rota.loop.desk.nodes import NodesDesk
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.ids import NodeName
 from rota.model.quantities import (
@@ -59,35 +63,39 @@ class ReservationForm(PeriodForm, frozen=True, kw_only=True):
     gpus: Annotated[int, Meta(ge=0, le=1000)] = 0
 
 
-async def list_maintenance(call: Call[Query, None]) -> Reply:
-    windows = [maintenance_document(one) for one in await call.desk.maintenance()]
+async def list_maintenance(call: Call[Query, None], calendar: CalendarDesk) -> Reply:
+    windows = [maintenance_document(one) for one in await calendar.maintenance()]
     return json_reply(Page[MaintenanceDocument](items=windows))
 
 
-async def set_maintenance(call: Call[ChangeQuery, MaintenanceForm]) -> Reply:
+async def set_maintenance(
+    call: Call[ChangeQuery, MaintenanceForm], calendar: CalendarDesk, nodes: NodesDesk
+) -> Reply:
     """What still runs there when it begins is ended or goes back to its queue, as its job says."""
     form = call.body
     start_ms, end_ms = _period(form)
-    window = Maintenance(_name(call), start_ms, end_ms, await _nodes(call, form.nodes))
-    await call.desk.set_maintenance(window, call.who, call.query.dry_run)
+    window = Maintenance(_name(call), start_ms, end_ms, await _nodes(call, nodes, form.nodes))
+    await calendar.set_maintenance(window, call.who, call.query.dry_run)
     return json_reply(maintenance_document(window))
 
 
-async def remove_maintenance(call: Call[ChangeQuery, None]) -> Reply:
+async def remove_maintenance(call: Call[ChangeQuery, None], calendar: CalendarDesk) -> Reply:
     name = _name(call)
-    if all(one.name != name for one in await call.desk.maintenance()):
+    if all(one.name != name for one in await calendar.maintenance()):
         raise NotFound("maintenance", name)
-    await call.desk.remove_maintenance(name, call.who, call.query.dry_run)
+    await calendar.remove_maintenance(name, call.who, call.query.dry_run)
     return _removed(call, name)
 
 
-async def list_reservations(call: Call[Query, None]) -> Reply:
+async def list_reservations(call: Call[Query, None], calendar: CalendarDesk) -> Reply:
     """Of the projects that the token is for."""
-    seen = [reservation_document(one) for one in await call.desk.reservations() if _is_seen(call, one)]
+    seen = [reservation_document(one) for one in await calendar.reservations() if _is_seen(call, one)]
     return json_reply(Page[ReservationDocument](items=seen))
 
 
-async def set_reservation(call: Call[ChangeQuery, ReservationForm]) -> Reply:
+async def set_reservation(
+    call: Call[ChangeQuery, ReservationForm], calendar: CalendarDesk, nodes: NodesDesk
+) -> Reply:
     """A job uses it by naming it. Whole nodes, unless a share of each is given."""
     form = call.body
     start_ms, end_ms = _period(form)
@@ -95,20 +103,20 @@ async def set_reservation(call: Call[ChangeQuery, ReservationForm]) -> Reply:
         _name(call),
         start_ms,
         end_ms,
-        await _nodes(call, form.nodes),
+        await _nodes(call, nodes, form.nodes),
         _tenants(form.tenants),
         _share(form),
         form.gpus,
     )
-    await call.desk.set_reservation(reservation, call.who, call.query.dry_run)
+    await calendar.set_reservation(reservation, call.who, call.query.dry_run)
     return json_reply(reservation_document(reservation))
 
 
-async def remove_reservation(call: Call[ChangeQuery, None]) -> Reply:
+async def remove_reservation(call: Call[ChangeQuery, None], calendar: CalendarDesk) -> Reply:
     name = _name(call)
-    if all(one.name != name for one in await call.desk.reservations()):
+    if all(one.name != name for one in await calendar.reservations()):
         raise not_found("reservation", name)
-    await call.desk.remove_reservation(name, call.who, call.query.dry_run)
+    await calendar.remove_reservation(name, call.who, call.query.dry_run)
     return _removed(call, name)
 
 
@@ -139,8 +147,8 @@ def _period(form: PeriodForm) -> tuple[int, int]:
     return start_ms, end_ms
 
 
-async def _nodes(call: Call[Any, Any], names: list[str]) -> tuple[NodeName, ...]:
-    known = {node.name for node in await call.desk.nodes()} if names else set()
+async def _nodes(call: Call[Any, Any], nodes: NodesDesk, names: list[str]) -> tuple[NodeName, ...]:
+    known = {node.name for node in await nodes.nodes()} if names else set()
     for index, name in enumerate(names):
         if name not in known:
             raise bad_input(f"nodes[{index}]", f"there is no node {printable(name)}", "see GET /v1/nodes")

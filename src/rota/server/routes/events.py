@@ -11,8 +11,11 @@ from litestar.types import ASGIApp
 from msgspec import Meta
 from msgspec.structs import replace
 
-from rota.api.documents import EventDocument, Page, Role
+from rota.api.documents import Page
+from rota.api.people import Role
+from rota.api.service import EventDocument
 from rota.control.access import Who
+from rota.loop.desk.events import EventsDesk
 from rota.server.documents import event_document
 from rota.server.problems import bad_input
 from rota.server.reply import Reply, json_reply
@@ -49,32 +52,32 @@ class EventsQuery(FollowQuery, frozen=True, kw_only=True):
     ) = None
 
 
-async def list_events(call: Call[EventsQuery, None]) -> Reply:
+async def list_events(call: Call[EventsQuery, None], events: EventsDesk) -> Reply:
     """The oldest first: from the beginning, after one of them, or the `last` so many."""
     last = _last(call)
     if last is not None:
         if call.query.limit is not None:
             raise bad_input("limit", "can't be given with last", "`last` says how many: leave out `limit`")
-        return _page(await call.desk.latest_events(last, _filter(call)), call.who, next=None)
+        return _page(await events.latest_events(last, _filter(call)), call.who, next=None)
     limit = call.query.limit or _PAGE
-    events = await call.desk.events(call.query.after or 0, limit, _filter(call))
-    return _page(events, call.who, next=str(events[-1].seq) if len(events) == limit else None)
+    found = await events.events(call.query.after or 0, limit, _filter(call))
+    return _page(found, call.who, next=str(found[-1].seq) if len(found) == limit else None)
 
 
 def _page(events: Sequence[StoredEvent], who: Who, next: str | None) -> Reply:
     return json_reply(Page[EventDocument](items=[event_document(one, who.sees) for one in events], next=next))
 
 
-async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
+async def follow_events(call: Call[FollowQuery, None], events: EventsDesk) -> ASGIApp:
     """Server-sent events. Whoever was cut off goes on with the header Last-Event-ID. Without it and without
     `after`, from now on; with `last`, the newest so many first."""
     reached, last, wanted = _last_event_id(call), _last(call), _filter(call)
     if reached is not None:
-        events = call.desk.follow(reached, wanted)
+        batches = events.follow(reached, wanted)
     else:
-        events = call.desk.follow(call.query.after, wanted, last)
+        batches = events.follow(call.query.after, wanted, last)
     return StreamReply(
-        _server_sent(events, call, wanted.projects),
+        _server_sent(batches, call, wanted.projects),
         EVENT_STREAM,
         call.streams,
         heartbeat=HEARTBEAT,

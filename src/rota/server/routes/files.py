@@ -6,19 +6,21 @@ from collections.abc import AsyncIterator
 from hashlib import sha256
 from typing import Any
 
-from rota.api.documents import ChangeDocument, Role
+from rota.api.documents import ChangeDocument
+from rota.api.people import Role
+from rota.loop.desk.output import OutputDesk
 from rota.server.problems import bad_input, forbidden
 from rota.server.reading import read_sha256
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, Query, Route
 
 
-async def put_file(call: Call[Query, AsyncIterator[bytes]]) -> Reply:
+async def put_file(call: Call[Query, AsyncIterator[bytes]], output: OutputDesk) -> Reply:
     """Jobs name it by its hash. 201: it is new; 200: it was there already."""
     wanted = read_sha256(call.names["sha256"])
     if call.who.projects == ():
         raise forbidden("you may submit to no project", "ask an admin of yours for the role submitter")
-    is_new = await call.desk.put_file(wanted, _verified(call.body, wanted), call.who.user)
+    is_new = await output.put_file(wanted, _verified(call.body, wanted), call.who.user)
     return json_reply(ChangeDocument(dry_run=False, changed=[wanted]), 201 if is_new else 200)
 
 

@@ -7,13 +7,17 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
-from rota.api.documents import ChangeDocument, JobDetail, JobDocument, Page, Role, Submitted
+from rota.api.documents import ChangeDocument, Page
+from rota.api.jobs import JobDetail, JobDocument, Submitted
 from rota.api.limits import MOST_JOBS
+from rota.api.people import Role
 from rota.control.access import Who
 from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of
 from rota.intake.submissions import SubmittedForm
 from rota.lifecycle.state import JobState, Phase
+from rota.loop.desk.jobs import JobsDesk
+from rota.loop.desk.questions import QuestionsDesk
 from rota.loop.live.side_threads import beside
 from rota.model.ids import JobId
 from rota.model.quantities import parse_timestamp_ms
@@ -53,7 +57,7 @@ class CancelForm(Form, frozen=True, kw_only=True):
     message: Annotated[str, Meta(max_length=1000, description="Reason, shown with the job.")] = ""
 
 
-async def submit_jobs(call: Call[ChangeQuery, bytes]) -> Reply:
+async def submit_jobs(call: Call[ChangeQuery, bytes], jobs: JobsDesk) -> Reply:
     """All of them, or none. Elements of an array are jobs of their own, with ids such as 17.0."""
     submission = await beside(len(call.body) // BYTES_OF_A_JOB, read_jobs, call.body, call.who)
     dry_run = call.query.dry_run
@@ -61,13 +65,13 @@ async def submit_jobs(call: Call[ChangeQuery, bytes]) -> Reply:
     def reply(states: Sequence[JobState]) -> Reply:
         return json_reply(submitted_document(submission, states, dry_run), 200 if dry_run else 201)
 
-    states = await call.desk.submit(submission, call.who, dry_run, call.answer_of(reply))
+    states = await jobs.submit(submission, call.who, dry_run, call.answer_of(reply))
     return await beside(len(states), reply, states)
 
 
-async def list_jobs(call: Call[JobsQuery, None]) -> Reply:
+async def list_jobs(call: Call[JobsQuery, None], jobs: JobsDesk) -> Reply:
     """The newest first."""
-    states, following = await call.desk.jobs(_filter(call), call.query.after, call.query.limit)
+    states, following = await jobs.jobs(_filter(call), call.query.after, call.query.limit)
     return json_reply(Page[JobDocument](items=[job_document(state) for state in states], next=following))
 
 
@@ -106,15 +110,15 @@ def _labels(text: str | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, _, value in pairs)
 
 
-async def show_job(call: Call[Query, None]) -> Reply:
-    state, attempts = await seen_with_attempts(call)
+async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
+    state, attempts = await seen_with_attempts(call, jobs)
     live = {task.fence: task for task in state.live}
     detail = JobDetail(
         job=job_document(state),
         spec=_spec_shown(state, call.who),
         attempts=[attempt_document(one, live) for one in attempts[-MOST_ATTEMPTS:]],
         depends_on=[dependency.job for dependency in state.depends_on],
-        estimate=await call.desk.eta(state.id) if state.phase in _WAITING else None,
+        estimate=await questions.eta(state.id) if state.phase in _WAITING else None,
     )
     return json_reply(detail)
 
@@ -127,64 +131,66 @@ def _spec_shown(state: JobState, who: Who) -> dict[str, object]:
     return form
 
 
-async def cancel_job(call: Call[ChangeQuery, CancelForm]) -> Reply:
+async def cancel_job(call: Call[ChangeQuery, CancelForm], jobs: JobsDesk) -> Reply:
     """Of an array, all elements that aren't over. What runs is stopped, with its grace."""
-    job_id, reply = await _to_change(call)
+    job_id, reply = await _to_change(call, jobs)
     message, dry_run = call.body.message, call.query.dry_run
-    states = await call.desk.cancel(job_id, call.who, message, dry_run, call.answer_of(reply))
+    states = await jobs.cancel(job_id, call.who, message, dry_run, call.answer_of(reply))
     return await beside(len(states), reply, states)
 
 
-async def hold_job(call: Call[ChangeQuery, None]) -> Reply:
+async def hold_job(call: Call[ChangeQuery, None], jobs: JobsDesk) -> Reply:
     """It doesn't start until it is released. Of an array, all elements that wait."""
-    job_id, reply = await _to_change(call)
-    states = await call.desk.hold(job_id, call.who, call.query.dry_run, call.answer_of(reply))
+    job_id, reply = await _to_change(call, jobs)
+    states = await jobs.hold(job_id, call.who, call.query.dry_run, call.answer_of(reply))
     return await beside(len(states), reply, states)
 
 
-async def release_job(call: Call[ChangeQuery, None]) -> Reply:
+async def release_job(call: Call[ChangeQuery, None], jobs: JobsDesk) -> Reply:
     """It may start again. Of an array, all elements that are held."""
-    job_id, reply = await _to_change(call)
-    states = await call.desk.release(job_id, call.who, call.query.dry_run, call.answer_of(reply))
+    job_id, reply = await _to_change(call, jobs)
+    states = await jobs.release(job_id, call.who, call.query.dry_run, call.answer_of(reply))
     return await beside(len(states), reply, states)
 
 
-async def _to_change(call: Call[ChangeQuery, Any]) -> tuple[JobId, Callable[[Sequence[JobState]], Reply]]:
+async def _to_change(
+    call: Call[ChangeQuery, Any], jobs: JobsDesk
+) -> tuple[JobId, Callable[[Sequence[JobState]], Reply]]:
     job_id = read_job_id(call.names["job"])
-    await _check_array_seen(call, job_id)
+    await _check_array_seen(call, jobs, job_id)
     return job_id, lambda states: json_reply(change_document(states, call.query.dry_run))
 
 
-async def seen_job(call: Call[Any, Any]) -> JobState:
+async def seen_job(call: Call[Any, Any], jobs: JobsDesk) -> JobState:
     """The job that the path names, if the client may see it."""
     job_id = read_job_id(call.names["job"])
-    state = await call.desk.job(job_id)
+    state = await jobs.job(job_id)
     if state is None:
         raise NotFound("job", job_id)
     check_sees(call.who, state.spec.template.project, "job", job_id)
     return state
 
 
-async def seen_with_attempts(call: Call[Any, Any]) -> tuple[JobState, Sequence[Attempt]]:
-    state = await seen_job(call)
-    found = await call.desk.job_with_attempts(state.id)
+async def seen_with_attempts(call: Call[Any, Any], jobs: JobsDesk) -> tuple[JobState, Sequence[Attempt]]:
+    state = await seen_job(call, jobs)
+    found = await jobs.job_with_attempts(state.id)
     if found is None:
         raise NotFound("job", state.id)
     return found
 
 
-async def _check_array_seen(call: Call[Any, Any], job_id: JobId) -> None:
+async def _check_array_seen(call: Call[Any, Any], jobs: JobsDesk, job_id: JobId) -> None:
     """Of a job, or of an array, whose elements are all of one project."""
-    state = await call.desk.job(job_id)
+    state = await jobs.job(job_id)
     if state is None and "." not in job_id:
-        elements, _ = await call.desk.jobs(JobFilter(array=int(job_id)), None, 1)
+        elements, _ = await jobs.jobs(JobFilter(array=int(job_id)), None, 1)
         state = elements[0] if elements else None
     if state is None:
         raise NotFound("job", job_id)
     check_sees(call.who, state.spec.template.project, "job", job_id)
 
 
-def _change(action: str, call: Callable[[Call[Any, Any]], Any], body: type, summary: str) -> Route[Any, Any]:
+def _change(action: str, call: Any, body: type, summary: str) -> Route[Any, Any]:
     return Route(
         method="POST",
         path=f"/v1/jobs/{{job}}/{action}",

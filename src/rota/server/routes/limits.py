@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import LimitsDocument, Role
+from rota.api.people import LimitsDocument, Role
+from rota.loop.desk.limits import LimitsDesk
 from rota.model.ids import DEFAULT_PROJECT
 from rota.server.access import check_sees
 from rota.server.problems import forbidden
@@ -27,7 +28,7 @@ class LimitsQuery(Query, frozen=True, kw_only=True):
     ) = None
 
 
-async def show_limits(call: Call[LimitsQuery, None]) -> Reply:
+async def show_limits(call: Call[LimitsQuery, None], limits: LimitsDesk) -> Reply:
     """Each with where it stands, and how much of it is used now."""
     who, query = call.who, call.query
     user = who.user if query.user is None else read_step(query.user, "user")
@@ -39,7 +40,7 @@ async def show_limits(call: Call[LimitsQuery, None]) -> Reply:
         project = read_step(query.project, "project")
         check_sees(who, project, "project", project)
     is_exempt = user == who.user and who.is_operator
-    return json_reply(await call.desk.limits(user, project, is_exempt))
+    return json_reply(await limits.limits(user, project, is_exempt))
 
 
 ROUTES: tuple[Route[Any, Any], ...] = (

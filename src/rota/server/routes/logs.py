@@ -11,10 +11,12 @@ import msgspec
 from litestar.types import ASGIApp
 from msgspec import Meta, Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.backend import LogChunk, LogQuery, Stream
 from rota.control.origin import reads_others
 from rota.lifecycle.state import JobState
+from rota.loop.desk.jobs import JobsDesk
+from rota.loop.desk.output import OutputDesk
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.access import at_least
 from rota.server.documents import moment
@@ -55,12 +57,12 @@ class LogLine(Struct, frozen=True):
     fence: int
 
 
-async def read_logs(call: Call[LogsQuery, None]) -> ASGIApp:
+async def read_logs(call: Call[LogsQuery, None], output: OutputDesk, jobs: JobsDesk) -> ASGIApp:
     """As they were written, tasks mixed in the order of their writing."""
-    state = await seen_job(call)
+    state = await seen_job(call, jobs)
     _note_reading(call, state)
     query = call.query
-    chunks = call.desk.logs(
+    chunks = output.logs(
         LogQuery(
             job=state.id,
             epoch=state.epoch,
@@ -103,15 +105,15 @@ async def _lines(batches: AsyncIterator[Sequence[LogChunk]]) -> AsyncIterator[by
         )
 
 
-async def read_output(call: Call[OutputQuery, None]) -> ASGIApp:
+async def read_output(call: Call[OutputQuery, None], output: OutputDesk, jobs: JobsDesk) -> ASGIApp:
     """One of the files that the job declares as its outputs."""
-    state = await seen_job(call)
+    state = await seen_job(call, jobs)
     _note_reading(call, state)
     path = read_relative_path(call.names["path"].removeprefix("/"))
     if path not in state.spec.run.outputs:
         raise not_found("output", path)
     try:
-        chunks = await begun(call.desk.output(state.id, call.query.rank, path, state.epoch))
+        chunks = await begun(output.output(state.id, call.query.rank, path, state.epoch))
     except FileNotFoundError:
         raise not_found("output", path) from None
     return StreamReply(chunks, BYTES, call.streams, still_allowed=_still_allowed(call, state))

@@ -7,9 +7,12 @@ from typing import Annotated, Any
 from msgspec import UNSET, Meta, UnsetType
 from msgspec.structs import replace
 
-from rota.api.documents import NodeDocument, Page, Role
+from rota.api.cluster import NodeDocument
+from rota.api.documents import Page
+from rota.api.people import Role
 from rota.control.errors import Changed, NotFound
 from rota.control.versions import version_of
+from rota.loop.desk.nodes import NodesDesk
 from rota.model.ids import NodeName
 from rota.model.taints import Effect, Taint
 from rota.server.problems import bad_input, printable
@@ -34,30 +37,28 @@ class NodeChange(Form, frozen=True, kw_only=True):
     message: Annotated[str, Meta(max_length=1000)] | UnsetType = UNSET
 
 
-async def list_nodes(call: Call[Query, None]) -> Reply:
-    return json_reply(Page[NodeDocument](items=list(await call.desk.nodes())))
+async def list_nodes(call: Call[Query, None], nodes: NodesDesk) -> Reply:
+    return json_reply(Page[NodeDocument](items=list(await nodes.nodes())))
 
 
-async def show_node(call: Call[Query, None]) -> Reply:
-    return json_reply(await _node(call))
+async def show_node(call: Call[Query, None], nodes: NodesDesk) -> Reply:
+    return json_reply(await _node(call, nodes))
 
 
-async def change_node(call: Call[ChangeQuery, NodeChange]) -> Reply:
+async def change_node(call: Call[ChangeQuery, NodeChange], nodes: NodesDesk) -> Reply:
     """Answers with the node as it then is. Changes of others to what isn't named are never undone."""
-    node = await _node(call)
+    node = await _node(call, nodes)
     while True:
-        before = await call.desk.node_settings(NodeName(node.name)) or NodeSettings(NodeName(node.name))
+        before = await nodes.node_settings(NodeName(node.name)) or NodeSettings(NodeName(node.name))
         settings = _changed(call, before)
         try:
-            await call.desk.set_node(
-                settings, call.who, call.query.dry_run, call.if_match or version_of(before)
-            )
+            await nodes.set_node(settings, call.who, call.query.dry_run, call.if_match or version_of(before))
             break
         except Changed:
             if call.if_match is not None:
                 raise
     if not call.query.dry_run:
-        return json_reply(await _node(call))
+        return json_reply(await _node(call, nodes))
     ours = {taint.notation for taint in before.taints}
     shown = replace(
         node,
@@ -82,9 +83,9 @@ def _changed(call: Call[ChangeQuery, NodeChange], before: NodeSettings) -> NodeS
     )
 
 
-async def _node(call: Call[Any, Any]) -> NodeDocument:
+async def _node(call: Call[Any, Any], nodes: NodesDesk) -> NodeDocument:
     name = read_name(call.names["name"].removeprefix("/"))
-    node = next((node for node in await call.desk.nodes() if node.name == name), None)
+    node = next((node for node in await nodes.nodes() if node.name == name), None)
     if node is None:
         raise NotFound("node", name)
     return node

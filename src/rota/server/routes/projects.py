@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 from msgspec import Meta, field
 
-from rota.api.documents import ChangeDocument, Page, ProjectDocument, Role
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import ProjectDocument, Role
 from rota.control.errors import NotFound
+from rota.loop.desk.people import PeopleDesk
 from rota.server.access import at_least
 from rota.server.documents import project_document
 from rota.server.problems import forbidden
@@ -26,16 +28,16 @@ class ProjectForm(Form, frozen=True, kw_only=True):
     )
 
 
-async def list_projects(call: Call[Query, None]) -> Reply:
+async def list_projects(call: Call[Query, None], people: PeopleDesk) -> Reply:
     """Those that the token is for."""
-    seen = [project_document(one) for one in await call.desk.projects() if call.who.sees(one.name)]
+    seen = [project_document(one) for one in await people.projects() if call.who.sees(one.name)]
     return json_reply(Page[ProjectDocument](items=seen))
 
 
-async def set_project(call: Call[ChangeQuery, ProjectForm]) -> Reply:
+async def set_project(call: Call[ChangeQuery, ProjectForm], people: PeopleDesk) -> Reply:
     """Admins make projects; a project's own admins may change it, and give roles up to their own."""
     name = read_step(call.names["name"])
-    before = next((one for one in await call.desk.projects() if one.name == name), None)
+    before = next((one for one in await people.projects() if one.name == name), None)
     if before is None and at_least(call.who.role, Role.ADMIN):
         created_ms = call.now_ms
     elif before is None or not call.who.sees(name):
@@ -43,7 +45,7 @@ async def set_project(call: Call[ChangeQuery, ProjectForm]) -> Reply:
     else:
         created_ms = before.created_ms
     project = Project(name, call.body.description, created_ms, _members(call))
-    await call.desk.set_project(project, call.who, call.query.dry_run, call.if_match)
+    await people.set_project(project, call.who, call.query.dry_run, call.if_match)
     return json_reply(project_document(project))
 
 
@@ -59,11 +61,11 @@ def _members(call: Call[ChangeQuery, ProjectForm]) -> tuple[tuple[str, Role], ..
     return tuple(sorted(call.body.members.items(), key=lambda item: item[0]))
 
 
-async def remove_project(call: Call[ChangeQuery, None]) -> Reply:
+async def remove_project(call: Call[ChangeQuery, None], people: PeopleDesk) -> Reply:
     name = read_step(call.names["name"])
-    if all(one.name != name for one in await call.desk.projects()):
+    if all(one.name != name for one in await people.projects()):
         raise NotFound("project", name)
-    await call.desk.remove_project(name, call.who, call.query.dry_run)
+    await people.remove_project(name, call.who, call.query.dry_run)
     return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=[name]))
 
 

@@ -6,9 +6,13 @@ from http import HTTPStatus
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from rota.api.documents import EfficiencyDocument, EstimateDocument, PlanAnswer, Role
+from rota.api.jobs import EfficiencyDocument, EstimateDocument
+from rota.api.people import Role
+from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
+from rota.loop.desk.jobs import JobsDesk
+from rota.loop.desk.questions import QuestionsDesk
 from rota.loop.live.side_threads import beside
 from rota.model.extension import Extension
 from rota.model.quantities import parse_duration_ms
@@ -26,19 +30,13 @@ from rota.server.routes.jobs import (
     seen_with_attempts,
 )
 from rota.server.submission import read_jobs
-from rota.views.extend.document import ExtensionDocument, extension_document
+from rota.views.extend.document import extension_document
 from rota.views.extend.wording import answer_text
-from rota.views.why.document import WhyDocument, why_document
-from rota.views.why.view import WhyView
+from rota.views.why.document import why_document
 
 
 class WhyQuery(Query, frozen=True, kw_only=True):
     rank: Annotated[int, Meta(ge=0, le=10**9, description="Only about this task.")] | None = None
-
-
-class WhyAnswer(Struct, frozen=True):
-    why: WhyDocument
-    view: WhyView
 
 
 class ExtendForm(Form, frozen=True, kw_only=True):
@@ -48,37 +46,32 @@ class ExtendForm(Form, frozen=True, kw_only=True):
     ]
 
 
-class ExtendAnswer(Struct, frozen=True):
-    extension: ExtensionDocument
-    view: Extension
-
-
-async def why_job(call: Call[WhyQuery, None]) -> Reply:
+async def why_job(call: Call[WhyQuery, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
     """What each node has against it, and the smallest change that would help."""
-    state = await seen_job(call)
+    state = await seen_job(call, jobs)
     rank = call.query.rank
     if rank is not None and rank >= state.spec.template.task_count:
         raise bad_input("rank", f"the job has no task of rank {rank}", "ranks count from 0")
-    view = await call.desk.why(state.id, rank, call.who)
-    return json_reply(WhyAnswer(why_document(view, call.now_ms), view))
+    view = await questions.why(state.id, rank, call.who)
+    return json_reply(WhyAnswer(why_document(view, call.now_ms)))
 
 
-async def estimate_start(call: Call[Query, None]) -> Reply:
-    state = await seen_job(call)
-    return json_reply(await call.desk.eta(state.id))
+async def estimate_start(call: Call[Query, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
+    state = await seen_job(call, jobs)
+    return json_reply(await questions.eta(state.id))
 
 
-async def show_efficiency(call: Call[Query, None]) -> Reply:
+async def show_efficiency(call: Call[Query, None], jobs: JobsDesk) -> Reply:
     """What its tasks used, against what they asked for."""
-    state, attempts = await seen_with_attempts(call)
+    state, attempts = await seen_with_attempts(call, jobs)
     return json_reply(efficiency_document(state, attempts, call.now_ms))
 
 
-async def extend_job(call: Call[ChangeQuery, ExtendForm]) -> Reply:
+async def extend_job(call: Call[ChangeQuery, ExtendForm], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
     """A limit from the start, or more than it has. Refused with what is in the way."""
-    state = await seen_job(call)
+    state = await seen_job(call, jobs)
     limit_ms = _limit_ms(call.body.time_limit, state.time_limit_ms or state.spec.template.time_limit_ms)
-    extension = await call.desk.extend(
+    extension = await questions.extend(
         state.id, limit_ms, call.who, call.query.dry_run, call.answer_of(_extended)
     )
     if not extension.is_granted:
@@ -108,17 +101,17 @@ def _limit_ms(text: str | int, had_ms: int | None) -> int:
 
 
 def _answer(extension: Extension) -> ExtendAnswer:
-    return ExtendAnswer(extension_document(extension), extension)
+    return ExtendAnswer(extension_document(extension))
 
 
 def _extended(extension: Extension) -> Reply:
     return json_reply(_answer(extension))
 
 
-async def plan_jobs(call: Call[Query, bytes]) -> Reply:
-    """Plan jobs without submitting them now, and whose planned starts would change."""
+async def plan_jobs(call: Call[Query, bytes], questions: QuestionsDesk) -> Reply:
+    """What would happen if these jobs came in now, and whose planned starts would change."""
     submission = await beside(len(call.body) // BYTES_OF_A_JOB, read_jobs, call.body, call.who)
-    answer = await call.desk.plan(submission, call.who)
+    answer = await questions.plan(submission, call.who)
     return await beside(len(answer.jobs) + len(answer.changes), json_reply, answer)
 
 

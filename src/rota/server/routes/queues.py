@@ -7,8 +7,11 @@ from typing import Annotated, Any
 from msgspec import Meta
 from msgspec.structs import replace
 
-from rota.api.documents import Page, QueueDocument, Role
+from rota.api.cluster import QueueDocument
+from rota.api.documents import Page
+from rota.api.people import Role
 from rota.control.errors import NotFound
+from rota.loop.desk.queues import QueuesDesk
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.ids import QueueName
 from rota.server.documents import moment
@@ -24,23 +27,23 @@ class QueueForm(Form, frozen=True, kw_only=True):
     message: Annotated[str, Meta(max_length=1000, description="Reason, shown to users of the queue.")] = ""
 
 
-async def list_queues(call: Call[Query, None]) -> Reply:
-    return json_reply(Page[QueueDocument](items=list(await call.desk.queues())))
+async def list_queues(call: Call[Query, None], queues: QueuesDesk) -> Reply:
+    return json_reply(Page[QueueDocument](items=list(await queues.queues())))
 
 
-async def set_queue(call: Call[ChangeQuery, QueueForm]) -> Reply:
+async def set_queue(call: Call[ChangeQuery, QueueForm], queues: QueuesDesk) -> Reply:
     """Paused: takes jobs and starts none, but for promised ones. Closed: takes none."""
-    queue = await _queue(call)
+    queue = await _queue(call, queues)
     state = QueueState(QueueName(queue.name), call.body.state, call.now_ms, call.body.message)
-    await call.desk.set_queue(state, call.who, call.query.dry_run)
+    await queues.set_queue(state, call.who, call.query.dry_run)
     if not call.query.dry_run:
-        return json_reply(await _queue(call))
+        return json_reply(await _queue(call, queues))
     return json_reply(replace(queue, state=state.mode, since=moment(state.since_ms), message=state.message))
 
 
-async def _queue(call: Call[Any, Any]) -> QueueDocument:
+async def _queue(call: Call[Any, Any], queues: QueuesDesk) -> QueueDocument:
     name = read_name(call.names["name"].removeprefix("/"))
-    queue = next((queue for queue in await call.desk.queues() if queue.name == name), None)
+    queue = next((queue for queue in await queues.queues() if queue.name == name), None)
     if queue is None:
         raise NotFound("queue", name)
     return queue

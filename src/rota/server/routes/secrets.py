@@ -6,9 +6,11 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import ChangeDocument, Page, Role, SecretDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role, SecretDocument
 from rota.control.vault import LARGEST_BYTES
 from rota.intake.submissions import SECRET_NAME
+from rota.loop.desk.secrets import SecretsDesk
 from rota.server.access import check_sees
 from rota.server.problems import bad_input
 from rota.server.reading import read_step
@@ -25,25 +27,25 @@ class SecretForm(Form, frozen=True, kw_only=True):
         return "SecretForm(value=…)"
 
 
-async def list_secrets(call: Call[Query, None]) -> Reply:
+async def list_secrets(call: Call[Query, None], secrets: SecretsDesk) -> Reply:
     """Names, and who set them when. Nobody is shown a value."""
     project = _project(call)
-    return json_reply(Page[SecretDocument](items=list(await call.desk.secrets.of(project))))
+    return json_reply(Page[SecretDocument](items=list(await secrets.of(project))))
 
 
-async def set_secret(call: Call[ChangeQuery, SecretForm]) -> Reply:
+async def set_secret(call: Call[ChangeQuery, SecretForm], secrets: SecretsDesk) -> Reply:
     """Jobs that start from now on get this value."""
     project, name, value = _project(call), _name(call), call.body.value
     if "\0" in value or len(value.encode()) > LARGEST_BYTES:
         raise bad_input("value", f"holds a NUL, or more than {LARGEST_BYTES:,} bytes", "give shorter text")
-    await call.desk.secrets.set(project, name, value, call.who, call.query.dry_run)
+    await secrets.set(project, name, value, call.who, call.query.dry_run)
     return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=[name]))
 
 
-async def remove_secret(call: Call[ChangeQuery, None]) -> Reply:
+async def remove_secret(call: Call[ChangeQuery, None], secrets: SecretsDesk) -> Reply:
     """Jobs that name it can't start any more."""
     project, name = _project(call), _name(call)
-    await call.desk.secrets.remove(project, name, call.who, call.query.dry_run)
+    await secrets.remove(project, name, call.who, call.query.dry_run)
     return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=[name]))
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from rota.api.documents import MeDocument, Role, StatsDocument
+from rota.api.people import MeDocument, Role
+from rota.api.service import StatsDocument
 from rota.control.errors import Unavailable
+from rota.loop.desk.status import StatusDesk
 from rota.loop.telemetry.metrics import CONTENT_TYPE
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, Query, Route
@@ -26,8 +28,9 @@ async def check_alive(call: Call[Query, None]) -> Reply:
 
 async def check_ready(call: Call[Query, None]) -> Reply:
     """It can keep what it is told. Who asks without a token isn't told what is wrong; the log says."""
-    parts = await call.desk.health()
-    if not call.desk.is_ready or not all(health.healthy for _, health in parts):
+    readiness = call.service.readiness
+    parts = await readiness.health()
+    if not readiness.is_ready or not all(health.healthy for _, health in parts):
         raise Unavailable("the server isn't ready")
     return json_reply(HealthDocument("ready"))
 
@@ -43,8 +46,8 @@ async def show_me(call: Call[Query, None]) -> Reply:
     return json_reply(MeDocument(user=who.user, role=who.role, projects=projects))
 
 
-async def show_stats(call: Call[Query, None]) -> Reply:
-    return json_reply(await call.desk.stats())
+async def show_stats(call: Call[Query, None], status: StatusDesk) -> Reply:
+    return json_reply(await status.stats())
 
 
 async def read_openapi(call: Call[Query, None]) -> Reply:

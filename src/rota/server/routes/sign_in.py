@@ -7,12 +7,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import ChangeDocument, Role, TokenDocument
+from rota.api.documents import ChangeDocument
+from rota.api.people import Role, TokenDocument
 from rota.api.sign_in import SignInDocument
 from rota.control.access import Who
 from rota.control.origin import called_with
+from rota.loop.desk.people import PeopleDesk
 from rota.server.documents import token_document
-from rota.server.minting import NewToken
+from rota.server.minting import Mint, NewToken
 from rota.server.problems import ProblemError, not_found
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, Query, Route
@@ -31,7 +33,7 @@ async def show_sign_in(call: Call[Query, None]) -> Reply:
     return json_reply(await _sign_in(call).how())
 
 
-async def sign_in(call: Call[Query, SignInForm]) -> Reply:
+async def sign_in(call: Call[Query, SignInForm], mint: Mint) -> Reply:
     """Gives a token for some hours to whoever the ID token stands for. Each ID token is good for one, soon
     after it was made. The answer holds the secret, this once."""
     desk = _sign_in(call)
@@ -53,13 +55,13 @@ async def sign_in(call: Call[Query, SignInForm]) -> Reply:
         grants=grants.projects,
     )
     called_with("", grants.user)
-    token, secret = await call.service.mint.make(wanted, Who(grants.user, grants.role), call.now_ms)
+    token, secret = await mint.make(wanted, Who(grants.user, grants.role), call.now_ms)
     return json_reply(token_document(token, None, secret), 201)
 
 
-async def sign_out(call: Call[ChangeQuery, None]) -> Reply:
+async def sign_out(call: Call[ChangeQuery, None], people: PeopleDesk) -> Reply:
     """Removes the token that this request is made with, and all that were made with it."""
-    removed = await call.desk.remove_token(call.line[0].id, call.who, call.query.dry_run)
+    removed = await people.remove_token(call.line[0].id, call.who, call.query.dry_run)
     return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=list(removed)))
 
 

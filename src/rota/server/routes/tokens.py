@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from rota.api.documents import ChangeDocument, Page, Role, TokenDocument
+from rota.api.documents import ChangeDocument, Page
+from rota.api.people import Role, TokenDocument
 from rota.control.tokens import MOST_GENERATIONS, with_descendants
+from rota.loop.desk.people import PeopleDesk
 from rota.model.quantities import parse_duration_ms
 from rota.server.access import at_least, covers, who_is
 from rota.server.documents import token_document
-from rota.server.minting import NewToken
+from rota.server.minting import Mint, NewToken
 from rota.server.problems import bad_input, forbidden, not_found
 from rota.server.reading import read_quantity, read_step
 from rota.server.reply import Reply, json_reply
@@ -32,19 +34,19 @@ class TokenForm(Form, frozen=True, kw_only=True):
     )
 
 
-async def list_tokens(call: Call[Query, None]) -> Reply:
+async def list_tokens(call: Call[Query, None], people: PeopleDesk) -> Reply:
     """Your own; of admins, all."""
-    seen = [one for one in await call.desk.tokens() if _is_ours(call, one)]
+    seen = [one for one in await people.tokens() if _is_ours(call, one)]
     used = call.service.access.last_used_ms
     return json_reply(Page[TokenDocument](items=[token_document(one, used.get(one.id)) for one in seen]))
 
 
-async def create_token(call: Call[ChangeQuery, TokenForm]) -> Reply:
+async def create_token(call: Call[ChangeQuery, TokenForm], mint: Mint, people: PeopleDesk) -> Reply:
     """It may do no more than the token that it is made with, and is valid only while that one is. The answer
     holds the secret, this once. Repeated with its key, the request gets none again."""
     dry_run = call.query.dry_run
-    token, secret = await call.service.mint.make(
-        await _wanted(call),
+    token, secret = await mint.make(
+        await _wanted(call, people),
         call.who,
         call.now_ms,
         dry_run,
@@ -54,7 +56,7 @@ async def create_token(call: Call[ChangeQuery, TokenForm]) -> Reply:
     return json_reply(shown, 200 if dry_run else 201)
 
 
-async def _wanted(call: Call[ChangeQuery, TokenForm]) -> NewToken:
+async def _wanted(call: Call[ChangeQuery, TokenForm], people: PeopleDesk) -> NewToken:
     form, who = call.body, call.who
     user = who.user if form.user is None else read_step(form.user, "user")
     if user != who.user and not at_least(who.role, Role.ADMIN):
@@ -73,20 +75,20 @@ async def _wanted(call: Call[ChangeQuery, TokenForm]) -> NewToken:
     return NewToken(
         user=user,
         role=form.role,
-        projects=await _projects(call),
+        projects=await _projects(call, people),
         lasts_ms=_lasts_ms(form),
         made_with=call.line,
         grants=() if form.projects is not None else call.line[0].grants,
     )
 
 
-async def _projects(call: Call[ChangeQuery, TokenForm]) -> tuple[str, ...] | None:
+async def _projects(call: Call[ChangeQuery, TokenForm], people: PeopleDesk) -> tuple[str, ...] | None:
     """Those that are named. Else as of the token that it is made with: where that names none, memberships
     count for this one, too, and go on counting as they change."""
     form = call.body
     if form.projects is None:
         return None if call.who.projects is None else call.line[0].projects
-    who = who_is(call.line, await call.desk.projects(), form.role)
+    who = who_is(call.line, await people.projects(), form.role)
     for index, project in enumerate(form.projects):
         read_step(project, f"projects[{index}]")
         if not who.sees(project):
@@ -107,27 +109,27 @@ def _lasts_ms(form: TokenForm) -> int | None:
     return lasts_ms
 
 
-async def remove_token(call: Call[ChangeQuery, None]) -> Reply:
+async def remove_token(call: Call[ChangeQuery, None], people: PeopleDesk) -> Reply:
     """It stops working at once, with all that were made with it. Your own, if it may do no more than the
     token that you show, or was made with it; of admins, any."""
     token_id = read_step(call.names["id"], "id")
-    token = await call.desk.token_with_id(token_id)
+    token = await people.token_with_id(token_id)
     if token is None or not _is_ours(call, token):
         raise not_found("token", token_id)
-    if not await _may_remove(call, token):
+    if not await _may_remove(call, people, token):
         raise forbidden(
             f"token {token_id} may do more than the one that you show",
             "use that one, or another that may do as much",
         )
-    removed = await call.desk.remove_token(token_id, call.who, call.query.dry_run)
+    removed = await people.remove_token(token_id, call.who, call.query.dry_run)
     return json_reply(ChangeDocument(dry_run=call.query.dry_run, changed=list(removed)))
 
 
-async def _may_remove(call: Call[ChangeQuery, None], token: Token) -> bool:
+async def _may_remove(call: Call[ChangeQuery, None], people: PeopleDesk, token: Token) -> bool:
     mine = call.line[0].id
-    if at_least(call.who.role, Role.ADMIN) or token.id in with_descendants(mine, await call.desk.tokens()):
+    if at_least(call.who.role, Role.ADMIN) or token.id in with_descendants(mine, await people.tokens()):
         return True
-    return covers(call.line, token, await call.desk.projects())
+    return covers(call.line, token, await people.projects())
 
 
 def _is_ours(call: Call[Any, Any], token: Token) -> bool:

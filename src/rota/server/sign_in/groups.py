@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.control.access import SYSTEM
 from rota.server.access import at_least
 from rota.server.reading import MAX_NAME, NAME_PATTERN

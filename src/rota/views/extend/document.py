@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import Struct, field
-
+from rota.api.questions import ExtensionDocument, MovedEntry, ObstacleEntry
 from rota.model.extension import Extension
 from rota.model.quantities import format_duration
+from rota.views.extend.wording import answer_text, obstacle_text
 from rota.views.times import utc_text
-
-
-class ObstacleEntry(Struct, frozen=True):
-    kind: str
-    name: str
-    start: str
-    nodes: list[str]
-
-
-class MovedEntry(Struct, frozen=True):
-    job: str
-    from_: str = field(name="from")
-    to: str | None
-    """Null: it would have no place in the calendar."""
-
-
-class ExtensionDocument(Struct, frozen=True):
-    job: str
-    granted: bool
-    answer: str
-    limit: str
-    had: str | None
-    end: str | None
-    longest: str | None
-    cost: float
-    in_the_way: list[ObstacleEntry]
-    moved: list[MovedEntry]
-    others_moved: int = 0
-    """How many starts move besides, of jobs of projects that aren't yours."""
 
 
 def extension_document(extension: Extension) -> ExtensionDocument:
@@ -49,11 +20,14 @@ def extension_document(extension: Extension) -> ExtensionDocument:
         longest=_duration_text(extension.longest_ms),
         cost=extension.cost_micro / 1_000_000,
         in_the_way=[
-            ObstacleEntry(one.obstacle.value, one.name, utc_text(one.start_ms), list(one.nodes))
+            ObstacleEntry(
+                one.obstacle.value, one.name, utc_text(one.start_ms), list(one.nodes), obstacle_text(one)
+            )
             for one in extension.in_the_way
         ],
         moved=[MovedEntry(one.job, utc_text(one.from_ms), _time_text(one.to_ms)) for one in extension.moved],
         others_moved=extension.others_moved,
+        message=answer_text(extension),
     )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from msgspec import UNSET, Struct, UnsetType, field
 
+from rota.api.questions import ReasonEntry
 from rota.views.estimates import start_estimate
 from rota.views.plan.view import PlanView
-from rota.views.reasons import ReasonEntry, reason_entries
+from rota.views.reasons import reason_entries
 from rota.views.times import utc_text
 
 

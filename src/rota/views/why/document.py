@@ -1,57 +1,23 @@
-"""An explanation as data."""
+"""An explanation as the document that users get: by REST, with `-o json`, and as what tables are made of."""
 
 from __future__ import annotations
 
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 
-from rota.model.explanation import NOW, Remedy
-from rota.views.estimates import StartEstimate, start_estimate
-from rota.views.reasons import ReasonEntry, reason_entries
+from rota.api.questions import (
+    OwnerEntry,
+    RefusalEntry,
+    RemedyEntry,
+    ScoreEntry,
+    StartEstimate,
+    WhyDocument,
+)
+from rota.model.explanation import NOW, RefusedNodes, Remedy
+from rota.views.estimates import start_estimate
+from rota.views.reasons import reason_entries, timed_text
 from rota.views.times import utc_text
 from rota.views.why.view import WhyView
-from rota.views.wording import reason_text, remedy_text
-
-
-class RefusalEntry(Struct, frozen=True):
-    plugin: str
-    message: str
-    verdict: str
-    unblocked_by: list[str]
-    nodes: list[str]
-
-
-class ScoreEntry(Struct, frozen=True):
-    node: str
-    total: float
-    criteria: dict[str, float]
-
-
-class RemedyEntry(Struct, frozen=True):
-    change: str
-    message: str
-    start: str | None
-    """When it would then start; null: once there is room."""
-    starts_on: list[str]
-    evicts: list[str]
-
-
-class WhyDocument(Struct, frozen=True):
-    job: str
-    outcome: str
-    verdict: str | None
-    start: str | None
-    """Of a job that waits, when it is planned to start."""
-    promised: bool
-    nodes: list[str]
-    reasons: list[ReasonEntry]
-    refusals: list[RefusalEntry]
-    weights: dict[str, int]
-    scores: list[ScoreEntry]
-    remedies: list[RemedyEntry]
-    cut_short: bool = False
-    """Time was up before all that could help was tried."""
-    estimate: StartEstimate | UnsetType | None = UNSET
-    """Only where there is a history to learn from; null: nothing is known, or needs to be."""
+from rota.views.wording import passing_text, priority_text, remedy_text, request_text
 
 
 def why_document(view: WhyView, now_ms: int) -> WhyDocument:
@@ -64,22 +30,22 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
         start=_start_text(explanation.start_ms, now_ms),
         promised=explanation.promised,
         nodes=list(view.nodes),
-        reasons=reason_entries(verdict) if verdict else [],
-        refusals=[
-            RefusalEntry(
-                refused.reason.plugin,
-                reason_text(refused.reason),
-                refused.reason.kind.value,
-                [event.value for event in refused.reason.unblocked_by],
-                list(refused.nodes),
-            )
-            for refused in explanation.refusals
-        ],
+        reasons=reason_entries(verdict, with_times=True) if verdict else [],
+        refusals=[_refusal(one) for one in explanation.refusals],
         weights=dict(explanation.weights),
-        scores=[ScoreEntry(one.node, one.total, dict(one.criteria)) for one in explanation.scores],
+        scores=[
+            ScoreEntry(one.node, one.total, dict(one.criteria), one.node in explanation.nodes[:1])
+            for one in explanation.scores
+        ],
         remedies=[remedy_entry(one, now_ms) for one in explanation.remedies],
         cut_short=explanation.is_cut_short,
         estimate=_estimate(view),
+        at=utc_text(now_ms),
+        request=request_text(view.job),
+        priority=priority_text(view.job.template.priority),
+        task_of=_owner(view),
+        evicts=[eviction.job for eviction in view.evictions],
+        evicted_from=list(view.evicted_from),
     )
 
 
@@ -91,6 +57,26 @@ def remedy_entry(remedy: Remedy, now_ms: int) -> RemedyEntry:
         list(remedy.starts_on),
         list(remedy.evicts),
     )
+
+
+def _refusal(refused: RefusedNodes) -> RefusalEntry:
+    reason = refused.reason
+    message, times = timed_text(reason)
+    return RefusalEntry(
+        reason.plugin,
+        message,
+        reason.kind.value,
+        [event.value for event in reason.unblocked_by],
+        list(refused.nodes),
+        passing_text(reason),
+        times,
+    )
+
+
+def _owner(view: WhyView) -> OwnerEntry | None:
+    if not view.is_task:
+        return None
+    return OwnerEntry("gang" if view.job.tasks_are_jobs else "job", view.job.id)
 
 
 def _estimate(view: WhyView) -> StartEstimate | UnsetType | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.api.documents import AgentDocument, AgentState
+from rota.api.cluster import AgentDocument, AgentState
 from rota.trust.join_token import JoinTokenText, token_text
 from tests.unit.cli.calling import rota
 from tests.unit.cli.documents import NOW, ago, later

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import JobDocument
+from rota.api.jobs import JobDocument
 from rota.cli.client.job_names import job_named
 from rota.lifecycle.state import Phase
 from rota.sdk.errors import NotFound, RotaError

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import (
-    EventDocument,
-    MaintenanceDocument,
-    ProjectDocument,
-    ReservationDocument,
-    Role,
-    TokenDocument,
-)
+from rota.api.cluster import MaintenanceDocument, ReservationDocument
+from rota.api.people import ProjectDocument, Role, TokenDocument
+from rota.api.service import EventDocument
 from rota.model.calendar import QueueMode
 from tests.unit.cli.calling import rota
 from tests.unit.cli.documents import NOW, a_node, a_queue, ago, later
@@ -93,7 +88,7 @@ class TestQueues:
     )
     def test_changes(self, server: FakeServer, verb: str, state: QueueMode) -> None:
         assert rota("queues", verb, "gpu", "-m", "why not").code == 0
-        assert fields_of(server) == {"state": state, "message": "why not", "dry_run": False}
+        assert fields_of(server) == {"state": state.value, "message": "why not", "dry_run": False}
 
 
 def test_top_once(server: FakeServer) -> None:
@@ -108,9 +103,8 @@ class TestCalendar:
         result = rota("maintenance", "add", "fan", "--start", "2h", "--for", "30m", "--node", "n1")
         assert result.code == 0
         assert fields_of(server) == {
-            "start": later(7200),
-            "end": None,
-            "lasting": "30m",
+            "start": "2026-05-01T14:00:00Z",
+            "for": "30m",
             "nodes": ["n1"],
             "dry_run": False,
         }
@@ -134,9 +128,8 @@ class TestCalendar:
             "--tenant", "vision/ada", "--resource", "cpu=4", "--gpus", "1",
         )  # fmt: skip
         assert fields_of(server) == {
-            "start": NOW,
-            "end": later(4 * 3600),
-            "lasting": None,
+            "start": "2026-05-01T12:00:00Z",
+            "end": "2026-05-01T16:00:00Z",
             "nodes": ["n1"],
             "tenants": ["vision/ada"],
             "resources": {"cpu": "4"},
@@ -178,7 +171,7 @@ class TestPeople:
         members = {"ada": Role.SUBMITTER, "bob": Role.VIEWER, "cy": Role.VIEWER}
         server.project_list = [ProjectDocument(name="vision", description="", members=members, created=NOW)]
         rota("project", "set", "vision", "--member", "bob=project-admin", "--without", "cy")
-        assert fields_of(server)["members"] == {"ada": Role.SUBMITTER, "bob": Role.PROJECT_ADMIN}
+        assert fields_of(server)["members"] == {"ada": "submitter", "bob": "project-admin"}
         assert "ada (submitter), bob (viewer), cy (viewer)" in rota("project", columns=120).out
 
     @pytest.mark.parametrize("option", [("--member", "ada=king"), ("--member", "ada"), ("--without", "zoe")])
@@ -191,7 +184,7 @@ class TestPeople:
         result = rota("token", "add", "ada", "--role", "viewer", "--project", "vision", "--expires", "30d")
         assert result.out == "rota_secret\n"
         assert fields_of(server) == {
-            "role": Role.VIEWER,
+            "role": "viewer",
             "projects": ["vision"],
             "expires_in": "30d",
             "dry_run": False,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from rota.api.documents import EfficiencyDocument
+from rota.api.jobs import EfficiencyDocument
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause
 from rota.sdk.errors import Conflict, Forbidden, Unreachable
@@ -52,18 +53,13 @@ class TestLs:
 
     def test_filters_reach_the_server(self, server: FakeServer) -> None:
         rota("ls", "--project", "p", "--user", "u", "--queue", "q", "--name", "n", "--label", "a=b")
-        assert {key: value for key, value in server.filters.items() if value} == {
-            "project": "p",
-            "user": "u",
-            "queue": "q",
-            "name": "n",
-            "label": "a=b",
-        }
+        asked = {"project": "p", "user": "u", "queue": "q", "name": "n", "label": "a=b"}
+        assert asked.items() <= server.filters.items()
 
     @pytest.mark.parametrize(("given", "since"), [("2h", ago(7200)), ("2026-05-01T11:59:00Z", ago(60))])
-    def test_since(self, server: FakeServer, given: str, since: object) -> None:
+    def test_since(self, server: FakeServer, given: str, since: datetime) -> None:
         rota("ls", "--since", given)
-        assert server.filters["submitted_after"] == since
+        assert server.filters["submitted_after"] == since.isoformat()
 
     def test_states(self, server: FakeServer) -> None:
         server.has(running("18"), over(Phase.FAILED, "17"), over(Phase.SUCCEEDED, "16"))

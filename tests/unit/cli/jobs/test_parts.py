@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 from msgspec import json
 
-from rota.api.documents import Submitted
+from rota.api.jobs import Submitted
 from rota.api.limits import BODY_BYTES, MOST_JOBS
 from rota.cli.client.connection import Server
 from rota.cli.jobs.parts import CutShort, submit_in_parts

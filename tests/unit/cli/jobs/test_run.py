@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rota.api.documents import JobDetail
+from rota.api.jobs import JobDetail
 from rota.cli.jobs import run as module
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.api.documents import PlanAnswer, PlannedChange, PlannedJob
+from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
 from rota.sdk.errors import BadInput
 from tests.unit.cli.calling import rota, write
 from tests.unit.cli.documents import NOW, later

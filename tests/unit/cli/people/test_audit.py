@@ -79,9 +79,9 @@ def test_what_is_asked_for(recorded: FakeServer) -> None:
         "audit", "--user", "ada", "--verdict", "refused", "--since", "2026-01-01T00:00:00Z", "--limit", "1"
     )
     assert len(result.lines) == 2
-    asked = {name: value for name, value in recorded.filters.items() if value is not None}
-    assert (asked["user"], asked["verdict"], asked["limit"]) == ("ada", Verdict.REFUSED, 1)
-    assert asked["since"].isoformat() == "2026-01-01T00:00:00+00:00"
+    asked = recorded.filters
+    assert (asked["user"], asked["verdict"], asked["limit"]) == ("ada", "refused", "1")
+    assert asked["since"] == "2026-01-01T00:00:00+00:00"
 
 
 @pytest.mark.parametrize("option", [("--verdict", "perhaps"), ("--since", "soon"), ("--limit", "0")])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rota.api.documents import LimitEntry, LimitsDocument
+from rota.api.people import LimitEntry, LimitsDocument
 from tests.unit.cli.calling import rota
 from tests.unit.cli.fake_server import FakeServer
 

@@ -12,6 +12,7 @@ from rich.console import Console
 from rota.cli.questions.extension_tables import extension_tables
 from rota.model.extension import Answer, Extension, InTheWay, MovedStart, Obstacle
 from rota.model.ids import JobId, NodeName
+from rota.views.extend.document import extension_document
 from rota.views.extend.wording import answer_text, obstacle_text
 from rota.views.times import Clock
 from tests.unit.cli.calling import Result, rota, write
@@ -93,13 +94,20 @@ class TestData:
             "in_the_way": [],
             "moved": [{"job": "next", "from": "2026-01-01T14:00:00Z", "to": "2026-01-01T16:00:00Z"}],
             "others_moved": 0,
+            "message": "may run for 8h in all instead of 6h",
         }
 
     def test_of_a_refusal(self, tmp_path: Path) -> None:
         data = extend(tmp_path, "old", "13h", "-o", "json").data
         assert (data["granted"], data["answer"], data["longest"]) == (False, "in the way", "12h")
         assert data["in_the_way"] == [
-            {"kind": "maintenance", "name": "power", "start": "2026-01-01T20:00:00Z", "nodes": ["n"]}
+            {
+                "kind": "maintenance",
+                "name": "power",
+                "start": "2026-01-01T20:00:00Z",
+                "nodes": ["n"],
+                "message": "maintenance power",
+            }
         ]
         assert data["moved"] == []
 
@@ -107,7 +115,7 @@ class TestData:
 def lines(extension: Extension) -> list[str]:
     out = io.StringIO()
     console = Console(file=out, width=80, highlight=False)
-    for part in extension_tables(extension, Clock(NOON_MS, ZoneInfo("Europe/Berlin"))):
+    for part in extension_tables(extension_document(extension), Clock(NOON_MS, ZoneInfo("Europe/Berlin"))):
         console.print(part)
     return [line.rstrip() for line in out.getvalue().splitlines()]
 

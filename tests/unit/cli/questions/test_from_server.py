@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from msgspec import Raw, json, to_builtins
+from msgspec import to_builtins
 
+from rota.api.questions import ExtendAnswer, WhyAnswer
 from rota.cli.questions.files import Files, find_subject, read_question
 from rota.model.extension import Answer, Extension, InTheWay, Obstacle
 from rota.model.ids import JobId, NodeName
 from rota.sdk.errors import Conflict
-from rota.sdk.job_calls import ExtendAnswer, WhyAnswer
 from rota.views.extend.document import extension_document
 from rota.views.plan.view import PlanView
 from rota.views.why.document import why_document
@@ -36,8 +36,7 @@ def test_why_reads_as_it_does_of_files(server: FakeServer, tmp_path: Path) -> No
     )
     for job in ("huge", "small"):
         view = view_of(job, *files)
-        plain = to_builtins(why_document(view, CLOCK.now_ms))
-        server.why_answer = WhyAnswer(plain, Raw(json.encode(view)))
+        server.why_answer = WhyAnswer(why_document(view, CLOCK.now_ms))
         for form in ("table", "wide", "json"):
             of_files = rota("why", job, *files, "--now", "2026-05-01T12:00:00Z", "-o", form)
             assert rota("why", "17", "-o", form) == of_files
@@ -56,16 +55,17 @@ REFUSED = Extension(
 
 class TestExtend:
     def test_granted(self, server: FakeServer) -> None:
-        plain = to_builtins(extension_document(GRANTED))
-        server.extension = ExtendAnswer(plain, Raw(json.encode(GRANTED)))
+        server.extension = ExtendAnswer(extension_document(GRANTED))
         result = rota("extend", "17", "+1h")
         assert result.code == 0
         assert result.out.startswith("17 may run for 2h in all instead of 1h, until 12:01")
         assert server.asked == [("extend", "17", {"time_limit": "+1h", "dry_run": False})]
-        assert rota("extend", "17", "+1h", "-o", "json").data == plain
+        assert rota("extend", "17", "+1h", "-o", "json").data == to_builtins(extension_document(GRANTED))
 
     def test_refused_says_what_is_in_the_way(self, server: FakeServer) -> None:
-        server.extension = Conflict("its nodes are needed", data={"view": to_builtins(REFUSED)})
+        server.extension = Conflict(
+            "its nodes are needed", data={"extension": to_builtins(extension_document(REFUSED))}
+        )
         result = rota("extend", "17", "2h")
         assert (result.code, result.err) == (2, "")
         assert "maintenance fan" in result.out

@@ -14,6 +14,7 @@ from rota.cli.questions.files import Files, find_subject, read_question
 from rota.cli.questions.why_tables import why_tables
 from rota.views.plan.view import PlanView
 from rota.views.times import Clock
+from rota.views.why.document import why_document
 from rota.views.why.view import why_view
 from tests.unit.cli.calling import rota, write
 
@@ -52,7 +53,8 @@ def lines(name: str, folder: Path) -> list[str]:
     view = why_view(subject, moment.explain(subject.job), PlanView(moment.plan(), moment.snapshot))
     out = io.StringIO()
     console = Console(file=out, width=100, highlight=False)
-    for part in why_tables(view, Clock(question.now_ms, ZoneInfo("Europe/Berlin")), wide=False):
+    document = why_document(view, question.now_ms)
+    for part in why_tables(document, Clock(question.now_ms, ZoneInfo("Europe/Berlin")), wide=False):
         console.print(part)
     return [line.rstrip() for line in out.getvalue().splitlines()]
 

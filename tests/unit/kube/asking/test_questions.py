@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rota.api.documents import EstimateDocument
+from rota.api.jobs import EstimateDocument
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.objects import DisruptionBudget
 from rota.kube.api.resources import BUDGETS, NODES, PODS

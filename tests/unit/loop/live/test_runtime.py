@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.control.access import Who
 from rota.control.errors import BadInput, Conflict, NotFound
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, TaskPhase
-from rota.loop.desk.desk import LiveDesk
+from rota.loop.desk.desks import LiveDesks
 from rota.loop.live.runtime import Runtime
 from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName, QueueName
@@ -46,9 +46,9 @@ async def no_files(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool
 
 
 @asynccontextmanager
-async def live(path: Path, backend: ObedientBackend) -> AsyncIterator[LiveDesk]:
+async def live(path: Path, backend: ObedientBackend) -> AsyncIterator[LiveDesks]:
     async with running(path, backend) as runtime:
-        yield runtime.desk
+        yield runtime.desks
 
 
 @asynccontextmanager
@@ -64,10 +64,10 @@ async def running(path: Path, backend: ObedientBackend) -> AsyncIterator[Runtime
             await runtime.stop()
 
 
-async def until(desk: LiveDesk, job: JobState, phase: Phase) -> JobState:
+async def until(desk: LiveDesks, job: JobState, phase: Phase) -> JobState:
     async with asyncio.timeout(20):
         while True:
-            now = await desk.job(job.id)
+            now = await desk.jobs.job(job.id)
             assert now is not None
             if now.phase is phase:
                 return now
@@ -80,8 +80,8 @@ async def sure(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.005)
 
 
-async def submit(desk: LiveDesk, *specs: JobSpec) -> list[JobState]:
-    return list(await desk.submit(Submission(tuple(map(Entry, specs))), ADA))
+async def submit(desk: LiveDesks, *specs: JobSpec) -> list[JobState]:
+    return list(await desk.jobs.submit(Submission(tuple(map(Entry, specs))), ADA))
 
 
 def run(test: Callable[[], Awaitable[None]]) -> None:
@@ -98,7 +98,7 @@ def test_a_job_runs_and_ends(tmp_path: Path) -> None:
             assert job.phase is Phase.PENDING
             done = await until(desk, job, Phase.SUCCEEDED)
             assert done.live == ()
-            kept, [attempt] = await desk.job_with_attempts(job.id) or (None, [])
+            kept, [attempt] = await desk.jobs.job_with_attempts(job.id) or (None, [])
             assert kept == done
             assert attempt.end is not None
             assert attempt.end.succeeded
@@ -113,7 +113,7 @@ def test_those_who_have_no_room_wait_for_it(tmp_path: Path) -> None:
         async with live(tmp_path, backend) as desk:
             first, second = await submit(desk, spec(cpus=2), spec(cpus=2))
             await until(desk, first, Phase.RUNNING)
-            assert (await desk.why(second.id, None, ADA)).explanation.verdict is not None
+            assert (await desk.questions.why(second.id, None, ADA)).explanation.verdict is not None
             backend.end_job(first.id)
             await until(desk, second, Phase.RUNNING)
 
@@ -211,7 +211,7 @@ def test_after_a_restart_what_runs_is_found_and_what_is_gone_runs_again(tmp_path
         del backend.started[next(ref for ref in backend.started if ref.job == gone.id)]
         backend.seen.clear()
         async with live(tmp_path, backend) as desk:
-            assert (await desk.job(kept.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
+            assert (await desk.jobs.job(kept.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
             again = await until(desk, gone, Phase.RUNNING)
             assert again.fence == 2
             assert [start.ref.job for start in backend.seen] == [gone.id]
@@ -232,7 +232,7 @@ def test_an_end_that_came_while_the_server_was_away_counts(tmp_path: Path) -> No
         backend.end_job(job.id)
         async with live(tmp_path, backend) as desk:
             await until(desk, job, Phase.SUCCEEDED)
-            _, attempts = await desk.job_with_attempts(job.id) or (None, [])
+            _, attempts = await desk.jobs.job_with_attempts(job.id) or (None, [])
             assert len(attempts) == 1
 
     run(test)
@@ -244,11 +244,11 @@ def test_cancelling_stops_what_runs(tmp_path: Path) -> None:
         async with live(tmp_path, backend) as desk:
             [job] = await submit(desk, spec())
             await until(desk, job, Phase.RUNNING)
-            await desk.cancel(job.id, ADA, "not needed")
+            await desk.jobs.cancel(job.id, ADA, "not needed")
             over = await until(desk, job, Phase.CANCELLED)
             assert over.cause is Cause.BY_USER
             with pytest.raises(Conflict):
-                await desk.cancel(job.id, ADA, "")
+                await desk.jobs.cancel(job.id, ADA, "")
 
     run(test)
 
@@ -261,14 +261,14 @@ def test_a_paused_queue_starts_nothing_until_it_opens(tmp_path: Path) -> None:
         backend = ObedientBackend()
         async with live(tmp_path, backend) as desk:
             queue = QueueName("default")
-            await desk.set_queue(QueueState(queue, QueueMode.PAUSED, 1, "a moment"), ADA)
+            await desk.queues.set_queue(QueueState(queue, QueueMode.PAUSED, 1, "a moment"), ADA)
             [job] = await submit(desk, spec())
             await asyncio.sleep(0.1)
             assert backend.seen == []
-            await desk.set_queue(QueueState(queue, QueueMode.CLOSED, 1), ADA)
+            await desk.queues.set_queue(QueueState(queue, QueueMode.CLOSED, 1), ADA)
             with pytest.raises(Conflict, match="accepts no jobs"):
                 await submit(desk, spec())
-            await desk.set_queue(QueueState(queue, QueueMode.OPEN, 1), ADA)
+            await desk.queues.set_queue(QueueState(queue, QueueMode.OPEN, 1), ADA)
             await until(desk, job, Phase.RUNNING)
 
     run(test)
@@ -278,9 +278,9 @@ def test_a_dry_run_changes_nothing(tmp_path: Path) -> None:
     async def test() -> None:
         backend = ObedientBackend()
         async with live(tmp_path, backend) as desk:
-            [job] = await desk.submit(Submission((Entry(spec()),)), ADA, dry_run=True)
-            assert await desk.job(job.id) is None
-            assert (await desk.stats()).pending == 0
+            [job] = await desk.jobs.submit(Submission((Entry(spec()),)), ADA, dry_run=True)
+            assert await desk.jobs.job(job.id) is None
+            assert (await desk.status.stats()).pending == 0
 
     run(test)
 
@@ -289,12 +289,12 @@ def test_short_tasks_of_an_array_are_handed_ahead(tmp_path: Path) -> None:
     async def test() -> None:
         backend = ObedientBackend(node("n1", cpus=1))
         async with live(tmp_path, backend) as desk:
-            jobs = await desk.submit(Submission((Entry(spec(), tuple(range(50))),)), ADA)
+            jobs = await desk.jobs.submit(Submission((Entry(spec(), tuple(range(50))),)), ADA)
             assert [job.id for job in jobs[:2]] == ["1.0", "1.1"]
             await sure(lambda: len(backend.started) == 1)
             backend.end_job("1.0")
             await sure(lambda: any(start.standby for start in backend.seen))
-            live_now = [await desk.job(job.id) for job in jobs]
+            live_now = [await desk.jobs.job(job.id) for job in jobs]
             phases = [state.live[0].phase for state in live_now if state is not None and state.live]
             assert TaskPhase.STANDBY in phases
             assert phases.count(TaskPhase.STANDBY) < len(phases)
@@ -310,7 +310,7 @@ def test_what_can_never_start_is_refused_with_what_would_have_to_change(tmp_path
                 await submit(desk, spec(), spec(cpus=3))
             assert refused.value.field == "jobs[1]"
             assert "2" in refused.value.help
-            assert (await desk.stats()).pending == 0
+            assert (await desk.status.stats()).pending == 0
 
     run(test)
 
@@ -323,8 +323,8 @@ def test_a_backend_that_cannot_be_asked_after_a_reload_is_asked_again(
         monkeypatch.setattr("rota.loop.live.runtime.RETRY_S", 0.01)
         backend = ObedientBackend()
         async with running(tmp_path, backend) as runtime:
-            [job] = await submit(runtime.desk, spec())
-            await until(runtime.desk, job, Phase.RUNNING)
+            [job] = await submit(runtime.desks, spec())
+            await until(runtime.desks, job, Phase.RUNNING)
             asked = 0
 
             async def unwilling(tasks: object) -> list[TaskRef]:
@@ -348,9 +348,9 @@ def test_those_who_stand_by_for_a_room_go_before_it_is_taken_from_who_has_it(tmp
     async def test() -> None:
         backend = ObedientBackend(node("n1", cpus=1), stops_at_once=False)
         async with running(tmp_path, backend) as runtime:
-            desk = runtime.desk
+            desk = runtime.desks
             low = spec(priority=Priority.LOW)
-            await desk.submit(Submission((Entry(low, tuple(range(50))),)), ADA)
+            await desk.jobs.submit(Submission((Entry(low, tuple(range(50))),)), ADA)
             await sure(lambda: len(backend.started) == 1)
             backend.end_job("1.0")
             await sure(lambda: any(start.standby for start in backend.seen))
@@ -362,7 +362,7 @@ def test_those_who_stand_by_for_a_room_go_before_it_is_taken_from_who_has_it(tmp
             order = [ref.job for ref in backend.stopped]
             assert set(behind) <= set(order)
             assert order.index(runs.job) == len(order) - 1
-            assert (await desk.job(high.id)).phase is Phase.SCHEDULED  # type: ignore[union-attr]
+            assert (await desk.jobs.job(high.id)).phase is Phase.SCHEDULED  # type: ignore[union-attr]
 
     run(test)
 
@@ -370,17 +370,19 @@ def test_those_who_stand_by_for_a_room_go_before_it_is_taken_from_who_has_it(tmp
 def test_what_was_done_to_a_node_that_is_away_is_seen_and_can_be_undone(tmp_path: Path) -> None:
     async def test() -> None:
         async with live(tmp_path, ObedientBackend(node("n1", cpus=2), node("n2", cpus=2))) as desk:
-            await desk.set_node(NodeSettings(NodeName("n2"), draining=True, message="a new disk"), OPERATOR)
+            await desk.nodes.set_node(
+                NodeSettings(NodeName("n2"), draining=True, message="a new disk"), OPERATOR
+            )
         # Started anew, and the machine isn't back yet.
         async with live(tmp_path, ObedientBackend(node("n1", cpus=2))) as desk:
-            n1, n2 = await desk.nodes()
+            n1, n2 = await desk.nodes.nodes()
             assert (n1.name, n1.ready, n1.message) == ("n1", True, "")
             assert (n2.name, n2.ready, n2.draining) == ("n2", False, True)
             assert n2.message == "a new disk; it isn't there"
             with pytest.raises(NotFound, match="there is no node n3"):
-                await desk.set_node(NodeSettings(NodeName("n3"), draining=True), OPERATOR)
-            await desk.set_node(NodeSettings(NodeName("n2")), OPERATOR)
-            assert [one.name for one in await desk.nodes()] == ["n1"]
+                await desk.nodes.set_node(NodeSettings(NodeName("n3"), draining=True), OPERATOR)
+            await desk.nodes.set_node(NodeSettings(NodeName("n2")), OPERATOR)
+            assert [one.name for one in await desk.nodes.nodes()] == ["n1"]
         async with live(tmp_path, ObedientBackend(node("n2", cpus=2))) as desk:
             [job] = await submit(desk, spec(cpus=2))
             await until(desk, job, Phase.RUNNING)

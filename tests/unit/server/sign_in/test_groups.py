@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rota.api.documents import Role
+from rota.api.people import Role
 from rota.server.sign_in.groups import Grants, GroupRules
 from rota.server.sign_in.id_token import BadIdToken, Claims
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec import Struct, field
 
+from rota.api.questions import ReasonEntry
 from rota.cli.policies.replay.view import CycleView, ReplayView
 from rota.loop.records.difference import Fate, JobDifference
 from rota.model.calendar import PlannedStart
 from rota.model.plan import PluginFault
-from rota.views.reasons import ReasonEntry, reason_entries
+from rota.views.reasons import reason_entries
 from rota.views.times import utc_text
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from rota.api.questions import ReasonEntry
 from rota.simulate.metrics import Metrics, metrics_of
 from rota.simulate.result import SimResult
-from rota.views.reasons import ReasonEntry, reason_entries
+from rota.views.reasons import reason_entries
 
 
 class NeverStartedEntry(Struct, frozen=True):

@@ -1,0 +1,102 @@
+"""What a cluster consists of: nodes, agents and queues, and what is announced for them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+
+from rota.api.documents import Document
+from rota.model.calendar import QueueMode
+
+
+class NodeDocument(Document, frozen=True, kw_only=True):
+    name: str
+    backend: str
+    pool: str
+    ready: bool
+    cordoned: bool
+    draining: bool
+    labels: dict[str, str]
+    taints: list[str]
+    capacity: dict[str, float | int]
+    used: dict[str, float | int]
+    gpus: int
+    gpus_used: float
+    gpu_model: str
+    tasks: int
+    load: float
+    message: str
+    """What it can't do, or what is wrong with it."""
+    price_per_hour: str | None = None
+    """Of the whole node, as in "2.50"; null: it has none."""
+    version: str = ""
+    """Of what operators set of it. Sent back as If-Match, a change is refused if somebody else made one."""
+
+
+class QueueDocument(Document, frozen=True, kw_only=True):
+    name: str
+    state: QueueMode
+    since: datetime | None
+    message: str
+    interactive: bool
+    waiting: int
+    running: int
+    longest_wait_s: float | None
+
+
+class MaintenanceDocument(Document, frozen=True, kw_only=True):
+    name: str
+    start: datetime
+    end: datetime
+    nodes: list[str]
+
+
+class ReservationDocument(Document, frozen=True, kw_only=True):
+    name: str
+    start: datetime
+    end: datetime
+    nodes: list[str]
+    tenants: list[str]
+    resources: dict[str, float | int] | None
+    gpus: int
+
+
+class InvitationDocument(Document, frozen=True, kw_only=True):
+    """What one agent may join with, once."""
+
+    id: str
+    name: str | None
+    """What the agent will be called; null: as it says itself."""
+    pool: str | None
+    labels: dict[str, str]
+    taints: list[str]
+    expires: datetime
+    token: str | None = None
+    """For `rota agent join`. Only in the answer that creates it."""
+
+
+class AgentState(Enum):
+    CONNECTED = "connected"
+    AWAY = "away"
+    EXPIRED = "expired"
+    """Its certificate has: it has to join again."""
+    REVOKED = "revoked"
+
+
+class AgentDocument(Document, frozen=True, kw_only=True):
+    name: str
+    state: AgentState
+    pool: str | None
+    labels: dict[str, str]
+    taints: list[str]
+    joined: datetime
+    invited_by: str
+    expires: datetime
+    """Its certificate: renewed by itself when a third of its life is left."""
+    last_heartbeat: datetime | None
+    """Since the server started."""
+    version: str
+    clock_skew_s: float | None
+    """How far its clock is ahead of the server's."""
+    revoked: datetime | None
+    revoked_by: str

@@ -1,0 +1,143 @@
+"""Jobs as clients see them. Times are in UTC, durations in seconds."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from msgspec import field
+
+from rota.api.documents import Document
+from rota.lifecycle.state import EndReason, Phase, TaskPhase
+from rota.model.causes import Cause
+
+
+class JobDocument(Document, frozen=True, kw_only=True):
+    """A job, as a list shows it."""
+
+    id: str
+    name: str
+    project: str
+    user: str
+    queue: str
+    phase: Phase
+    cause: Cause | None
+    message: str
+    priority: int
+    labels: dict[str, str]
+    array: str | None
+    """The number that all jobs of its array begin with."""
+    tasks: int
+    tasks_running: int
+    tasks_done: int
+    tasks_failed: int
+    nodes: list[str]
+    attempt: int
+    submitted: datetime
+    started: datetime | None
+    ended: datetime | None
+    time_limit_s: float | None
+    promised: datetime | None
+    exit_code: int | None
+    """Of the task that decided its fate, once it is over."""
+    command: str
+    """As one line, shortened."""
+
+    @property
+    def is_over(self) -> bool:
+        return self.phase.is_terminal
+
+    @property
+    def succeeded(self) -> bool:
+        return self.phase is Phase.SUCCEEDED
+
+    waits_for: list[str] = field(default_factory=list)
+    """Jobs that have to end before, and haven't yet: the first 20."""
+    not_before: datetime | None = None
+    """When the pause before its retry is over."""
+
+
+class AttemptDocument(Document, frozen=True, kw_only=True):
+    """One start of one task."""
+
+    rank: int
+    fence: int
+    node: str
+    gpu_devices: list[int]
+    phase: TaskPhase | None
+    """None: it has ended."""
+    bound: datetime
+    started: datetime | None
+    ended: datetime | None
+    reason: EndReason | None
+    exit_code: int | None
+    signal: int | None
+    message: str
+    cpu_s: float | None
+    max_memory_bytes: int | None
+
+
+class JobDetail(Document, frozen=True, kw_only=True):
+    """A job, with all there is to know of it."""
+
+    job: JobDocument
+    spec: dict[str, object]
+    """As submitted, in the form of a job file. Its environment is for its owner alone."""
+    attempts: list[AttemptDocument]
+    """The latest thousand."""
+    depends_on: list[str]
+    """Those that haven't ended yet."""
+    estimate: EstimateDocument | None
+
+
+class EstimateDocument(Document, frozen=True, kw_only=True):
+    """When a waiting job will start, as its user is told."""
+
+    job: str
+    told: datetime
+    expected: datetime | None
+    bound: datetime | None
+    """Not later than this in nine of ten cases."""
+    latest: datetime | None
+    """By the time limits alone."""
+    promised: bool
+    position: int | None
+    """In its queue: how many wait before it."""
+    reason: str | None
+    """Why there is no estimate, or of what quality it is."""
+
+
+class EfficiencyDocument(Document, frozen=True, kw_only=True):
+    """What a job used, against what it asked for."""
+
+    job: str
+    wall_s: float
+    cpu_asked_s: float
+    cpu_used_s: float
+    memory_asked_bytes: int
+    memory_used_bytes: int
+    time_limit_s: float | None
+
+
+class SubmittedEntry(Document, frozen=True, kw_only=True):
+    """One job as it was submitted, or a whole array."""
+
+    id: str
+    """Of the job; of an array, the number that all of its jobs begin with."""
+    name: str
+    count: int
+    """How many jobs it is."""
+    first: str
+    last: str
+    """Ids of its first and last job."""
+    is_array: bool
+
+
+class Submitted(Document, frozen=True, kw_only=True):
+    dry_run: bool
+    jobs: list[JobDocument]
+    """The first 1,000; `entries` tell of all."""
+    warnings: list[str]
+    count: int
+    """Of jobs, elements of arrays included."""
+    entries: list[SubmittedEntry]
+    """As many as were submitted, in their order."""

@@ -1,0 +1,97 @@
+"""Who may do what: roles, projects, tokens, secrets and limits."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from enum import Enum
+
+from msgspec import field
+
+from rota.api.documents import Document
+
+
+class Role(Enum):
+    """Each may do all that those before it may."""
+
+    VIEWER = "viewer"
+    SUBMITTER = "submitter"
+    PROJECT_ADMIN = "project-admin"
+    OPERATOR = "operator"
+    ADMIN = "admin"
+
+
+class ProjectDocument(Document, frozen=True, kw_only=True):
+    name: str
+    description: str
+    members: dict[str, Role]
+    created: datetime
+    version: str = ""
+    """Sent back as If-Match, a change is refused if somebody else changed the project meanwhile."""
+
+
+class TokenDocument(Document, frozen=True, kw_only=True):
+    id: str
+    user: str
+    role: Role
+    projects: list[str] | None
+    """None: those in which its user is a member, with the role there; of operators and admins, all."""
+    created: datetime
+    expires: datetime | None
+    last_used: datetime | None
+    parent: str | None = None
+    """The token that it was made with: it is valid only while that one is, and may do no more."""
+    secret: str | None = None
+    """Only in the answer that creates it."""
+    origin: str | None = None
+    """The provider that its user signed in with; None: it was made by hand."""
+    grants: dict[str, Role] = field(default_factory=dict)
+    """Projects that groups of that provider give, with the role there."""
+
+
+class SecretSource(Enum):
+    STORE = "store"
+    """Set by a member of the project, sealed in the database."""
+    SETTINGS = "settings"
+    """Named by an operator in the server's settings: a file, or a variable of its environment."""
+
+
+class SecretDocument(Document, frozen=True, kw_only=True):
+    """That a project has a secret. Nobody is shown its value."""
+
+    project: str
+    name: str
+    source: SecretSource
+    set: datetime | None = None
+    set_by: str = ""
+
+
+class MeDocument(Document, frozen=True, kw_only=True):
+    """Whom a token stands for."""
+
+    user: str
+    role: Role
+    projects: list[str] | None
+    """None: all of them."""
+
+
+class LimitEntry(Document, frozen=True, kw_only=True):
+    limit: str
+    """As the policy names it; amounts by resource, as in "at_once.cpu"."""
+    value: str
+    used: str | None
+    """How much of it is used now; null: nothing is counted."""
+    of: str
+    """What is meant: each "job", or all of "user ada", "project vision" or "queue long" together."""
+    set_by: str
+    """Where it stands in the policy: one of these, "default", or "built in"."""
+
+
+class LimitsDocument(Document, frozen=True, kw_only=True):
+    """What a user may ask for and hold in one project, and what queues allow."""
+
+    user: str
+    project: str
+    """Empty: the user is in none."""
+    exempt: bool
+    """An operator or admin, who is held to no default."""
+    limits: list[LimitEntry]
