@@ -1,8 +1,8 @@
-"""Reads values of options: times, pairs, sizes. Errors name the option."""
+"""Reads values of options: times and sizes. Errors name the option."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -43,14 +43,3 @@ def _ago_ms(option: str, text: str, now_ms: int) -> int:
         return max(0, now_ms - parse_duration_ms(text))
     except QuantityError:
         return read_as(option, parse_timestamp_ms, text)
-
-
-def pairs_of(option: str, given: Sequence[str]) -> Mapping[str, str]:
-    """`KEY=VALUE`, each."""
-    pairs = {}
-    for text in given:
-        key, equals, value = text.partition("=")
-        if not key or not equals:
-            raise typer.BadParameter(f'"{text}" is not KEY=VALUE', param_hint=option)
-        pairs[key] = value
-    return pairs

@@ -14,8 +14,9 @@ from rich.console import RenderableType
 
 from rota.api.cluster import AgentDocument
 from rota.cli.client.connection import connect
-from rota.cli.option_values import pairs_of, read_as
+from rota.cli.option_values import read_as
 from rota.cli.output import Form, ListForm, talk, talk_of_change, write, write_document
+from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
 from rota.model.quantities import parse_price_micro

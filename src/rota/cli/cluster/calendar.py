@@ -11,8 +11,9 @@ from rich.table import Table
 
 from rota.api.cluster import MaintenanceDocument, ReservationDocument
 from rota.cli.client.connection import connect
-from rota.cli.option_values import future_of, pairs_of, read_as
+from rota.cli.option_values import future_of, read_as
 from rota.cli.output import ListForm, talk, talk_of_change
+from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
 from rota.model.quantities import parse_duration_ms

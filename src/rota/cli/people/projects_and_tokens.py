@@ -9,8 +9,9 @@ from rich.console import RenderableType
 
 from rota.api.people import ProjectDocument, Role, TokenDocument
 from rota.cli.client.connection import connect
-from rota.cli.option_values import pairs_of, read_as
+from rota.cli.option_values import read_as
 from rota.cli.output import Form, ListForm, talk, talk_of_change
+from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list, show_one
 from rota.cli.tables import new_table
 from rota.model.quantities import parse_duration_ms

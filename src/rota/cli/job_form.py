@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
-from rota.cli.option_values import pairs_of
+from rota.cli.pairs import pairs_of
 
 _ADDED_TO = ("depends_on", "files")
 Environment = Mapping[str, str]
