@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Room
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.gpu import gpu_rows, refresh_all_gpu_rows
 
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 Devices = tuple[int, ...]
 
 FOREVER_MS = 1 << 60
