@@ -66,7 +66,8 @@ class ClusterState:
     """Takes records and changes one by one; `snapshot()` freezes what it has.
 
     Columns of nodes are built anew only when a node, an offer or a resource name changed; what
-    tasks take is added and subtracted as they start and end.
+    tasks take is added and subtracted as they start and end. More than twenty methods: one for each
+    kind of change.
     """
 
     def __init__(self, defaults: Defaults = NO_DEFAULTS) -> None:

@@ -73,6 +73,8 @@ NO_ENDS = Ends(_NONE, _NONE, _NONE, (), ())
 
 
 class Timeline:
+    """More than twenty methods: all that reads or changes the arrays has to know how segments lie in them."""
+
     def __init__(self, free: Int64s, gpu_free: Int32s, now_ms: int) -> None:
         """Begins with what is free now, for ever."""
         self._allot(np.array([now_ms], dtype=np.int64), free, gpu_free)
@@ -279,7 +281,7 @@ class Timeline:
         return found
 
     def is_overbooked(self) -> bool:
-        """Whether any node holds more than it has at any time: for tests and assertions."""
+        """Whether any node holds more than it has at any time."""
         slots = self._slots[: self._count]
         return bool((self._free[slots] < 0).any() or (self._gpu[slots] < 0).any())
 

@@ -193,7 +193,7 @@ class Custody:
                 task.room = self._rooms.take(task.account)
             room = task.room
             group = task.group = self._cgroups.take(Wanted(start.limits, start.cpu_share_milli))
-            writer = self._writer(ref)
+            writer = _writer(ref, self._folders, self._options)
             spawned = self._kernel.spawn(start, room, group, self._trees.mark(task))
         except (OSError, ValueError) as error:
             if task.group is not None:
@@ -304,7 +304,10 @@ class Custody:
         for remembered in unfinished:
             task = remembered.as_task()
             if remembered.began is not None:
-                self._adopt(task, remembered.began)
+                writer = _writer(task.ref, self._folders, self._options)
+                self._holds(task, self._adoption.drain_of(task, remembered.began, writer))
+                if self._adoption.watch(task) and task.told_to is not None:
+                    self._ask_to_end(task)
             elif remembered.was_tried or remembered.boot_id != self._boot_id or task.lacks_secrets:
                 self._adoption.kill_half_started(task)
                 self._over(task, end_unseen(task.told_to))
@@ -318,10 +321,6 @@ class Custody:
         for task in sorted(untried, key=lambda each: each.start.standby):
             self._ledger.queue(task)
 
-    def _adopt(self, task: KeptTask, began: journal.Began) -> None:
-        self._holds(task, self._adoption.drain_of(task, began, self._writer(task.ref)))
-        if self._adoption.watch(task) and task.told_to is not None:
-            self._ask_to_end(task)
 
-    def _writer(self, ref: TaskRef) -> LogWriter:
-        return LogWriter(self._folders.logs_of(ref.job), Origin(ref.rank, ref.fence), self._options.rotation)
+def _writer(ref: TaskRef, folders: Folders, options: KeeperOptions) -> LogWriter:
+    return LogWriter(folders.logs_of(ref.job), Origin(ref.rank, ref.fence), options.rotation)
