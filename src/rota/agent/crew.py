@@ -33,6 +33,8 @@ Order: TypeAlias = wire.AgentOrders | Sequence[TaskRef]
 
 
 class Crew:
+    """More than twenty methods: one for each order of a server, and for each way that a task can go."""
+
     def __init__(
         self,
         keeper: KeeperLine,

@@ -28,6 +28,8 @@ _PHASES = {phase: b',"phase":"' + phase.value.encode() + b'"}' for phase in Phas
 
 
 class Draft:
+    """More than twenty methods: one for each change that a command may make."""
+
     def __init__(
         self, memory: Memory, now_ms: int, chance: Callable[[], float], below: Draft | None = None
     ) -> None:

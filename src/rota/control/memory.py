@@ -44,6 +44,9 @@ REMEMBERED = 10_000
 
 
 class Memory:
+    """More than twenty methods: one for each kind of record that a batch holds, and one for each question
+    about them; all keep the same tables in step."""
+
     def __init__(self, policy: Policy, epoch: int = 0) -> None:
         """`epoch`: of the server that leads, see `lifecycle.fences`."""
         self.policy = policy

@@ -78,6 +78,9 @@ class _Asked(Generic[R]):
 
 
 class Transactor:
+    """More than twenty methods, most of them short: one queue, and what becomes of a turn of it. Each step
+    may fail, and then the ones before it haven't happened."""
+
     def __init__(
         self, store: Store, memory: Memory, feed: Feed, clock: Callable[[], int], chance: Callable[[], float]
     ) -> None:

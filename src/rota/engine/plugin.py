@@ -15,7 +15,6 @@ from enum import Enum
 from typing import Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.loosening import Loosening
 from rota.model.job import Job, JobTemplate
@@ -25,12 +24,12 @@ from rota.model.policy import PluginConfig
 from rota.model.task import TaskSpec
 from rota.model.verdict import Reason
 from rota.snapshot import rows
+from rota.snapshot.arrays import Bools as Bools  # for those who write plugins
+from rota.snapshot.arrays import Int32s
+from rota.snapshot.arrays import Int64s as Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.nodes import NodeColumns
 
-Bools = NDArray[np.bool_]
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 T = TypeVar("T")
 
 FULL_SCORE = 1000

@@ -62,7 +62,8 @@ class Decided(NamedTuple):
 
 
 class VirtualCluster:
-    """Keeps a state of its own: whatever becomes of it, the records it was made from stay as they are."""
+    """Keeps a state of its own: whatever becomes of it, the records it was made from stay as they are. More
+    than twenty methods: one or two for each thing that may happen in a cluster."""
 
     def __init__(
         self,

@@ -48,7 +48,8 @@ KINDS = (STARTED, *(f"job.{kind.__name__}" for kind in get_args(JobEvent) if kin
 
 
 class Courier:
-    """`take`, `close` and `join` are for any thread; all else happens in the courier's own."""
+    """`take`, `close` and `join` are for any thread; all else happens in the courier's own. More than twenty
+    methods, most of them short: the steps of one conversation, each of which may break off."""
 
     def __init__(self, connection: Connection, form: Mapping[str, object]) -> None:
         self._connection = connection

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
 from rota.snapshot import rows
+from rota.snapshot.arrays import Int64s
 from rota.snapshot.rows import ResourceRows, port_amounts
-
-Int64s = NDArray[np.int64]
 
 NOT_ASKED = -(1 << 60)
 """Threshold of a row the task doesn't ask for: met even by a node that is overbooked there."""

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest
 from rota.snapshot import rows
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
+from rota.snapshot.arrays import Int32s, Int64s
 
 
 def assign_devices(device_free: Int32s, request: GpuRequest) -> tuple[int, ...]:

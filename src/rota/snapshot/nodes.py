@@ -9,7 +9,6 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.model.ids import NodeName
 from rota.model.job import JobTemplate
@@ -19,13 +18,9 @@ from rota.model.selectors import Operator, Requirement
 from rota.model.taints import Effect, Taint
 from rota.model.task import CLUSTER_KEY, TaskSpec
 from rota.snapshot import rows
+from rota.snapshot.arrays import Bools, Floats, Int32s, Int64s
 from rota.snapshot.demand import Demand, demand_of, named_amounts
 from rota.snapshot.rows import ResourceRows, is_of_volumes, is_port, port_capacity, volume_capacity
-
-Bools = NDArray[np.bool_]
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 T = TypeVar("T")
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from rota.model.job import JobRecord, JobTemplate, Placement
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.gpu import likely_devices, refresh_gpu_rows
 from rota.snapshot.nodes import NodeColumns
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 
 class Occupancy:

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate, Placement
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
+from rota.snapshot.arrays import Int32s, Int64s
 
 _KINDS_KEPT = 64
 """Kinds that no longer run are forgotten once they are more than this and than those that do."""

@@ -6,9 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from rota.model.cluster import Calendar, ClusterRecords, TenantUsage
 from rota.model.ids import JobId, NodeName
@@ -16,6 +14,7 @@ from rota.model.job import JobRecord, JobTemplate
 from rota.model.node import Node, Offer
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.model.task import TaskSpec
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.defaults import admit
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.nodes import NodeColumns, build_columns
@@ -24,10 +23,6 @@ from rota.snapshot.records import Records, with_records
 from rota.snapshot.rows import ResourceRows
 from rota.snapshot.running import RunningColumns, RunningIndex, RunningTask
 from rota.snapshot.waiting import LaneKey, WaitingJobs, WaitingLanes
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
-
 
 RunTimes = Callable[[JobTemplate], tuple[int, ...]]
 """How long jobs like this ran, in ms: evenly spaced quantiles, the shortest first; empty: nobody knows."""
@@ -71,7 +66,8 @@ class ClusterState:
     """Takes records and changes one by one; `snapshot()` freezes what it has.
 
     Columns of nodes are built anew only when a node, an offer or a resource name changed; what
-    tasks take is added and subtracted as they start and end.
+    tasks take is added and subtracted as they start and end. More than twenty methods: one for each
+    kind of change.
     """
 
     def __init__(self, defaults: Defaults = NO_DEFAULTS) -> None:

@@ -45,6 +45,8 @@ Command = tuple[JobId, Callable[[Draft], object]]
 
 
 class Directing:
+    """More than twenty methods: one for each thing that a controller may say, and what follows from it."""
+
     def __init__(
         self,
         book: Book,

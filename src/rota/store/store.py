@@ -80,7 +80,8 @@ def open_database(
 class Store:
     """Every method may be called from any thread. Those that read see one state throughout, and neither wait
     for the writer nor make it wait. All raise StoreUnavailable when the database can't be used now; the
-    next call tries again."""
+    next call tries again. More than twenty methods: one for each question; the queries themselves are in
+    modules of their own."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -37,6 +37,8 @@ class NotTheirs(Refusal):
 
 
 class AgentPool:
+    """More than twenty methods: one for each thing that an agent may say, and that a server may ask."""
+
     def __init__(
         self, name: str, terms: Terms, reserved: frozenset[NodeName], on_change: Callable[[], None]
     ) -> None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.calendar.timeline import FOREVER_MS
 from rota.model.job import JobTemplate
 from rota.model.policy import Durations
+from rota.snapshot.arrays import Int64s
 from rota.snapshot.state import RunTimes
-
-Int64s = NDArray[np.int64]
 
 _OVERDUE_MS = 60_000
 """A task past its limit is about to be ended: it is taken to be gone by then."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.calendar.durations import limit_ms
 from rota.engine.calendar.timeline import Holding, Timeline
@@ -16,13 +15,11 @@ from rota.model.job import JobRecord
 from rota.model.reasons import MaintenanceAhead, RoomReserved
 from rota.model.resources import WHOLE_GPU_MILLI
 from rota.snapshot import rows
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import named_amounts
 from rota.snapshot.nodes import NodeColumns
 from rota.snapshot.rows import is_amount
 from rota.snapshot.state import Snapshot
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 EVERYBODY = ""
 """The account of jobs that run in no reservation; a reservation's account has its name."""

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.calendar.timeline import Timeline
 from rota.engine.placing.signature import Signature
 from rota.engine.placing.work import Seat, Work
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
+from rota.snapshot.arrays import Bools, Int64s
 
 
 def minds_where(work: Work) -> bool:

@@ -12,9 +12,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rota.engine.calendar.durations import Lengths, limit_ms
 from rota.engine.calendar.entries import (
     EVERYBODY,
@@ -32,10 +29,8 @@ from rota.engine.placing.work import Seat, Work
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.policy import Durations
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.state import Snapshot
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,18 +6,15 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.calendar.durations import Lengths
 from rota.engine.calendar.timeline import Devices, Ends, Holding
 from rota.engine.placing.topology import Footprint
 from rota.model.ids import JobId
 from rota.model.job import JobTemplate
+from rota.snapshot.arrays import Bools, Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.state import Snapshot
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,14 +13,12 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Room
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.gpu import gpu_rows, refresh_all_gpu_rows
 
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 Devices = tuple[int, ...]
 
 FOREVER_MS = 1 << 60
@@ -75,6 +73,8 @@ NO_ENDS = Ends(_NONE, _NONE, _NONE, (), ())
 
 
 class Timeline:
+    """More than twenty methods: all that reads or changes the arrays has to know how segments lie in them."""
+
     def __init__(self, free: Int64s, gpu_free: Int32s, now_ms: int) -> None:
         """Begins with what is free now, for ever."""
         self._allot(np.array([now_ms], dtype=np.int64), free, gpu_free)
@@ -281,7 +281,7 @@ class Timeline:
         return found
 
     def is_overbooked(self) -> bool:
-        """Whether any node holds more than it has at any time: for tests and assertions."""
+        """Whether any node holds more than it has at any time."""
         slots = self._slots[: self._count]
         return bool((self._free[slots] < 0).any() or (self._gpu[slots] < 0).any())
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.calendar.entries import positions_of
 from rota.engine.evicting.evict import Evictor
 from rota.model.ids import JobId
 from rota.model.plan import EvictionCause
 from rota.model.taints import Effect, bears_until_ms
+from rota.snapshot.arrays import Bools
 from rota.snapshot.state import Snapshot
-
-Bools = NDArray[np.bool_]
 
 
 def evict_by_taints(evictor: Evictor, snapshot: Snapshot, now_ms: int) -> None:

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.evicting.sparing import Preempted, spare_by_trial, spare_in_place, tasks_of
 from rota.engine.evicting.steps import VictimOrder, cheapest_steps, victim_orders
@@ -21,8 +20,7 @@ from rota.engine.placing.board import Board
 from rota.engine.placing.place import place, rules_of
 from rota.engine.placing.work import Work
 from rota.model.job import TopologyMode
-
-Bools = NDArray[np.bool_]
+from rota.snapshot.arrays import Bools
 
 _FEW = 16
 """So many victims at most are tried for sparing once more, by placing the job anew."""

@@ -6,17 +6,14 @@ import heapq
 from enum import Enum
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.evicting.victims import Unit, Victims
 from rota.engine.placing.board import Board
 from rota.engine.placing.signature import Signature
 from rota.engine.placing.work import Work
 from rota.snapshot import rows
+from rota.snapshot.arrays import Bools, Int64s
 from rota.snapshot.demand import Demand
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
 
 
 class VictimOrder(Enum):

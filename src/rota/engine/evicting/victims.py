@@ -6,15 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Board
 from rota.engine.placing.topology import Counter, Footprint
+from rota.snapshot.arrays import Bools, Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.state import Snapshot
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,17 +8,15 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.topology import Footprint
 from rota.snapshot import rows
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.gpu import assign_devices, refresh_all_gpu_rows, refresh_gpu_rows
 from rota.snapshot.nodes import NodeColumns
 from rota.snapshot.state import Snapshot
 
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 Devices = tuple[int, ...]
 
 
@@ -142,7 +140,7 @@ class Board:
                 return False
         return True
 
-    def read_only(self) -> tuple[Int64s, NDArray[np.int32]]:
+    def read_only(self) -> tuple[Int64s, Int32s]:
         """Views of what is free that nobody can write to, for plugins from outside."""
         free, gpu_free = self.free.view(), self.gpu_free.view()
         free.flags.writeable = gpu_free.flags.writeable = False

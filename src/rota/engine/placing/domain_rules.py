@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.selected import Group, affinity_group
 from rota.engine.placing.topology import (
@@ -19,9 +18,8 @@ from rota.engine.placing.topology import (
 )
 from rota.engine.plugin import Concern, NodeFilter, TaskView
 from rota.model.task import Spread
+from rota.snapshot.arrays import Bools
 from rota.snapshot.nodes import NODE_KEY, NodeColumns
-
-Bools = NDArray[np.bool_]
 
 
 def compile_rules(

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, islice, permutations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Board, Devices
 from rota.engine.placing.company import company_order
@@ -18,9 +17,7 @@ from rota.engine.placing.search import search
 from rota.engine.placing.signature import Signature
 from rota.engine.placing.work import Apart, Seat, Work, apart_rules, least_need
 from rota.model.job import TopologyMode, TopologyRule
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
+from rota.snapshot.arrays import Bools, Int64s
 
 
 def place(work: Work, board: Board, within: Bools | None = None) -> list[Seat] | None:

@@ -11,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.model.policy import Strategy, Weights
 from rota.model.task import CostGoal, TaskSpec
 from rota.snapshot import rows
+from rota.snapshot.arrays import Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.nodes import NodeColumns
-
-Int64s = NDArray[np.int64]
 
 FULL = 1_000_000
 SCALE = 6

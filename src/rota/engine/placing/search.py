@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Board
 from rota.engine.placing.work import Apart, Seat, Work, apart_rules
-
-Bools = NDArray[np.bool_]
+from rota.snapshot.arrays import Bools
 
 _STEPS = 400
 _LOOKS = 4 * _STEPS

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Board, Devices
 from rota.engine.placing.domain_rules import compile_rules
@@ -32,9 +31,7 @@ from rota.model.policy import SchedulerPolicy, Strategy
 from rota.model.task import CostGoal
 from rota.model.verdict import Reason
 from rota.snapshot import rows
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
+from rota.snapshot.arrays import Bools, Int64s
 
 
 class Signature:

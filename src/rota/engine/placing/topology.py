@@ -13,17 +13,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.selected import Group, GroupIndex, affinity_group
 from rota.model.ids import Labels
 from rota.model.task import JobAffinity, TaskSpec
+from rota.snapshot.arrays import Bools, Int64s
 from rota.snapshot.nodes import NODE_KEY, NodeColumns
 from rota.snapshot.running import RunningColumns
-
-Bools = NDArray[np.bool_]
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(eq=False)

@@ -5,16 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Board
 from rota.engine.placing.score import FULL, LEVEL, REFUSED, SCALE, cheapness, price_rank
 from rota.engine.placing.topology import DomainRules
 from rota.engine.plugin import FULL_SCORE, Plugins, TaskView
 from rota.model.policy import SchedulerPolicy, Strategy
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
+from rota.snapshot.arrays import Bools, Int64s
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,16 +7,13 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Devices
 from rota.engine.placing.signature import Signature
 from rota.model.job import TopologyMode, TopologyRule
+from rota.snapshot.arrays import Bools, Int32s, Int64s
 from rota.snapshot.nodes import NodeColumns
 from rota.snapshot.waiting import LaneKey
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,7 @@ class Seat:
 class Apart:
     """Each task in another domain: nodes of domains that are still free."""
 
-    domain: NDArray[np.int32]
+    domain: Int32s
     free: Bools
 
     def use(self, position: int) -> None:

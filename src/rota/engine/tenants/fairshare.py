@@ -11,16 +11,14 @@ from __future__ import annotations
 from math import ldexp, log, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
 from rota.snapshot import rows
+from rota.snapshot.arrays import Floats, Int64s
 from rota.snapshot.rows import is_amount
 from rota.snapshot.state import Snapshot
 
-Floats = NDArray[np.float64]
-Int64s = NDArray[np.int64]
 Path = tuple[str, ...]
 
 _NOT_SHARED = (rows.SLOTS, rows.SHARES, rows.GPU_IDLE, rows.GPU_BEST)

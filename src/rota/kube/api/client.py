@@ -66,6 +66,8 @@ class Retries(Struct, frozen=True):
 
 
 class Client:
+    """More than twenty methods: one for each verb of the API."""
+
     def __init__(
         self,
         access: ClusterAccess,

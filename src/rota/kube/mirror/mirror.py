@@ -40,6 +40,9 @@ _CHANGES_KEPT = 10_000
 
 
 class Mirror:
+    """More than twenty methods: one for each kind of object that informers tell of, and one for each step of
+    a decision; all keep one state."""
+
     def __init__(
         self,
         scheduler_name: str,

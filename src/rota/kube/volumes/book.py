@@ -55,6 +55,9 @@ class Reservation(Struct, frozen=True):
 
 
 class VolumeBook:
+    """More than twenty methods: one for each kind of object that informers tell of, and each question;
+    what a volume is free for depends on all of them."""
+
     def __init__(self, claim_changed: Callable[[ClaimKey], None]) -> None:
         """`claim_changed` is told of claims whose pods are to be read again."""
         self._claim_changed = claim_changed

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rota.control.errors import Conflict
 from rota.model.ids import JobId
 from rota.model.job import Placement
 from rota.model.plan import Binding, Eviction
 from rota.snapshot import rows
+from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.occupancy import Occupancy
 from rota.snapshot.state import ClusterState
-
-Int32s = NDArray[np.int32]
-Int64s = NDArray[np.int64]
 
 _BY_DEVICE = frozenset((rows.GPU_MILLI, rows.GPU_IDLE, rows.GPU_BEST))
 """Rows that follow from the devices, which are looked at one by one."""

@@ -12,10 +12,8 @@ from functools import cache
 from math import erfc, exp, pi, sqrt
 
 import numpy as np
-from numpy.typing import NDArray
 
-Int64s = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from rota.snapshot.arrays import Floats, Int64s
 
 _LEAN = 0.7
 """Of the mean need: tasks that need much go where there is much, so what a scarce node gets needs less."""

@@ -14,16 +14,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.plugin import Bools, Int64s, Plugin, StateView, TaskView
 from rota.model.resources import WHOLE_GPU_MILLI
 from rota.model.task import TaskSpec
 from rota.plugins.packing.mix import Mix, mix_of, parse_mix
 from rota.snapshot import rows
+from rota.snapshot.arrays import Floats, Int32s
 from rota.snapshot.nodes import NodeColumns
-
-Floats = NDArray[np.float64]
 
 _COVERED_PERCENT = 95
 
@@ -142,7 +140,7 @@ class _Fragments:
         self._on_gpu = _Group(gpus > 0, share, weight, cpu, gpus, allowed)
         self._on_cpu = _Group(gpus == 0, share, weight, cpu, gpus, allowed)
 
-    def sums(self, left: Int64s, cpu: Int64s, model: NDArray[np.int32]) -> Floats:
+    def sums(self, left: Int64s, cpu: Int64s, model: Int32s) -> Floats:
         """Of each node, by what is left of its devices and its CPU."""
         total = left.sum(axis=1)
         roomy = left[None, :, :] >= self._shares[:, None, None]

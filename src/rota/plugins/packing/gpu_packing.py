@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.plugin import FULL_SCORE, Int64s, Plugin, StateView, TaskView
 from rota.model.resources import WHOLE_GPU_MILLI
@@ -26,9 +25,8 @@ from rota.plugins.packing.backing import Backing
 from rota.plugins.packing.cutting import worth_milli
 from rota.plugins.packing.mix import Mix, mix_of, parse_mix
 from rota.snapshot import rows
+from rota.snapshot.arrays import Floats
 from rota.snapshot.nodes import NodeColumns
-
-Floats = NDArray[np.float64]
 
 _STEP_MILLI = 20
 """One point of score, in thousandths of a GPU."""

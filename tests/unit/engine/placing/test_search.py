@@ -6,7 +6,8 @@ from itertools import product
 import pytest
 
 from rota.engine.placing.search import search
-from rota.engine.placing.work import Apart, Bools, Seat, Work, apart_rules
+from rota.engine.placing.work import Apart, Seat, Work, apart_rules
+from rota.snapshot.arrays import Bools
 from tests.builders import Cluster
 from tests.unit.engine.workbench import Workbench, mask
 from tests.words import apart, lie, tasks

@@ -7,27 +7,27 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Iterable
-from functools import partial
-from pathlib import Path
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef, TaskStart
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper import journal
-from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
+from rota.backends.process.keeper.adoption import Adoption
+from rota.backends.process.keeper.cgroups import Cgroups, Wanted
 from rota.backends.process.keeper.cleaning import Cleaning
-from rota.backends.process.keeper.ending import end_of, end_unseen
-from rota.backends.process.keeper.kernel import Aside, Kernel
+from rota.backends.process.keeper.collecting import Collecting
+from rota.backends.process.keeper.ending import end_of, end_unseen, error_text, how_it_ended
+from rota.backends.process.keeper.kernel import Kernel
 from rota.backends.process.keeper.ledger import Ledger
 from rota.backends.process.keeper.log_writer import Drain, LogWriter
-from rota.backends.process.keeper.masking import Mask, Withheld
+from rota.backends.process.keeper.masking import Mask
 from rota.backends.process.keeper.outlets import Outlets
-from rota.backends.process.keeper.outputs import collect
+from rota.backends.process.keeper.preparing import Preparing
 from rota.backends.process.keeper.recovery import Finished, Remembered
 from rota.backends.process.keeper.rooms import Rooms
-from rota.backends.process.keeper.staging import stage
+from rota.backends.process.keeper.side_work import SideWork
 from rota.backends.process.keeper.starts import Starts, too_late
 from rota.backends.process.keeper.task import KeptTask, Stage
 from rota.backends.process.keeper.tenants import Tenants
@@ -36,14 +36,11 @@ from rota.backends.process.keeper.watch import Watch
 from rota.backends.process.options import KeeperOptions
 from rota.backends.process.segments import Origin
 from rota.clock import boot_id, since_boot_ms
-from rota.launch.accounts import Isolation
-from rota.launch.sandbox import read_end
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
 STARTS_AT_ONCE = 16
 """Then whatever else has happened meanwhile is looked after."""
 _LOOK_AGAIN_MS = 50
-_HOW_IT_ENDED_WITHIN_MS = 2_000
 
 
 class Custody:
@@ -68,13 +65,17 @@ class Custody:
         self._rooms = Rooms(folders.rooms)
         self._outlets = Outlets(watch)
         self._starts = Starts(watch, kernel, options.start_within_ms, self._runs)
-        self._cleaning = Cleaning(self._rooms, self._begin_aside)
         self._trees = Trees(name, kernel)
+        self._side_work = SideWork(kernel, self._trees)
+        self._cleaning = Cleaning(self._rooms, self._side_work.begin)
+        self._preparing = Preparing(folders, ledger, self._tenants, self._rooms, self._side_work, self._over)
+        self._collecting = Collecting(folders, self._side_work, self._over)
+        self._isolation = options.confinement.isolation
+        self._adoption = Adoption(ledger, watch, kernel, self._trees, self._rooms, self._isolation)
         self._running: dict[TaskRef, KeptTask] = {}
         """Those whose processes aren't all gone."""
         self._by_pid: dict[int, KeptTask] = {}
         """Those of them that are children of this keeper, until they are reaped."""
-        self._asides: dict[int, tuple[Aside, Callable[[Aside], None]]] = {}
         self._boot_id = boot_id()
 
     @property
@@ -84,7 +85,9 @@ class Custody:
     @property
     def is_busy(self) -> bool:
         """Something runs, or is about to."""
-        return bool(self._running or self._asides or self._ledger.to_start or self._outlets.are_stalled)
+        return bool(
+            self._running or self._side_work.is_going_on or self._ledger.to_start or self._outlets.are_stalled
+        )
 
     # What makes tasks move
 
@@ -100,11 +103,11 @@ class Custody:
             if task.told_to is not None:
                 self._over(task, TaskEnd(task.told_to))
             elif task not in known:
-                self._look_up(task)
+                self._preparing.look_up(task)
             elif task.is_ready:
                 self._spawn(task)
             else:
-                self._stage(task)
+                self._preparing.stage(task)
 
     def end(self, task: KeptTask, why: EndReason) -> None:
         """In whatever stage it is; nothing happens if it is about to end anyway."""
@@ -145,20 +148,11 @@ class Custody:
             self._trees.reaped(pid)
             if task is not None:
                 self._starts.listen(task)
-                task.status, task.used = self._how_it_ended(task, status), used
+                task.status, task.used = how_it_ended(status, task.room, self._isolation), used
                 task.stage = Stage.CLEARING
-            elif pid in self._asides:
-                aside, then = self._asides.pop(pid)
-                aside.ended(status)
-                then(aside)
+            else:
+                self._side_work.ended(pid, status)
         self._clear()
-
-    def _how_it_ended(self, task: KeptTask, status: int) -> int:
-        """The first process of a sandbox has written down how its task did."""
-        if self._options.confinement.isolation is not Isolation.SANDBOX or task.room is None:
-            return status
-        written = read_end(task.room.end)
-        return status if written is None else written
 
     def next_due_ms(self) -> int | None:
         """On the clock since boot."""
@@ -188,46 +182,6 @@ class Custody:
 
     # The stages
 
-    def _look_up(self, task: KeptTask) -> None:
-        task.stage = Stage.STAGING
-        task.aside = self._begin_aside(self._tenants.look_up(task.start), partial(self._looked_up, task))
-
-    def _looked_up(self, task: KeptTask, aside: Aside) -> None:
-        task.aside, task.stage = None, Stage.WAITING
-        if task.told_to is not None:
-            self._over(task, TaskEnd(task.told_to))
-            return
-        self._tenants.learn(task.start, aside.text, aside.failure)
-        self._ledger.to_start.appendleft(task)
-
-    def _stage(self, task: KeptTask) -> None:
-        try:
-            task.account = self._tenants.account_of(task.start)
-            task.room = room = self._rooms.take(task.account)
-        except ValueError as error:
-            self._over(task, TaskEnd(EndReason.NOT_STARTED, message=str(error)))
-            return
-        except OSError as error:
-            self._over(task, TaskEnd(EndReason.STAGING, message=_text(error)))
-            return
-        task.stage = Stage.STAGING
-        start = task.start
-        task.aside = self._begin_aside(
-            partial(stage, start.run, self._folders, room, start.limits.storage_bytes),
-            partial(self._staged, task),
-        )
-
-    def _staged(self, task: KeptTask, aside: Aside) -> None:
-        task.aside = None
-        task.stage = Stage.WAITING
-        if task.told_to is not None:
-            self._over(task, TaskEnd(task.told_to))
-        elif aside.failure:
-            self._over(task, TaskEnd(EndReason.STAGING, message=aside.failure))
-        else:
-            task.is_staged = True
-            self._ledger.to_start.appendleft(task)
-
     def _spawn(self, task: KeptTask) -> None:
         start, ref = task.start, task.ref
         if task.lacks_secrets:
@@ -239,12 +193,12 @@ class Custody:
                 task.room = self._rooms.take(task.account)
             room = task.room
             group = task.group = self._cgroups.take(Wanted(start.limits, start.cpu_share_milli))
-            writer = self._writer(start)
+            writer = _writer(start, self._folders, self._options)
             spawned = self._kernel.spawn(start, room, group, self._trees.mark(task))
         except (OSError, ValueError) as error:
             if task.group is not None:
                 self._cgroups.give_back(task.group)
-            self._over(task, TaskEnd(EndReason.NOT_STARTED, message=_text(error)))
+            self._over(task, TaskEnd(EndReason.NOT_STARTED, message=error_text(error)))
             return
         self._trees.own.add(spawned.pid)
         self._by_pid[spawned.pid] = task
@@ -307,7 +261,7 @@ class Custody:
 
     def _clear(self) -> None:
         for task in self._trees.kill_rest(self._running.values()):
-            if not self._may_still_be_told(task):
+            if not self._adoption.may_still_be_told(task):
                 self._cleared(task)
 
     def _cleared(self, task: KeptTask) -> None:
@@ -334,46 +288,12 @@ class Custody:
             end = end_of(task.status, task.used, told_to=task.told_to, out_of_memory=out_of_memory)
         if not is_written:
             end = replace(end, message=f"the last of its output isn't written yet: {self._outlets.wrong}")
-        self._collect(task, end)
-
-    def _collect(self, task: KeptTask, end: TaskEnd) -> None:
-        run, room = task.start.run, task.room
-        if not run.outputs or room is None:
-            self._over(task, end)
-            return
-        task.stage = Stage.COLLECTING
-        source = Path(run.directory) if run.directory else room.work
-        target = self._folders.outputs_of_task(task.ref)
-        self._begin_aside(
-            partial(
-                collect,
-                run.outputs,
-                source,
-                target,
-                move=task.account is None and not run.directory,
-                account=task.account,
-            ),
-            partial(self._collected, task, end),
-        )
-
-    def _collected(self, task: KeptTask, end: TaskEnd, aside: Aside) -> None:
-        notes = [note for note in (end.message, aside.text, aside.failure) if note]
-        self._over(task, replace(end, message="; ".join(notes)))
+        self._collecting.collect(task, end)
 
     def _over(self, task: KeptTask, end: TaskEnd) -> None:
         if task.room is not None:
             self._cleaning.after(task.room)
         self._ledger.over(task, end)
-
-    def _begin_aside(self, work: Callable[[], str | None], then: Callable[[Aside], None]) -> Aside:
-        aside = self._kernel.aside(work)
-        self._trees.own.add(aside.pid)
-        self._asides[aside.pid] = aside, then
-        return aside
-
-    def _writer(self, start: TaskStart) -> LogWriter:
-        folder, origin = self._folders.logs_of(start.ref.job), Origin(start.ref.rank, start.ref.fence)
-        return LogWriter(folder, origin, self._options.rotation, start.log_bytes)
 
     # After another keeper
 
@@ -384,9 +304,13 @@ class Custody:
         for remembered in unfinished:
             task = remembered.as_task()
             if remembered.began is not None:
-                self._adopt(task, remembered.began)
+                writer = _writer(task.start, self._folders, self._options)
+                self._holds(task, self._adoption.drain_of(task, remembered.began, writer))
+                if self._adoption.watch(task) and task.told_to is not None:
+                    self._ask_to_end(task)
             elif remembered.was_tried or remembered.boot_id != self._boot_id or task.lacks_secrets:
-                self._give_up(task)
+                self._adoption.kill_half_started(task)
+                self._over(task, end_unseen(task.told_to))
             else:
                 untried.append(task)
         kept = {task.room.number for task in self._running.values() if task.room is not None}
@@ -397,83 +321,7 @@ class Custody:
         for task in sorted(untried, key=lambda each: each.start.standby):
             self._ledger.queue(task)
 
-    def _adopt(self, task: KeptTask, began: journal.Began) -> None:
-        """It may have ended meanwhile: then what it left behind has to go."""
-        self._ledger.hold(task)
-        task.began = began
-        task.has_started()
-        task.is_adopted = True
-        task.account = began.account
-        task.room = self._rooms.of(began.room, began.account)
-        task.group = Group(began.groups) if began.groups else None
-        if began.boot_id == self._boot_id:
-            from_ms = began.since_boot_ms
-            task.pidfd = self._kernel.open_pidfd(began.pid, from_ms, from_ms + began.within_ms)
-        out, err = self._reopened(task, began)
-        if task.pidfd is not None and None in (out, err) and self._kernel.has_ended(task.pidfd):
-            # What it wrote last went with it, unread: an exit code would claim that all is there.
-            os.close(task.pidfd)
-            task.pidfd = None
-            out, err = self._reopened(task, began, out, err)
-        writer = self._writer(task.start)
-        writer.resume()
-        self._holds(task, Drain(out, err, writer, self._mask_again(task, began)))
-        task.stage = Stage.RUNNING
-        if task.pidfd is None:
-            task.stage = Stage.CLEARING
-            return
-        self._watch.add(task.pidfd, partial(self._adopted_ended, task, task.pidfd))
-        if task.told_to is not None:
-            self._ask_to_end(task)
 
-    def _reopened(
-        self, task: KeptTask, began: journal.Began, *reopened: int | None
-    ) -> tuple[int | None, ...]:
-        """Its pipes, as far as they aren't yet, from whoever has them."""
-        if task.pidfd is None:
-            holders = sorted(self._trees.marked(task))
-        else:
-            holders = [began.pid, *self._kernel.children_of(began.pid)]
-        return tuple(
-            self._kernel.reopen_pipe(holders, inode) if fd is None else fd
-            for fd, inode in zip(reopened or (None, None), began.pipes, strict=True)
-        )
-
-    def _mask_again(self, task: KeptTask, began: journal.Began) -> Mask | None:
-        """The secrets weren't written down: its process still has them."""
-        variables = [variable for variable, _ in task.start.run.secrets]
-        if not variables:
-            return None
-        # The first process of a sandbox isn't the task's own, but its parent.
-        pids = [] if task.pidfd is None else [began.pid, *self._kernel.children_of(began.pid)]
-        found = (self._kernel.variables_of(pid, variables) for pid in pids)
-        values = next((each for each in found if each is not None), None)
-        return Withheld() if values is None else Mask(values)
-
-    def _adopted_ended(self, task: KeptTask, pidfd: int) -> None:
-        self._watch.remove(pidfd)
-        task.stage = Stage.CLEARING
-        task.unseen_until_ms = since_boot_ms() + _HOW_IT_ENDED_WITHIN_MS
-
-    def _may_still_be_told(self, task: KeptTask) -> bool:
-        """How it ended: the kernel says so only once its new parent has asked."""
-        if task.status is None and task.pidfd is not None:
-            status = self._kernel.exit_status(task.pidfd)
-            task.status = None if status is None else self._how_it_ended(task, status)
-            return task.status is None and since_boot_ms() < task.unseen_until_ms
-        return False
-
-    def _give_up(self, task: KeptTask) -> None:
-        """The other keeper ended while it started this one, or just before; or the machine did, and may have
-        lost what was written last. It is not to run twice."""
-        self._ledger.hold(task)
-        for pid in self._trees.marked(task):
-            self._kernel.kill(pid, signal.SIGKILL)
-        self._over(task, end_unseen(task.told_to))
-
-
-def _text(error: OSError | ValueError) -> str:
-    """Without its number."""
-    if not isinstance(error, OSError):
-        return str(error)
-    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
+def _writer(start: TaskStart, folders: Folders, options: KeeperOptions) -> LogWriter:
+    ref = start.ref
+    return LogWriter(folders.logs_of(ref.job), Origin(ref.rank, ref.fence), options.rotation, start.log_bytes)

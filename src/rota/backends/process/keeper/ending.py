@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from resource import struct_rusage
 
+from rota.backends.process.keeper.rooms import Room
+from rota.launch.accounts import Isolation
+from rota.launch.sandbox import read_end
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
 OUT_OF_TOUCH = "its machine had no contact with the server for so long that it was ended there"
@@ -34,3 +37,18 @@ def end_of(status: int, used: Used, *, told_to: EndReason | None, out_of_memory:
 
 def end_unseen(told_to: EndReason | None) -> TaskEnd:
     return TaskEnd(told_to or EndReason.LOST, message=UNKNOWN)
+
+
+def how_it_ended(status: int, room: Room | None, isolation: Isolation) -> int:
+    """As of wait(2). The first process of a sandbox has written down how its task did."""
+    if isolation is not Isolation.SANDBOX or room is None:
+        return status
+    written = read_end(room.end)
+    return status if written is None else written
+
+
+def error_text(error: OSError | ValueError) -> str:
+    """Without its number."""
+    if not isinstance(error, OSError):
+        return str(error)
+    return f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)

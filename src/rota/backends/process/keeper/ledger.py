@@ -20,6 +20,8 @@ from rota.lifecycle.state import EndReason, TaskEnd
 
 
 class Ledger:
+    """More than twenty methods: one for each thing that happens to a task and goes into the journal."""
+
     def __init__(self, written: Journal) -> None:
         self._journal = written
         self._boot_id = boot_id()
