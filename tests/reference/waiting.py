@@ -162,6 +162,9 @@ def _is_true(case: Case, world: World, job: str, reason: Reason) -> bool:
             if isinstance(reason, BeyondQuota):
                 return not _quota_allows(case, world.idle(), hopeful(gang, of_its_own=True))
             return not _quota_allows(case, world, gang)
+        case RoomPlanned(other, start_ms):
+            # Whether it had to be planned there is for the tests of the calendar.
+            return any((one.job, one.start_ms) == (other, start_ms) for one in case.plan.starts)
         case BehindInStrictQueue(first):
             waits = any(first in entry.jobs for entry in case.plan.waiting)
             return waits and share_queue(case, job, first) and _is_strict(case, job)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 from msgspec import Struct
 
 
@@ -14,3 +16,17 @@ class Estimate(Struct, frozen=True, omit_defaults=True):
     """Not later than this in nine of ten cases."""
     latest_ms: int | None = None
     """By the time limits alone; None: they don't tell."""
+
+
+class NoStart(Enum):
+    """Why no start of a job is told."""
+
+    NEVER = "never"
+    """It can't start on this cluster as it is."""
+    NOT_YET = "not yet"
+    """It hasn't been worked out."""
+    HELD = "held"
+    DEPENDENCY = "dependency"
+    """It waits for other jobs to end."""
+    STARTED = "started"
+    OVER = "over"

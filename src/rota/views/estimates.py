@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from rota.api.questions import StartEstimate
-from rota.model.estimate import Estimate
+from rota.model.estimate import Estimate, NoStart
 from rota.model.quantities import parse_timestamp_ms
+from msgspec import Struct
+
 from rota.views.times import Clock, utc_text
 
 _MINUTE_MS = 60_000
@@ -54,3 +56,17 @@ def _about_ms(at_ms: int, clock: Clock) -> int:
 
 def _minute_after(at_ms: int) -> int:
     return -(-at_ms // _MINUTE_MS) * _MINUTE_MS
+
+
+_NO_START = {
+    NoStart.NEVER: "it can't start on this cluster as it is",
+    NoStart.NOT_YET: "not worked out yet",
+    NoStart.HELD: "it is held",
+    NoStart.DEPENDENCY: "it waits for other jobs to end",
+    NoStart.STARTED: "it has started",
+    NoStart.OVER: "it is over",
+}
+
+
+def no_start_text(reason: NoStart) -> str:
+    return _NO_START[reason]

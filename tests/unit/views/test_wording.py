@@ -17,6 +17,7 @@ from rota.model.changes import (
     ShortenTimeLimit,
     StartWithFewer,
 )
+from rota.model.estimate import NoStart
 from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate, TaskGroup
@@ -83,6 +84,7 @@ from rota.plugins.pool import AllowPool, NotInPool
 from rota.plugins.price import TooExpensive
 from rota.plugins.taints import Tolerate, UntoleratedPassingTaint, UntoleratedTaint
 from rota.views import wording
+from rota.views.estimates import no_start_text
 from rota.views.times import Clock
 from rota.views.wording import (
     cause_text,
@@ -246,6 +248,7 @@ def test_nothing_is_without_words() -> None:
     assert all(kind_text(kind) for kind in Kind)
     assert all(cause_text(eviction(cause)) for cause in EvictionCause)
     assert all(outcome_text(outcome) for outcome in Outcome)
+    assert all(map(no_start_text, NoStart))
 
 
 def eviction(cause: EvictionCause, *, ends_job: bool = False) -> Eviction:

@@ -29,13 +29,14 @@ from rota.lifecycle.state import JobState, Phase
 from rota.loop.live import estimating as ahead
 from rota.loop.live.side_threads import beside
 from rota.model.cluster import ClusterRecords
-from rota.model.estimate import Estimate
+from rota.model.estimate import Estimate, NoStart
 from rota.model.ids import JobId, QueueName
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.snapshot.state import Snapshot
 from rota.store.batch import Batch, ToldEstimate
+from rota.views.estimates import no_start_text
 
 log = structlog.get_logger()
 
@@ -130,18 +131,19 @@ class Forecaster:
 
     def document(self, state: JobState) -> EstimateDocument:
         now_ms = self._transactor.now_ms()
-        estimate, position, reason = None, None, None
+        estimate, position = None, None
+        reason: NoStart | None = None
         if state.phase is Phase.PENDING:
             position = self._waiting_before(state)
             estimate = self._latest.get(state.id) or self._beyond(state, position)
             if state.id in self.never:
-                reason = "it can't start on this cluster as it is"
+                reason = NoStart.NEVER
             elif estimate is None and state.promise is None:
-                reason = "not worked out yet"
+                reason = NoStart.NOT_YET
         elif state.phase is Phase.CREATED:
-            reason = "it is held" if state.held else "it waits for other jobs to end"
+            reason = NoStart.HELD if state.held else NoStart.DEPENDENCY
         else:
-            reason = "it has started" if state.started_ms is not None else "it is over"
+            reason = NoStart.STARTED if state.started_ms is not None else NoStart.OVER
         promise = state.promise
         if promise is not None and state.phase is Phase.PENDING:
             estimate = Estimate(now_ms, promise.start_ms, promise.start_ms, promise.start_ms)
@@ -153,7 +155,7 @@ class Forecaster:
             latest=time_of(estimate.latest_ms) if estimate and estimate.latest_ms is not None else None,
             promised=promise is not None,
             position=position,
-            reason=reason,
+            reason=None if reason is None else no_start_text(reason),
         )
 
     def _waiting_before(self, state: JobState) -> int:

@@ -1,29 +1,25 @@
 """Why jobs wait, one struct for each reason: those that the engine gives. Plugins define their own, and so
 does the mirror of a Kubernetes cluster. What a job's state keeps of them is a `rota.model.causes.Cause`."""
 
-from rota.model.reasons.calendar import (
-    TOO_LATE,
-    BehindInStrictQueue,
-    MaintenanceAhead,
-    NoScheduler,
-    NotReservedFor,
-    OutsideReservation,
-    PeriodMissed,
-    PromisedLater,
-    QueueClosed,
-    QueuePaused,
-    ReservationTime,
-    RoomPlanned,
-    RoomReserved,
-    SlaMissed,
-    TooEarly,
-)
-from rota.model.reasons.company import (
+from rota.model.reasons.affinity import (
     JobAffinityUnmet,
     JobAntiAffinityUnmet,
     RunningAntiAffinity,
     SpreadUneven,
     TopologyLabelMissing,
+)
+from rota.model.reasons.calendar import (
+    TOO_LATE,
+    MaintenanceAhead,
+    NotReservedFor,
+    OutsideReservation,
+    PeriodMissed,
+    PromisedLater,
+    ReservationTime,
+    RoomPlanned,
+    RoomReserved,
+    SlaMissed,
+    TooEarly,
 )
 from rota.model.reasons.evicted import EvictedByTaint, EvictedForMaintenance, WasPreempted, reason_of_eviction
 from rota.model.reasons.gangs import (
@@ -33,6 +29,7 @@ from rota.model.reasons.gangs import (
     LayoutBeyondCapacity,
     LayoutLacksRoom,
 )
+from rota.model.reasons.queues import BehindInStrictQueue, NoScheduler, QueueClosed, QueuePaused
 from rota.model.reasons.room import (
     BeyondCapacity,
     Insufficient,
