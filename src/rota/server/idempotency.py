@@ -1,6 +1,5 @@
-"""The same request sent twice, since its answer was lost on the way, is carried out once.
-
-The answer is kept by the desk in the transaction of the change; here is what recognises the second one.
+"""A request that is sent twice, because its answer was lost, is carried out once. The desk stores the answer
+in the transaction of the change; this module recognises the second request.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ MAX_LENGTH = 200
 
 
 class KeyedRequest:
-    """A request with a key: whose, and what it asks for."""
+    """A request with a key: its user and its content."""
 
     def __init__(self, user: str, key: str, method: str, path: str, body: bytes) -> None:
         if not key or len(key) > MAX_LENGTH or not key.isascii() or not key.isprintable():

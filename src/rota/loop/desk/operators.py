@@ -189,7 +189,7 @@ class OperatorDesk:
         answer_of: Callable[[Token], Answer] | None = None,
         most: int | None = None,
     ) -> None:
-        """`most`: so many of one user may be valid at once."""
+        """`most`: the number of valid tokens that one user may have."""
 
         def command(draft: Draft) -> None:
             check_token(draft, token, most)

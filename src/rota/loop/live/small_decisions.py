@@ -23,7 +23,7 @@ def has_plugins(policy: Policy) -> bool:
 
 
 def never_small(snapshot: Snapshot) -> bool:
-    """For whoever wants to see what happens while something is decided."""
+    """For tests that need to see what happens during a decision."""
     return False
 
 

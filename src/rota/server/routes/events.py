@@ -48,7 +48,7 @@ class EventsQuery(FollowQuery, frozen=True, kw_only=True):
 
 
 async def list_events(call: Call[EventsQuery, None]) -> Reply:
-    """The oldest first: from the beginning, after one of them, or the `last` so many."""
+    """The oldest first: from the beginning, after a given event, or the `last` ones."""
     last = _last(call)
     if last is not None:
         if call.query.limit is not None:
@@ -64,8 +64,8 @@ def _page(events: Sequence[StoredEvent], next: str | None) -> Reply:
 
 
 async def follow_events(call: Call[FollowQuery, None]) -> ASGIApp:
-    """Server-sent events. Whoever was cut off goes on with the header Last-Event-ID. Without it and without
-    `after`, from now on; with `last`, the newest so many first."""
+    """Server-sent events. A client that was disconnected continues with the header Last-Event-ID. Without it
+    and without `after`, the stream begins with new events; with `last`, with this many of the newest."""
     reached, last, wanted = _last_event_id(call), _last(call), _filter(call)
     if reached is not None:
         events = call.desk.follow(reached, wanted)

@@ -120,7 +120,7 @@ async def show_job(call: Call[Query, None]) -> Reply:
 
 
 def _spec_shown(state: JobState, who: Who) -> dict[str, object]:
-    """What is in a job's environment is for its owner alone: it may hold secrets."""
+    """Only the owner sees the environment of a job: it may contain secrets."""
     form = form_of(state.spec)
     if who.user != state.spec.template.user:
         form.pop("environment", None)
@@ -174,7 +174,7 @@ async def seen_with_attempts(call: Call[Any, Any]) -> tuple[JobState, Sequence[A
 
 
 async def _check_array_seen(call: Call[Any, Any], job_id: JobId) -> None:
-    """Of a job, or of an array, whose elements are all of one project."""
+    """The project of a job, or of an array, which has one project for all elements."""
     state = await call.desk.job(job_id)
     if state is None and "." not in job_id:
         elements, _ = await call.desk.jobs(JobFilter(array=int(job_id)), None, 1)

@@ -72,7 +72,7 @@ async def read_logs(call: Call[LogsQuery, None]) -> ASGIApp:
     )
     is_raw = query.form == "raw"
     data = _raw(chunks) if is_raw else _lines(chunks)
-    # A task that is followed may write nothing for long; what is there already comes at once.
+    # A followed task may write nothing for long. Existing output comes at once.
     data = data if query.follow else await begun(data)
     return StreamReply(
         data, BYTES if is_raw else JSON_LINES, call.streams, still_allowed=_still_allowed(call, state)
@@ -84,7 +84,7 @@ def _still_allowed(call: Call[Any, None], state: JobState) -> Callable[[], Await
 
 
 def _note_reading(call: Call[Any, Any], state: JobState) -> None:
-    """Operators may read what everybody's jobs wrote: the audit log says when they did."""
+    """Operators may read the output of all jobs. The audit log records it."""
     template = state.spec.template
     if template.user != call.who.user and at_least(call.who.role, Role.OPERATOR):
         reads_others(template.project)
