@@ -163,7 +163,7 @@ async def _is_led_by_another(settings: Settings, leader: Leader) -> bool:
         )
     if not lease.address:
         raise ServerError(
-            "the server that leads runs jobs itself, and nobody can stand by for it; "
+            "the leader runs jobs itself, so no server can stand by for it; "
             "set server.embedded_worker = false there, too"
         )
     return True

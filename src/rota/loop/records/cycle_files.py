@@ -75,7 +75,7 @@ class CycleWriter:
             self._file = path.open("xb")
         except FileExistsError:
             raise InputError(
-                str(path), "somebody else records into this folder", "give each process one of its own"
+                str(path), "another process records into this folder", "give each process one of its own"
             ) from None
         self._file.write(f"rota-cycles {FORMAT} {__version__}\n".encode())
         self._base_bytes = self._further_bytes = 0

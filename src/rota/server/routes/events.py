@@ -30,19 +30,19 @@ Text = Annotated[str, Meta(max_length=1000)]
 class FollowQuery(Query, frozen=True, kw_only=True):
     after: Annotated[int, Meta(ge=0, le=_MAX_SEQ, description="Only those after this one.")] | None = None
     last: (
-        Annotated[int, Meta(ge=1, le=_LONGEST_PAGE, description="The newest so many; not with `after`.")]
+        Annotated[
+            int, Meta(ge=1, le=_LONGEST_PAGE, description="This many of the newest events; not with `after`.")
+        ]
         | None
     ) = None
     kind: Annotated[Text, Meta(description="Only of these kinds, as in job.Started,job.Ended.")] | None = None
     subject: Annotated[Text, Meta(description="Only of this job, node, queue, project …")] | None = None
-    project: Annotated[Text, Meta(description="Only of this project.")] | None = None
+    project: Annotated[Text, Meta(description="Only for this project.")] | None = None
 
 
 class EventsQuery(FollowQuery, frozen=True, kw_only=True):
     limit: (
-        Annotated[
-            int, Meta(ge=1, le=_LONGEST_PAGE, description=f"At most so many: {_PAGE}, if it isn't said.")
-        ]
+        Annotated[int, Meta(ge=1, le=_LONGEST_PAGE, description=f"At most this many; {_PAGE} by default.")]
         | None
     ) = None
 

@@ -36,9 +36,9 @@ Text = Annotated[str, Meta(max_length=1000)]
 
 
 class JobsQuery(PageQuery, frozen=True, kw_only=True):
-    project: Annotated[Text, Meta(description="Only of this project.")] | None = None
-    user: Annotated[Text, Meta(description="Only of this user.")] | None = None
-    queue: Annotated[Text, Meta(description="Only of this queue.")] | None = None
+    project: Annotated[Text, Meta(description="Only for this project.")] | None = None
+    user: Annotated[Text, Meta(description="Only for this user.")] | None = None
+    queue: Annotated[Text, Meta(description="Only for this queue.")] | None = None
     phase: Annotated[Text, Meta(description="Only in these phases, as in pending,running.")] | None = None
     name: Annotated[Text, Meta(description="Only with this name.")] | None = None
     label: Annotated[Text, Meta(description="Only with these labels, as in team=vision,stage=2.")] | None = (

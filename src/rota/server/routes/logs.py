@@ -34,9 +34,9 @@ class LogsQuery(Query, frozen=True, kw_only=True):
         Annotated[str, Meta(max_length=100, description="Only what was written since this time.")] | None
     ) = None
     follow: Annotated[bool, Meta(description="Go on until the job's tasks have ended.")] = False
-    tail: Annotated[int, Meta(ge=0, le=2**40, description="Only so many bytes from the end.")] | None = None
+    tail: Annotated[int, Meta(ge=0, le=2**40, description="Only this many bytes from the end.")] | None = None
     form: Annotated[
-        Literal["raw", "chunks"], Meta(description="The bytes alone, or JSON lines that say whose and when.")
+        Literal["raw", "chunks"], Meta(description="The bytes alone, or JSON lines with rank and time.")
     ] = "raw"
 
 

@@ -60,7 +60,7 @@ class GroupRules(Struct, frozen=True):
         if self.user_claim == "email" and claims.get("email_verified") is not True:
             raise BadIdToken("the provider hasn't verified your e-mail address")
         if name == SYSTEM:
-            raise BadIdToken(f"nobody can sign in as {SYSTEM}")
+            raise BadIdToken(f"no user can sign in as {SYSTEM}")
         return name
 
     def _groups(self, claims: Mapping[str, Any]) -> frozenset[str]:
