@@ -1,7 +1,7 @@
 """Keeps the server informed that this machine is there.
 
-A thread of its own with a connection of its own: however busy the machine, the event loop or the connection
-that output goes over, a heartbeat is a moment's work. Orders are handed to the loop.
+It runs in its own thread with its own connection, so that heartbeats don't wait for a busy machine, event
+loop or output connection. Orders are handed to the loop.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Attendance:
         self._thread.start()
 
     def drain(self) -> None:
-        """The server is told with the next heartbeat, which comes at once."""
+        """The next heartbeat says so to the server. It is sent at once."""
         self._agent.is_draining = True
         if (news := self._news) is not None:
             news.hurry()
@@ -118,7 +118,7 @@ class Attendance:
 
 
 class _InLoop:
-    """Implements Listener for the thread: whatever it is told is told in the loop, in that order."""
+    """Implements Listener for the thread: it passes each call on to the loop, in the same order."""
 
     def __init__(self, listener: Listener, loop: asyncio.AbstractEventLoop) -> None:
         self._listener = listener
@@ -141,7 +141,7 @@ class _InLoop:
 
 
 class News:
-    """What the agent says on one connection, for gRPC to iterate over in a thread of its own."""
+    """The messages of the agent on one connection. gRPC iterates over them in its own thread."""
 
     def __init__(self, presence: Presence) -> None:
         self._presence = presence

@@ -56,7 +56,7 @@ class Crew:
         self._performing: dict[TaskRef, asyncio.Task[None]] = {}
         self._lanes: dict[str, Turn] = {}
         self.tell_forgotten: Callable[[Sequence[TaskRef]], None] = lambda _: None
-        """What is settled, once it is: for the server, which says it until it hears that."""
+        """Called with tasks once they are settled: the server repeats its order until it hears of it."""
         self.is_draining = False
         self.changed = asyncio.Event()
         """Something may have ended."""
@@ -64,8 +64,7 @@ class Crew:
     # -- for the attendance
 
     async def has(self) -> Sequence[TaskRef]:
-        """All that isn't settled. What was about to be handed to the keeper isn't any more, before it is
-        asked."""
+        """All tasks that aren't settled. Starts that haven't reached the keeper yet are dropped first."""
         await self._stop_performing()
         return await self._keeper.running()
 
@@ -184,7 +183,7 @@ class Crew:
             is_kept = kept.ref in await self._keeper.running()
 
     async def _drop(self, kept: Kept) -> None:
-        """Nobody wants it: it is stopped, and nobody is told."""
+        """The server doesn't want this task any more: it is stopped without a report."""
         if kept.ref in await self._keeper.running():
             await self._keeper.stop([kept.ref])
             while kept.over is None:
@@ -210,7 +209,7 @@ class Crew:
         self.changed.set()
 
     async def sweep(self) -> None:
-        """What is left of tasks that were settled while no agent was there to clean up."""
+        """Files of tasks that were settled while no agent ran to clean up."""
         wanted = {ref.job for ref in await self._keeper.running()}
         found = {
             JobId(path.name) for path in (*self._folders.logs.iterdir(), *self._folders.outputs.iterdir())

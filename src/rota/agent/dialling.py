@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rota.wire.agents_pb2_grpc import AgentsAsyncStub
 
 CHANNEL_OPTIONS = (
-    # Each channel has a connection of its own: heartbeats don't wait behind output.
+    # Each channel has its own connection, so that heartbeats don't wait behind output.
     ("grpc.use_local_subchannel_pool", 1),
     ("grpc.keepalive_time_ms", 15_000),
     ("grpc.keepalive_timeout_ms", 10_000),
@@ -120,7 +120,7 @@ def credentials(folder: Path) -> grpc.ChannelCredentials | None:
 
 @contextmanager
 def channel(target: str, proof: grpc.ChannelCredentials | None) -> Iterator[grpc.Channel]:
-    """For a thread that waits. Raises TrustError where somebody else could be at the other end."""
+    """For a thread that may block. Raises TrustError if the other end may not be the server."""
     with ExitStack() as opened:
         if (socket := _local(target)) is not None:
             opened.enter_context(socket)

@@ -15,8 +15,8 @@ class LeaseHolder:
         self._lease = read_lease(path)
 
     def renew(self, sent_ms: int, lease_ms: int, grace_ms: int) -> int:
-        """The server has heard what was sent then, on the clock since boot. Tells the lease's number: another
-        one if the keeper may have ended tasks since the last time."""
+        """The server has received what was sent at that time, on the clock since boot. Answers the number of
+        the lease: a new one if the keeper may have ended tasks since the last time."""
         number = self._lease.number
         if since_boot_ms() >= self._lease.asks_ms:
             number += 1

@@ -49,7 +49,7 @@ class Revoked(Exception):
 
 
 class Performance:
-    """On one session. Ends when the server has kept the task's end, or with the stream."""
+    """For one session. It ends when the server has committed the end of the task, or with the stream."""
 
     def __init__(
         self,

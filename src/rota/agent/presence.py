@@ -2,8 +2,8 @@
 
     hello ──► … welcome ──► heartbeat ──► acknowledged ──► heartbeat ──► …
 
-Knows what to say and when, and what follows from what is heard. Whoever moves the words to and fro is
-somebody else: a thread with a gRPC channel, or a simulated network.
+It decides what to send and when, and what follows from each answer. Sending and receiving is done elsewhere:
+a thread with a gRPC channel, or a simulated network.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ log = structlog.get_logger()
 
 WELCOME_WITHIN_MS = 10_000
 _MISSED = 4
-"""So many heartbeats without an answer: the connection is of no use, whatever TCP thinks."""
+"""After this many heartbeats without an answer the connection counts as lost, even if TCP reports no
+error."""
 _SHORTEST_HEARTBEAT_MS = 50
 
 
@@ -49,20 +50,20 @@ class Listener(Protocol):
 
 
 class Agent(Struct):
-    """Who it is, and what is to be said of it on every connection."""
+    """The agent's identity, which it sends on every connection."""
 
     name: NodeName
     instance: str
     machine: Looks
     lease: LeaseHolder
     message: str = ""
-    """What is wrong with this machine, as far as it knows."""
+    """Problems of this machine that the agent knows of."""
     is_draining: bool = False
 
 
 class Presence:
     def __init__(self, agent: Agent, target: str, kept: Sequence[TaskRef], listener: Listener) -> None:
-        """`kept`: what the agent has, as the server is told at first."""
+        """`kept`: the tasks that the agent has. The first message lists them."""
         self._agent = agent
         self._target = target
         self._kept = kept

@@ -42,7 +42,7 @@ class Requests(Protocol):
 
 
 class Rest:
-    """Whatever fails on the way is tried again for a while, with growing pauses."""
+    """A request that fails is tried again for a while, with growing pauses."""
 
     def __init__(
         self, requests: Requests, files: FileStore, chance: Callable[[], float] = random.random

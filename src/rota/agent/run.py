@@ -1,4 +1,4 @@
-"""`rota agent`: from its first connection until it is told to leave."""
+"""`rota agent`: from its first connection until it is asked to stop."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class AgentOptions(Struct, frozen=True):
     offering: Offering = Offering()
     keeper: KeeperOptions = KeeperOptions()
     drain_ms: int = 3_600_000
-    """How long it waits for tasks when it is told to leave."""
+    """How long it waits for its tasks after SIGTERM."""
 
 
 def run_agent(options: AgentOptions) -> None:
@@ -69,7 +69,7 @@ def run_agent(options: AgentOptions) -> None:
 
 
 async def _work(options: AgentOptions) -> bool:
-    """Whether it is to go on: it has a certificate that it didn't have when it began."""
+    """Whether to start again, because the certificate was renewed meanwhile."""
     folders = Folders(options.folder)
     folders.make()
     leave, drain = asyncio.Event(), asyncio.Event()
@@ -117,7 +117,7 @@ async def _work(options: AgentOptions) -> bool:
 
 
 def _check_proof(options: AgentOptions) -> None:
-    """Whoever can dial isn't an agent for that, nor a server: both sides prove who they are."""
+    """A connection proves nothing: both sides have to show their certificates."""
     elsewhere = [server for server in options.servers if not is_local(server)]
     if elsewhere and not has_joined(options.folder):
         raise AgentError(

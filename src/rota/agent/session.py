@@ -19,6 +19,6 @@ class Session:
 
 
 def rest_url(target: str, host: str, port: int, is_tls: bool) -> str:
-    """On the host that was dialled, whatever stands between, unless the server names another."""
+    """On the host that the agent connected to, unless the server names another."""
     host = host or target.removeprefix("dns:///").rpartition(":")[0]
     return f"{'https' if is_tls else 'http'}://{host}:{port}"

@@ -18,4 +18,4 @@ called in a thread. Raises NoSecret."""
 
 
 def no_secrets(project: str, wanted: Labels) -> Labels:
-    raise NoSecret("this scheduler keeps no secrets")
+    raise NoSecret("this scheduler stores no secrets")

@@ -198,7 +198,7 @@ _OF_INTERACTIVE: tuple[tuple[str, tuple[object, ...], str], ...] = (
     ("strategy", (UNSET, QueueStrategy.FIFO), "serves first come, first served"),
     ("strict", (False,), "promises every job a start: none is held up by the first"),
     ("backfill", (UNSET, Backfill.CONSERVATIVE), "gives every job a place in the calendar"),
-    ("durations", (UNSET, Durations.LIMITS), "promises by time limits, which nobody exceeds"),
+    ("durations", (UNSET, Durations.LIMITS), "promises by time limits, which no job exceeds"),
     ("depth", (UNSET,), "gives every job a place in the calendar"),
 )
 """What may be said of an interactive queue, and why nothing else: its promises couldn't be kept."""

@@ -278,7 +278,7 @@ class _Reader:
             return place
         if _JOB_ID.fullmatch(name):
             return None
-        remedy = "name a job that stands before this one, or give the number of one that was submitted"
+        remedy = "name a job above this one, or give the id of a submitted job"
         raise unknown_name("job", name, self._places, at, remedy)
 
 

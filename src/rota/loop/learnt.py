@@ -1,4 +1,4 @@
-"""What was learnt from past jobs, in files: kept by whoever replayed them, or found out from their record."""
+"""What was learnt from past jobs, in files: written by a simulation, or read from a trace."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def ensure_writable(path: str) -> None:
 
 
 def write_learnt(path: str, state: EstimatorState) -> None:
-    """As a whole or not at all: what was there before stays until all is written."""
+    """Atomically: the old file stays until the new one is complete."""
     ensure_writable(path)
     content = json.encode(state.for_others())
     written = json.encode(_LearntFile(VERSION, sha256(content).hexdigest(), Raw(content))) + b"\n"
@@ -90,7 +90,7 @@ def _is_learnt(path: str) -> bool:
         with open(path, "rb") as stream:
             return _MARK.match(stream.read(_MARK_BYTES)) is not None
     except OSError:
-        # The reader of traces says what is wrong.
+        # The reader of traces reports the error.
         return False
 
 

@@ -32,7 +32,7 @@ ESTIMATED = 300
 
 
 class Moment:
-    """A cluster at one moment, under a policy: to be asked what is to be done, and why."""
+    """A cluster at one moment under a policy: plans, explanations, estimates."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Moment:
         learnt: EstimatorState | None = None,
     ) -> None:
         """`call_limit_s`: how long a plugin from outside may take for one call. `learnt`: from past jobs;
-        None: nobody knows any."""
+        None: there is none."""
         self._records = _dated(records, now_ms)
         self._learnt = learnt
         self.snapshot = snapshot_of(self._records, policy.defaults)
@@ -104,17 +104,16 @@ def _unpromised(plan: Plan) -> Iterator[JobId]:
 
 
 def latest_time_ms(records: ClusterRecords) -> int | None:
-    """The latest moment that the records speak of; None: they speak of none.
-
-    Deciding as of then makes what is read from files a matter of the files alone.
+    """The latest time in the records; None: they contain none. Deciding as of then makes the answer depend on
+    the files alone.
     """
     latest = max(_times_ms(records), default=0)
     return latest if latest > _most_undated(records) else None
 
 
 def _dated(records: ClusterRecords, now_ms: int) -> ClusterRecords:
-    """Jobs of which nobody said when they came are numbered in their order, from 0, which is no
-    moment: they came just now, in that order."""
+    """Jobs without a submit time are numbered in their order, from 0, which is no time: they count as
+    submitted now, in that order."""
     count = _most_undated(records)
     jobs = tuple(
         replace(record, job=replace(record.job, submitted_ms=now_ms - count + record.job.submitted_ms))

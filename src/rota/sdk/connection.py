@@ -137,7 +137,7 @@ def _own_file(path: Path, *, forbidden: int) -> bytes | None:
     with open(descriptor, "rb") as file:
         status = os.fstat(descriptor)
         if status.st_uid not in (os.getuid(), 0):
-            raise NoServer(f"{path} belongs to somebody else", help="set ROTA_URL and ROTA_TOKEN instead")
+            raise NoServer(f"{path} belongs to another user", help="set ROTA_URL and ROTA_TOKEN instead")
         if status.st_mode & forbidden:
             raise NoServer(
                 f"{path} is open to others (mode {stat.S_IMODE(status.st_mode):04o})",

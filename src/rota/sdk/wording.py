@@ -41,7 +41,7 @@ def untrusted(url: str, reason: str) -> Untrusted:
 
 
 def not_over(job: str, timeout_s: float) -> WaitTimeout:
-    return WaitTimeout(f"job {job} wasn't over after {timeout_s:g} s", help="it goes on; wait again")
+    return WaitTimeout(f"job {job} wasn't over after {timeout_s:g} s", help="it is still running; wait again")
 
 
 def ended_badly(job: JobDocument, last_words: str = "") -> JobFailed:

@@ -22,12 +22,12 @@ Line = Sequence[Token]
 
 
 def secret_hash(secret: str) -> str:
-    """All that is kept of a secret. It has 256 random bits: nothing slower than a hash is needed."""
+    """The only part of a secret that is stored. A secret has 256 random bits, so a fast hash is safe."""
     return sha256(secret.encode()).hexdigest()
 
 
 class Access:
-    """Tells whose a request is, and remembers when each token was last used."""
+    """Finds the user of a request, and notes when each token was last used."""
 
     def __init__(self, credentials: Credentials) -> None:
         self._credentials = credentials
@@ -168,7 +168,7 @@ def check_role(who: Who, needed: Role) -> None:
 
 
 def check_sees(who: Who, project: str | None, kind: str, name: str) -> None:
-    """What is in other projects is as if it weren't there."""
+    """Objects of other projects are treated as if they didn't exist."""
     if project is not None and not who.sees(project):
         about(project)
         raise not_found(kind, name, NOT_YOURS)

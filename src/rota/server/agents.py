@@ -80,8 +80,9 @@ class AgentCalls:
                 yield piece
 
     async def result(self, session: Session, task: AgentTask, ended: TaskEnded, output_bytes: int) -> bool:
-        """Whether it is kept by now. It goes the way of all reports, once all output is here; what came first
-        counts. If the agent is to tell everything again by then, this doesn't: its files may be missing."""
+        """Whether it is committed by now. It is handled like every report, once all output has arrived; the
+        first report counts. If the agent has to send everything again by then, this report is dropped,
+        because files may be missing."""
         stream = task.stream
 
         async def told_and_kept() -> None:

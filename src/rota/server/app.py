@@ -84,7 +84,7 @@ def _litestar_path(route: Route[Any, Any]) -> str:
 
 
 def _answer_problem(request: Request[Any, Any, Any], error: Exception) -> Response[bytes]:
-    """Litestar wants a response of its own kind here."""
+    """Litestar needs its own type of response here."""
     problem = as_problem(error, request.scope["path"])
     note_problem(problem)
     reply = problem_reply(problem, request.scope["path"])

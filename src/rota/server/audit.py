@@ -1,7 +1,7 @@
-"""What becomes of a call is recorded: what it changed, that it was refused, that it failed.
+"""Records the outcome of each call: changes, refusals, failures.
 
-Changes that are kept have their records already, from the controller. The rest is decided here, after the
-answer: whether it gets a record, and a line in the server's log.
+Committed changes have their records already, from the transactor. For the rest it is decided here, after the
+answer, whether it gets a record and a line in the log.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Auditor:
             _tell(origin, verdict, status, 1)
 
     def due(self) -> Iterator[AuditRecord]:
-        """Of those that were only counted, the ones whose minute is over."""
+        """Calls that were only counted and whose minute has ended."""
         now_ms = self._now_ms()
         for one in self._repetitions.due(now_ms):
             _tell(one.origin, one.verdict, one.status, one.times)
@@ -81,7 +81,7 @@ class Auditor:
 
 def _tell(origin: Origin, verdict: Verdict, status: int, times: int) -> None:
     if verdict is not Verdict.REFUSED:
-        return  # What is done has its events, and what fails is in the log already.
+        return  # Success has its events, and failures are in the log already.
     about = {
         "user": origin.user or None,
         "token_id": origin.token or None,

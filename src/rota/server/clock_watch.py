@@ -1,4 +1,4 @@
-"""Whether this machine's clock jumps: told in the log and by a metric, and never gone along with at once."""
+"""Watches the clock of this machine. A jump is logged and counted, and never followed at once."""
 
 from __future__ import annotations
 

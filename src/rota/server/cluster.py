@@ -74,7 +74,7 @@ KEY_FILE = "secrets.key"
 
 
 class Cluster:
-    """Made where the server leads, and left when it no longer does: what runs goes on."""
+    """Entered when the server becomes the leader, and left when it no longer is. Running tasks go on."""
 
     app: ASGIApp
     memory: Memory
@@ -92,7 +92,7 @@ class Cluster:
         rest: RestServer,
         leads: Callable[[], bool],
     ) -> None:
-        """`leads`: whether nobody else does, at the moment that it is asked."""
+        """`leads`: whether this server is the leader at the moment of the call."""
         self._settings = settings
         self._folder = folder
         self._store = store
@@ -120,7 +120,7 @@ class Cluster:
         if settings.agents.address:
             backends.append(agents)
         takes_files = bool(backends)
-        # Its worker takes them from its own folder; what agents need, whoever leads must have.
+        # The server's own worker reads them from its folder. Agents need them from any server that leads.
         kept = Folders((folder if settings.server.embedded_worker else files) / "worker")
         store_of_files = FileStore(kept, limits.reserve_bytes)
         policy = _policy(settings)
@@ -137,7 +137,7 @@ class Cluster:
         epoch = await asyncio.to_thread(
             begin_epoch, self._store, files, (Folders(folder / "worker"), Folders(files / "agents"))
         )
-        # All that is unfinished is read: meanwhile the lease is to be renewed.
+        # All unfinished jobs are read. The lease must be renewed meanwhile.
         runtime = await asyncio.to_thread(
             Runtime,
             self._store,
@@ -245,7 +245,7 @@ class Cluster:
 
 
 def _sign_in(settings: Settings) -> SignIn | None:
-    """None: nobody signs in, tokens are made by hand."""
+    """None: there is no sign-in, and tokens are made by hand."""
     stated = settings.oidc
     if not stated.issuer:
         return None
@@ -296,7 +296,7 @@ async def _no_uploads(sha256: str, chunks: AsyncIterator[bytes], user: str) -> b
 
 
 def _never_shown(settings: Settings) -> tuple[str, ...]:
-    """What is in these is nobody's business but the server's."""
+    """Only the server may read these."""
     files = [source.removeprefix("file:") for source in settings.secrets.by_name.values()]
     return (
         settings.server.data,

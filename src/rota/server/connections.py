@@ -1,7 +1,7 @@
 """Connections, guarded before there is a request: how many, how long and how large headers may be.
 
-uvicorn has no limit on either, and answers in plain text; whoever connects and says nothing would hold a
-place for ever. Who gives way when all places are taken is in `places.py`.
+uvicorn limits neither, and answers in plain text; a client that connects and sends nothing would hold a
+connection for ever. `places.py` decides who is disconnected when all connections are in use.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class GuardedProtocol(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _give_way(self) -> None:
-        """To somebody who has proved more, or came later."""
+        """The place is needed for a client that has proved more, or came later."""
         if self._timer is not None:
             self._refuse(too_many_connections(self.limits.connections))
         elif self.cycle is None or self.cycle.response_complete:

@@ -105,7 +105,7 @@ def _seconds(span_ms: int | None) -> float | None:
 
 def submitted_document(submission: Submission, states: Sequence[JobState], dry_run: bool) -> Submitted:
     """`states`: of all its jobs; in a dry run of some, the first being the first. An array is a single entry,
-    however many jobs it has: its answer is kept, too, for those who ask again."""
+    however many jobs it has, because answers are stored for repeated requests."""
     entries, number = [], states[0].number
     for entry in submission.entries:
         indexes = entry.array

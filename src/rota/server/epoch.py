@@ -1,5 +1,5 @@
-"""What a server does first when it begins to lead: it begins an epoch, so that nothing of before is taken for
-what comes now.
+"""The first step of a new leader: it begins an epoch, so that nothing from before is mistaken for something
+new.
 
 A file beside the logs says how far numbers of jobs and epochs have come. A database that is behind it was put
 back from a copy: its numbers go on where those in the folders end, and fences where no task has had one. See

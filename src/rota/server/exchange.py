@@ -1,4 +1,4 @@
-"""From a request to its answer: whose it is, what it says, and the route's own work."""
+"""From a request to its answer: its user, its content, and the work of the route."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Exchange:
     async def _stream(
         self, route: Route[Any, Any], call: Call[Any, Any], token_id: str, rank: Rank
     ) -> ASGIApp:
-        """An answer that goes on holds one of a limited number of places until its end."""
+        """A streamed answer holds one of a limited number of places until its end."""
         give_back = self._stream_places.take(token_id, call.who.user, is_kept=rank is Rank.OPERATOR)
         try:
             reply = await self._work(route, call)
@@ -166,7 +166,7 @@ def _told_to(who: Who, error: Unavailable) -> Unavailable:
 
 
 def _called(route: Route[Any, Any], request: Request[Any, Any, Any]) -> Origin | None:
-    """The call under way, with what is known of it before anything is checked."""
+    """The current call, as far as it is known before any check."""
     origin = current()
     if origin is not None:
         origin.route = route.path

@@ -1,4 +1,5 @@
-"""The token of whoever started the server, in a file that only they can read: the CLI finds it there."""
+"""The token of the user who started the server, in a file that only this user can read. The CLI finds it
+there."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""The application of a server that doesn't lead: it passes every request on to the one that does.
+"""The application of a server that isn't the leader: it forwards every request to the leader.
 
-The leader's address and the certificate it shows are in its lease, so nothing has to be set up. Whoever asks
-is known by their own token there as here; bodies and streams go through as they come. See
-docs/decisions/0005-replicas.md.
+The leader's address and the certificate it shows are in its lease, so nothing has to be set up. Requests keep
+their own tokens; bodies and streams are passed through as they arrive. See docs/decisions/0005-replicas.md.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ class Forward:
             try:
                 found = await self._who_leads()
                 if found is not None and found.address != self._address:
-                    # What is known of another says nothing about this one.
+                    # What is known about another leader doesn't apply to this one.
                     self._address = found.address
                     self._guard = Guard(_BREAKER)
                 self._leader = found
@@ -174,7 +173,7 @@ class Forward:
             URL(url, encoded=True),
             headers=sent,
             data=_body(receive) if has_body else None,
-            # The store vouches for the certificate, whoever signed it.
+            # The certificate is in the store, so its signer doesn't matter.
             ssl=Fingerprint(bytes.fromhex(fingerprint)) if fingerprint else True,
             allow_redirects=False,
             skip_auto_headers=_OURS,
@@ -233,8 +232,8 @@ async def _body(receive: Receive) -> AsyncIterator[bytes]:
 
 
 def _note_proof(scope: HTTPScope, headers: CIMultiDict[str], answer: ClientResponse) -> None:
-    """The leader knows whose a token is; here it is enough that it took it. Raises a problem where whoever
-    shows it has too many connections."""
+    """The leader knows the user of a token; here it is enough that it accepted the token. Raises a problem if
+    the client with this token has too many connections."""
     place = scope["state"].get(PLACE)
     shown = headers.get("authorization")
     if place is not None and shown and answer.status != HTTPStatus.UNAUTHORIZED:

@@ -20,7 +20,7 @@ MAX_LENGTH = 200
 
 
 class KeyedRequest:
-    """A request with a key: whose, and what it asks for."""
+    """A request with a key: its user and its content."""
 
     def __init__(self, user: str, key: str, method: str, path: str, body: bytes) -> None:
         if not key or len(key) > MAX_LENGTH or not key.isascii() or not key.isprintable():

@@ -29,7 +29,7 @@ class Limits(Struct, frozen=True):
     header_seconds: float = 10
     """From the connection, or from the answer before, until the headers are complete once they have begun."""
     connections: int = 1000
-    """Of everybody; see `places.py` for those that are kept on top of them."""
+    """For all clients; see `places.py` for those reserved on top."""
     connections_per_user: int = 250
     streams_per_user: int = 100
     """Logs and events that are followed; of one token half as many."""

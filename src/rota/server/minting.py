@@ -1,4 +1,4 @@
-"""The one place where tokens are made. A secret is told once, and only its hash is kept."""
+"""The only place where tokens are made. A secret is shown once, and only its hash is stored."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ SECRET_PREFIX = "rota_"
 _SECRET_BYTES = 32
 _PER_SECOND = 1.0
 _BURST = 60
-"""So many at once after a pause, as for a class of students."""
+"""This many at once after a pause, as for a class of students."""
 
 
 class NewToken(Struct, frozen=True, kw_only=True):
-    """What is asked for. Whoever makes it has checked that it may be had."""
+    """The requested token. The caller has checked that it is allowed."""
 
     user: str
     role: Role
@@ -72,7 +72,7 @@ class Mint:
         return token, secret
 
     def _expires_ms(self, wanted: NewToken, now_ms: int) -> int | None:
-        """Never later than the token that it is made with: else a token could prolong itself."""
+        """Never later than the token it is made with: otherwise a token could prolong itself."""
         lasting = (lasts_ms for lasts_ms in (wanted.lasts_ms, self._longest_ms) if lasts_ms)
         ends = [now_ms + lasts_ms for lasts_ms in lasting]
         if (parents_end_ms := expires_ms(wanted.made_with)) is not None:

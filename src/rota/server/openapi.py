@@ -1,4 +1,4 @@
-"""The interface as an OpenAPI 3.1 document, made of the routes: what it says is what is checked."""
+"""The interface as an OpenAPI 3.1 document, made from the routes, which also check requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may stay connected when everybody wants to: places for connections, and who gives way.
+"""Limits connections, and decides which one is closed when all are in use.
 
 Those who have proved nothing give way first, the oldest of the most crowded address; then those who have
 proved who they are and ask for nothing. Beyond the places that everybody may have, some are kept for agents
@@ -17,15 +17,15 @@ from rota.server.problems import ProblemError
 PLACE = "place"
 """In the scope's state: that of the request's connection. Put there by `connections.py`."""
 _SPARE_SHARE = 4
-"""One in so many, on top of those for everybody, is kept for agents and operators."""
+"""One in this many, on top of those for all clients, is reserved for agents and operators."""
 _ADDRESS_SHARE = 4
-"""One address may have one in so many of the places by those who have proved nothing."""
+"""One address may hold one in this many of the places of unauthenticated clients."""
 _Crowd = dict[str, dict["Place", None]]
-"""Places by whose they are, the oldest first."""
+"""Places by their owner, the oldest first."""
 
 
 class Rank(IntEnum):
-    """For whom places are kept: each has those of the ones before it, and some more."""
+    """Classes of clients: each may use the places of the ones before it, and some more."""
 
     USER = auto()
     AGENT = auto()
@@ -33,7 +33,7 @@ class Rank(IntEnum):
 
 
 class Place:
-    """Of one connection. It begins with somebody who has proved nothing."""
+    """The place of one connection. The client is unauthenticated at first."""
 
     def __init__(self, places: Places, address: str, give_way: Callable[[], None]) -> None:
         self._places = places
@@ -41,7 +41,7 @@ class Place:
         self.give_way = give_way
         """Closes the connection."""
         self.owner = ""
-        """A user or an agent; empty: nobody knows."""
+        """A user or an agent; empty: unknown."""
 
     def proved(self, owner: str, rank: Rank) -> None:
         """A request showed who it is: raises a problem where they may not stay."""
@@ -78,7 +78,7 @@ class Places:
         return len(self._all)
 
     def enter(self, address: str, give_way: Callable[[], None]) -> Place | None:
-        """None: there is none, not even among those that are kept."""
+        """None: there is none, not even among the reserved ones."""
         mine = self._unproven.get(address, {})
         if len(mine) >= self._most_unproven and not is_proxy(address, self._proxies):
             self._send_away(next(iter(mine)))
@@ -115,7 +115,7 @@ class Places:
             self._forget(place)
 
     def _make_room(self) -> bool:
-        """Whether somebody gave way."""
+        """Whether a connection was closed to make room."""
         for crowd in (self._unproven, self._idle):
             if crowd:
                 most = max(crowd.values(), key=len)
@@ -162,7 +162,7 @@ def _too_many_of_a_user(most: int) -> ProblemError:
 
 
 class StreamPlaces:
-    """How many answers may go on at a time: of a token, of a user, and in all."""
+    """How many streamed answers may run at a time: per token, per user, and in total."""
 
     def __init__(self, limits: Limits) -> None:
         self._most_of_a_user = limits.streams_per_user

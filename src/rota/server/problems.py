@@ -1,6 +1,6 @@
 """Every error as a problem document (RFC 9457): what is wrong, where, and what to do.
 
-A fault of our own is logged under an id, and the id is all that the client sees of it.
+A bug of the server is logged under an id, and the client sees only the id.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MEDIA_TYPE = "application/problem+json"
 _RETRY_AFTER_S = 1
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 NOT_YOURS = "not-yours"
-"""What the audit log calls a 404 that hides what is there, and belongs to others."""
+"""The audit log's name for a 404 that hides an object of others."""
 
 _log = structlog.get_logger("rota.server")
 
@@ -109,7 +109,7 @@ def problem_reply(error: Exception, instance: str) -> Reply:
 
 
 def as_problem(error: Exception, instance: str) -> ProblemError:
-    """What the client is told of it."""
+    """The answer to the client."""
     match error:
         case ProblemError():
             return error
@@ -142,7 +142,7 @@ def as_problem(error: Exception, instance: str) -> ProblemError:
                 headers=(("retry-after", str(_RETRY_AFTER_S)),),
             )
         case StoreUnavailable():
-            # Of a question that is answered from the store: the log says what is wrong with it.
+            # For a question that is answered from the store. The log has the details.
             return as_problem(Unavailable("the database can't be read at the moment"), instance)
         case OSError() if error.errno in _NO_ROOM:
             _log.error("disk.full", path=instance, why=str(error.strerror))
@@ -179,7 +179,7 @@ def bad_input(field: str, message: str, help: str = "") -> ProblemError:
 
 
 def not_found(kind: str, name: str, recorded_as: str | None = None) -> ProblemError:
-    """Also of what is there and none of the client's business: the two can't be told apart."""
+    """Also for objects that the client may not see: the two look the same."""
     return ProblemError(
         HTTPStatus.NOT_FOUND,
         "not-found",

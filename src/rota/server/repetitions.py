@@ -1,6 +1,5 @@
-"""Which calls are worth a line each: the first few of a minute from one caller, then a count.
-
-Somebody who guesses tokens all night, from one address or from many, fills neither the log nor the disk.
+"""Decides which calls get their own line: the first few of a minute from one caller; the others are counted.
+So an attacker who guesses tokens, from one address or many, can't fill the log or the disk.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from rota.control.origin import Origin
 FIRST = 5
 """Of one kind, from one caller, within a minute."""
 MOST_CALLERS = 200
-"""Told apart within a minute; all others are counted together."""
+"""Callers that are counted separately within a minute; all others are counted together."""
 WINDOW_MS = 60_000
 _NETWORK_BITS = 64
 """What one subscriber has of IPv6."""
@@ -56,7 +55,7 @@ class Repetitions:
         return False
 
     def due(self, now_ms: int) -> list[Repeated]:
-        """What was counted, once a minute."""
+        """The counts, once a minute."""
         if not self._told or 0 <= now_ms - self._began_ms < WINDOW_MS:
             return []
         self._told.clear()

@@ -47,7 +47,7 @@ def always() -> bool:
 async def take_turns(
     leader: Leader, lead: Callable[[asyncio.Event], Awaitable[None]], told_to_stop: asyncio.Event
 ) -> None:
-    """`lead` returns when it is told to stop, or when the event that it is given is set."""
+    """`lead` returns when the server is asked to stop, or when its event is set."""
     while await _leads(leader, told_to_stop):
         holding = asyncio.create_task(leader.hold())
         try:
@@ -58,7 +58,7 @@ async def take_turns(
 
 
 async def _leads(leader: Leader, told_to_stop: asyncio.Event) -> bool:
-    """Once it does; False: it was told to stop before."""
+    """Returns once this server is the leader; False: it was asked to stop before."""
     if told_to_stop.is_set():
         return False
     leading = asyncio.create_task(leader.lead())

@@ -57,7 +57,7 @@ class Service:
     agents: AgentCalls | None = None
     """None: it takes none."""
     sign_in: SignIn | None = None
-    """None: nobody signs in here, tokens are made by hand."""
+    """None: there is no sign-in, and tokens are made by hand."""
 
 
 @dataclass(slots=True)
@@ -113,14 +113,14 @@ class Route(Generic[Q, B]):
     documented_body: Any = None
     """Where `body` is bytes: its type, or the media type of any bytes."""
     streams_body: bool = False
-    """`body` is an iterator over the bytes, with a limit of its own."""
+    """`body` is an iterator over the bytes, with its own limit."""
     streams: bool = False
-    """The answer may go on for long: so many at a time."""
+    """The answer is streamed: the number of such answers is limited."""
     deep: bool = False
     takes_version: bool = False
     """By the header If-Match: `Call.if_match`."""
     asks: bool = False
-    """It changes nothing that anybody did: a question with a body, or what agents tell of their tasks."""
+    """Not a change by a user: a question with a body, or a report of an agent."""
     examples: Mapping[str, Any] = field(default_factory=dict)
     """Of bodies, by name."""
 

@@ -1,4 +1,4 @@
-"""`rota server`: store, cluster and REST interface in one process, until it is told to stop."""
+"""`rota server`: store, cluster and REST interface in one process, until it is asked to stop."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
 
 
 def _claim(settings: Settings, folder: Path, rest: RestServer, certificate: Certificate | None) -> Claim:
-    """Without an address where it runs jobs itself: nobody else can go on with them, so nobody stands by."""
+    """Without an address if it runs jobs itself: no other server could continue them, so none stands by."""
     address = "" if settings.server.embedded_worker else rest.reached_at(settings.server.public_url)
     return Claim(LEASE, holder_of(folder), address, fingerprint_of(certificate))
 
@@ -165,7 +165,7 @@ async def _is_led_by_another(settings: Settings, leader: Leader) -> bool:
         )
     if not lease.address:
         raise ServerError(
-            "the server that leads runs jobs itself, and nobody can stand by for it; "
+            "the leader runs jobs itself, so no server can stand by for it; "
             "set server.embedded_worker = false there, too"
         )
     return True

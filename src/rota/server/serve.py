@@ -25,11 +25,11 @@ _REMEDY = "give a certificate and its key, or --tls-self-signed"
 
 
 class AddressError(Exception):
-    """Says what is wrong with an address, and what to do."""
+    """A problem with an address, and its remedy."""
 
 
 class RestServer:
-    """Started and stopped by whoever runs the loop; signals are theirs too."""
+    """The caller starts and stops it, and handles signals."""
 
     def __init__(
         self,
@@ -78,7 +78,8 @@ class RestServer:
         )
 
     def reached_at(self, public_url: str = "") -> str:
-        """Where others reach it: as somebody says, or by the host's name if it serves at all addresses."""
+        """The public URL: from the settings, or made from the host name if the server listens on all
+        addresses."""
         if public_url:
             return public_url.rstrip("/")
         address = urlsplit(self.url)
@@ -93,7 +94,7 @@ class RestServer:
 
     @property
     def on_this_machine(self) -> RestAddress:
-        """For agents on this machine, who know the server already: they are told its certificate."""
+        """For agents on this machine: they get the certificate directly."""
         address = urlsplit(self.url)
         host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address.hostname or "", address.hostname or "")
         digest = b"" if self._certificate is None else certificate_sha256(self._certificate)

@@ -1,4 +1,4 @@
-"""The folder that servers of one database share: what jobs wrote and left is there whoever leads.
+"""The folder that the servers of one database share: the output and files of jobs are there for every leader.
 
 A marker in it says which folder it is, and the database which one it should be: a folder that isn't mounted,
 or another one, is noticed before anything is missed.

@@ -1,6 +1,5 @@
-"""Answers that go on: bytes as they come, and server-sent events.
-
-A client that has gone away ends the reading at once; one that takes nothing for too long is dropped.
+"""Streamed answers: bytes as they come, and server-sent events. Reading stops at once when the client has
+gone; a client that takes nothing for too long is dropped.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ class StreamReply:
 
 
 async def begun(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The same, once its first chunk is there: what is wrong from the start is still answered properly."""
+    """The same, once its first chunk is there: an error before it can still be answered as one."""
     try:
         first = await anext(chunks)
     except StopAsyncIteration:

@@ -32,7 +32,7 @@ def read_jobs(body: bytes, who: Who) -> Submission:
             )
         if template.user != who.user and not at_least(who.role, Role.OPERATOR):
             raise forbidden(
-                f"your token stands for {who.user}, not for {template.user}",
+                f"your token belongs to {who.user}, not to {template.user}",
                 "leave the user out, or use a token of an operator",
                 f"jobs[{index}].user",
             )

@@ -19,7 +19,8 @@ from rota.trust.private_file import write_private
 from rota.trust.times import DAY_MS, ms_of
 
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
-"""Of TLS 1.2: whoever gets at the key later can't read what was said before. TLS 1.3 has no others."""
+"""Ciphers for TLS 1.2 with forward secrecy: a key that leaks later doesn't reveal earlier traffic. TLS 1.3
+has no others."""
 _LASTS_MS = 365 * DAY_MS
 _RENEWED_BEFORE_MS = 30 * DAY_MS
 
@@ -32,7 +33,7 @@ class Certificate(Struct, frozen=True):
 
 
 class CertificateError(Exception):
-    """Says which file, what is wrong, and what to do."""
+    """Names the file, the problem and the remedy."""
 
 
 def check_certificate(files: Certificate) -> None:
@@ -57,8 +58,9 @@ def certificate_sha256(files: Certificate) -> bytes:
 
 
 def self_signed(folder: Path, hosts: Sequence[str], authority: Authority, now_ms: int) -> Certificate:
-    """The one in the folder, or a new one where there is none, it is about to expire, or hosts were added.
-    Signed by the cluster's own authority, whose certificate is beside it for clients to trust."""
+    """The one in the folder, or a new one where there is none, it is about to expire, or hosts were added. It
+    is signed by the cluster's own authority. Clients trust the authority's certificate, which is beside
+    it."""
     files = Certificate(folder / "self-signed.crt", folder / "self-signed.key")
     if not _will_do(files, hosts, authority, now_ms):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)

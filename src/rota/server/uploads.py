@@ -1,9 +1,9 @@
-"""Whose input files are whose, and how much room each user's take.
+"""Which user uploaded which input files, and how much space each user takes.
 
     files/SHA256               the content, once, whoever uploaded it
     uploaded/USER/SHA256       an empty file: this user did
 
-The marks lie beside the files, and not in the database: they are right whatever becomes of that.
+The marks are beside the files, not in the database: they stay right if the database is restored.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Directing:
         """A connection that the same controller had before ends."""
         seat = self._book.seats[name]
         if seat.outbox is not None:
-            self.leave(seat, seat.outbox, "the controller has connected anew")
+            self.leave(seat, seat.outbox, "the controller has connected again")
         seat.outbox = Outbox()
         log.info("controller.connected", controller=name, actions=len(seat.actions))
         return seat, seat.outbox
@@ -220,7 +220,7 @@ class Directing:
             raise ActionRefused("files", "there is no room for more", "submit it when others have ended")
         action = Action(seat.name, action_id, asked.spec)
         if action.job in self._book.jobs:
-            raise ActionRefused("id", "can't be told from another action's", "give it another")
+            raise ActionRefused("id", "is the same as that of another action", "give it another")
         self._files.add(asked.files)
         self._book.add(action)
         return action
@@ -265,7 +265,7 @@ class Directing:
         asked = Asked(action.spec, (), None, submitted_ms, action.end.ref.fence)
         self._notifier.settle(action)
         action.end = action.unsettled = None
-        self._notifier.tell_it_waits(action, "it runs anew: its agent was lost, with what it wrote and left")
+        self._notifier.tell_it_waits(action, "it runs again: its agent was lost, with its output and files")
         self._do([self._adopting(action, asked)])
 
     def _has_named_all(self, seat: Seat) -> None:

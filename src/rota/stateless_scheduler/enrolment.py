@@ -55,7 +55,7 @@ class SchedulerEnrolment:
         if node != AgentNode():
             raise BadInput(
                 "pool, labels, taints, price_per_hour",
-                "a scheduler keeps nothing of its agents",
+                "a stateless scheduler stores nothing about its agents",
                 "set them on the machine, in the agent's settings",
             )
         if refusal := self._roster.refusal(Identity(name, "")):

@@ -80,7 +80,9 @@ class Intake:
         if action.output_bytes < 0:
             raise ActionRefused("output_bytes", f"{action.output_bytes} can't be", "give how much has come")
         if not 0 <= action.last_fence < _MOST_FENCE:
-            raise ActionRefused("last_fence", f"nobody said {action.last_fence}", _AS_SAID)
+            raise ActionRefused(
+                "last_fence", f"{action.last_fence} is not a fence that the scheduler gave", _AS_SAID
+            )
         return Asked(
             spec,
             tuple((_hash(file.data), file.data) for file in action.files),
@@ -149,5 +151,7 @@ def _place(placement: wire.Placement) -> Place:
     except Refusal as refusal:
         raise ActionRefused("placement.node", str(refusal), _AS_SAID) from None
     if not 1 <= placement.fence < _MOST_FENCE or any(device < 0 for device in placement.gpu_devices):
-        raise ActionRefused("placement", f"nobody said fence {placement.fence}", _AS_SAID)
+        raise ActionRefused(
+            "placement", f"{placement.fence} is not a fence that the scheduler gave", _AS_SAID
+        )
     return Place(NodeName(placement.node), placement.fence, tuple(placement.gpu_devices))

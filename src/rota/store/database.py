@@ -90,7 +90,7 @@ def connect(
 
 def _connect_sqlite(url: URL, read_threads: int, make: Callable[..., sqlite3.Connection]) -> Database:
     if not url.database or url.database == ":memory:":
-        raise StoreRefused(f"a database in memory would keep nothing; {_EXAMPLES}")
+        raise StoreRefused(f"a database in memory would be lost at the end; {_EXAMPLES}")
     path = Path(url.database).absolute()
     _create_file(path)
     # mode=rw: a file that was removed in between is an error, and not an empty database.

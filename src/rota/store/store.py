@@ -126,7 +126,9 @@ class Store:
                 if was_kept and doubtful is batch:
                     return if_kept.last_seq
                 if was_kept:
-                    raise StoreDiverged("a change was kept that was reported as failed: load the state anew")
+                    raise StoreDiverged(
+                        "a change was committed that was reported as failed: load the state again"
+                    )
             written = self._writer.write(connection, batch)
             self._in_doubt = batch, written
         self._in_doubt = None

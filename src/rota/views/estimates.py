@@ -7,8 +7,6 @@ from collections.abc import Collection
 from rota.api.questions import StartEstimate
 from rota.model.estimate import Estimate, NoStart
 from rota.model.quantities import parse_timestamp_ms
-from msgspec import Struct
-
 from rota.views.times import Clock, utc_text
 
 _MINUTE_MS = 60_000

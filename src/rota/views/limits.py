@@ -46,7 +46,7 @@ _ORIGINS = {
 
 _EXCESSES: dict[What, Callable[[Excess], str]] = {
     What.PRIORITY: lambda e: f"the priority {priority_text(int(e.asked))} is too high",
-    What.PREEMPTIBLE: lambda e: "jobs that nobody may preempt are not allowed",
+    What.PREEMPTIBLE: lambda e: "jobs that can't be preempted are not allowed",
     What.EXCLUSIVE: lambda e: "whole nodes are not allowed",
     What.QUEUE: lambda e: f"the queue {e.asked} is not allowed",
     What.NAMESPACE: lambda e: f"the namespace {e.asked} is not allowed: a job's own is its project",

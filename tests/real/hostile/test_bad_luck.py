@@ -183,7 +183,7 @@ def test_a_disk_full_of_users_files_stops_files_and_not_submissions(on_small_dis
     quiet = server.run(shell("true"))
     assert quiet.phase is Phase.SUCCEEDED, "there is room for what Rota itself writes"
     eventually(
-        lambda: "kept for Rota itself" in next(iter(server.client.nodes())).message, "operators to be told"
+        lambda: "reserved for Rota" in next(iter(server.client.nodes())).message, "operators to be told"
     )
     assert server.rest("GET", "/readyz")[0] == 200
     for path in (server.data / "worker" / "files").iterdir():

@@ -199,7 +199,7 @@ def test_when_it_starts_by_deadlines(cluster: Cluster, namespace: str, tmp_path:
         without = await ask.data("eta", "waits")
         assert without["latest"] is None
         assert without["reason"] == (
-            "no time can be told: only activeDeadlineSeconds say when pods end,"
+            "no estimate: only activeDeadlineSeconds says when pods end,"
             " and of the pods in its way 2 that run have none"
         )
         await place.add_pod("huge", cpu="64")

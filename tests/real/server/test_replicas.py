@@ -147,7 +147,7 @@ def test_a_server_that_runs_jobs_itself_has_no_replicas(
 ) -> None:
     alone = new_server("--database", postgres_url)
     said = _refusal(tmp_path / "b", postgres_url, {"ROTA_SERVER_EMBEDDED_WORKER": "false"})
-    assert "the server that leads runs jobs itself" in said
+    assert "the leader runs jobs itself" in said
     said = _refusal(tmp_path / "c", postgres_url, {})
     assert "another server uses this database" in said
     alone.stop()

@@ -190,7 +190,7 @@ def test_going_on_after_a_commit_that_was_kept_after_all_is_refused_once(postgre
         listening.listen(store._database.writer, "commit", ConnectionLostAtCommit(True))
         with pytest.raises(StoreUnavailable):
             store.commit(Batch(jobs=[job("1")], events=[event("job.Submitted", "1")]))
-        with pytest.raises(StoreDiverged, match="load the state anew"):
+        with pytest.raises(StoreDiverged, match="load the state again"):
             store.commit(Batch(events=[event("job.Held", "2")]))
         assert store.load().last_seq == 1
         assert store.commit(Batch(events=[event("job.Held", "2")])) == 2

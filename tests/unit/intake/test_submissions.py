@@ -297,7 +297,7 @@ class TestOtherJobs:
 
     def test_one_that_comes_later(self) -> None:
         message = str(error({"command": "b", "depends_on": ["z"]}, {"name": "z", "command": "a"}))
-        assert "name a job that stands before this one" in message
+        assert "name a job above this one" in message
 
     def test_a_name_that_several_bear(self) -> None:
         twice = {"name": "x", "command": "a"}

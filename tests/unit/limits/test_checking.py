@@ -189,7 +189,7 @@ def test_the_time_limit_of_jobs_that_give_none(
         (
             job(preemptible=False),
             Limits(),
-            "jobs that nobody may preempt are not allowed (limit of all users)",
+            "jobs that can't be preempted are not allowed (limit of all users)",
             "leave it out, or ask an operator",
         ),
     ],

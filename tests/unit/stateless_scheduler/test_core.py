@@ -302,7 +302,7 @@ def test_an_end_that_is_lost_with_its_agent_before_its_controller_has_it_has_not
         bench.agent("two")
         if back == "after":
             await again.submit(action("a", placement))
-        assert "runs anew" in (await again.hear("waiting")).reason
+        assert "runs again" in (await again.hear("waiting")).reason
         await again.placement("a", after=placement.fence)
         assert again.all("ended") == []
 

@@ -194,7 +194,7 @@ async def not_too_large(path: str, chunks: AsyncIterable[bytes]) -> AsyncIterato
     async for chunk in chunks:
         size_bytes += len(chunk)
         if size_bytes > LARGEST_BYTES:
-            raise Refusal(f"{path}: larger than {LARGEST_BYTES >> 20} MiB, the most that is kept")
+            raise Refusal(f"{path}: larger than {LARGEST_BYTES >> 20} MiB, the limit for output files")
         yield chunk
 
 

@@ -15,5 +15,5 @@ def ensure_room(file: int, reserve_bytes: int = RESERVE_BYTES) -> None:
     disk = os.fstatvfs(file)
     kept_bytes = min(reserve_bytes, disk.f_blocks * disk.f_frsize // _MOST_OF_A_DISK)
     if disk.f_bavail * disk.f_frsize < kept_bytes:
-        why = f"{os.strerror(errno.ENOSPC)}: the last {kept_bytes >> 20} MiB are kept for Rota itself"
+        why = f"{os.strerror(errno.ENOSPC)}: the last {kept_bytes >> 20} MiB are reserved for Rota"
         raise OSError(errno.ENOSPC, why)

@@ -19,7 +19,7 @@ class Header:
         for number, name in enumerate(self.columns):
             if name and self.index[name] != number:
                 column = 1 + sum(len(one) + 1 for one in self.columns[:number])
-                raise line.error(column, name, "this column stands there twice", "remove one")
+                raise line.error(column, name, "this column occurs twice", "remove one")
 
     def __contains__(self, column: str) -> bool:
         return column in self.index

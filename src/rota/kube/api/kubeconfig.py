@@ -196,7 +196,7 @@ def _plugin(config: ExecForm, user: Entry[UserForm], cluster: Entry[ClusterForm]
         raise at.error("apiVersion", f"{config.api_version!r} is not known", f"use {API_VERSIONS[0]}")
     if config.interactive_mode == "Always":
         raise at.error(
-            "interactiveMode", "nobody is there to answer questions", "use a plugin that can do without"
+            "interactiveMode", "there is no terminal to ask for it", "use a plugin that can do without"
         )
     command = config.command
     if os.sep in command:

@@ -117,7 +117,7 @@ class Leader:
         while not await self._lost_within(min(self._times.retry_s, max(0.0, self._left_s()))):
             renewed = await self._renew()
             if renewed is False or (renewed is None and self._left_s() <= 0):
-                why = f"{self.seen_leader or 'nobody'} leads" if renewed is False else "no answer in time"
+                why = f"{self.seen_leader or 'no replica'} leads" if renewed is False else "no answer in time"
                 log.warning("leader.lost", why=why)
                 self.lost.set()
 

@@ -30,8 +30,8 @@ def over_text(has_failed: bool) -> str:
 
 
 def gates_text(gates: Sequence[str]) -> str:
-    gate, them = ("gate", "it") if len(gates) == 1 else ("gates", "them")
-    return f"held by its scheduling {gate} {', '.join(gates)}, until whoever put {them} there removes {them}"
+    gate, its, it = ("gate", "its", "it") if len(gates) == 1 else ("gates", "their", "them")
+    return f"held by its scheduling {gate} {', '.join(gates)}, until {its} owner removes {it}"
 
 
 def unreadable_text(problem: str) -> str:
@@ -71,4 +71,4 @@ def endless_text(running: int, waiting: int) -> str:
     parts = [f"{running:,} that run{'s' if running == 1 else ''}"] if running else []
     parts += [f"{waiting:,} that wait{'s' if waiting == 1 else ''} before it"] if waiting else []
     in_its_way = f", and of the pods in its way {' and '.join(parts)} have none" if parts else ""
-    return f"no time can be told: only activeDeadlineSeconds say when pods end{in_its_way}"
+    return f"no estimate: only activeDeadlineSeconds says when pods end{in_its_way}"

@@ -66,7 +66,7 @@ class VolumeBinder:
         async with asyncio.timeout(WITHIN_S):
             await self._until(lambda: _Fate.LOST in (now := fates()) or now <= {_Fate.BOUND})
         if fates() - {_Fate.BOUND}:
-            raise VolumesLost("one of its claims is gone, or was given up by whoever makes its volume")
+            raise VolumesLost("one of its claims is gone, or its provisioner gave up")
 
     async def _tell(self, reservation: Reservation) -> None:
         told: list[PersistentVolume] = []

@@ -1,1 +1,1 @@
-"""Where a live cluster is asked and told things: what the server's routes call."""
+"""Answers questions about a live cluster and changes it: what the server's routes call."""

@@ -1,4 +1,5 @@
-"""Audit records that belong to no change: refusals, failures, reads. They are collected and kept in batches.
+"""Audit records that belong to no change: refusals, failures, reads. They are collected and committed in
+batches.
 
 Changes are recorded in their own transactions, by the transactor. What a crash can lose is what was
 refused within the last moment.
@@ -29,8 +30,8 @@ GATHERED_S = 0.5
 LOOKED_S = 10.0
 """How often sources are asked, while nothing else comes."""
 HEAD_S = 3600.0
-"""How often the newest record's hash is told in the log: somebody who keeps that elsewhere can tell later
-whether the records were written anew."""
+"""How often the hash of the newest record is logged. A copy of the log elsewhere then shows whether records
+were rewritten."""
 MOST_WAITING = 10_000
 """Records that wait while the store can't be written: the latest beyond these are counted, and lost."""
 MOST_AT_ONCE = 1_000

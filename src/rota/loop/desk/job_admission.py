@@ -1,8 +1,7 @@
 """Jobs that can never start are refused when they come in, with what would have to change.
 
-Asked of the cluster as it would be with nothing else in it. Equal jobs are asked about once, until a node
-comes, goes or changes what it has. If it can't be told in time, the job is taken in: nobody knows then that
-it can never start.
+The check assumes an empty cluster. Equal jobs are checked once, until a node is added, removed or changed. If
+the check takes too long, the job is accepted unchecked.
 """
 
 from __future__ import annotations
@@ -50,7 +49,8 @@ class Admission:
         self._fine: set[JobTemplate] = set()
 
     async def check(self, submission: Submission, who: Who, now_ms: int) -> None:
-        """Raises BadInput for the first that can't. A cluster without nodes refuses nobody: some may come."""
+        """Raises BadInput for the first that can't. A cluster without nodes refuses no job: nodes may still
+        join."""
         if not self._memory.shown:
             return
         self._forget_if_changed()

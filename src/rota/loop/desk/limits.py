@@ -1,4 +1,4 @@
-"""Somebody's limits as a document: each with where it stands, and how much of it is used now."""
+"""The limits of a user as a document: each with its origin and its current use."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def limits_document(
     of_queues = [
         entry
         for name, _ in policy.queues
-        # Of nobody in particular: what is left are the queue's own.
+        # These name no user, so they are the queue's own.
         for entry in entries(Owner("", "", name), True)
         if entry.set_by == Origin(Scope.QUEUE, name).notation
     ]

@@ -12,7 +12,7 @@ from rota.backends.backend import LogChunk
 Batches = AsyncIterator[Sequence[LogChunk]]
 
 SETTLING_S = 0.05
-"""What is there already comes within this."""
+"""Output that exists already arrives within this time."""
 
 
 async def merged(

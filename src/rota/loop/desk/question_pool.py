@@ -2,7 +2,7 @@
 
     user's own questions, one at a time ──► a few of all users' ──► a thread ──► answer, or out of time
 
-Nobody's questions hold up a decision, an agent or a request; and one user's hold up only that user's.
+Questions never delay a decision, an agent or a request, and those of one user delay only that user's.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from rota.loop.live.side_threads import Aside
 T = TypeVar("T")
 
 PATIENCE = 2
-"""What is left out when its time is up takes up to so many times as long before it is interrupted."""
+"""An answer leaves things out once its time is up. If it isn't ready after this many times that time, it is
+interrupted."""
 
 
 class QuestionLimits(Struct, frozen=True):

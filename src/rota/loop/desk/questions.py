@@ -44,7 +44,7 @@ from rota.views.wording import reason_text
 
 
 class Moment(Struct, frozen=True):
-    """A live cluster as it was when somebody asked: what another thread needs to answer."""
+    """A live cluster at the time of a question: what another thread needs to answer it."""
 
     live: LiveLoop
     now_ms: int
@@ -75,8 +75,8 @@ def why_of(
 def plan_answer(
     moment: Moment, all_nodes: Sequence[Node], first: int, submission: Submission, sees: Sees
 ) -> PlanAnswer:
-    """As if they came in now, held by nobody and waiting for no other job. `all_nodes`: of the moment.
-    `first`: the number that they would begin with."""
+    """As if they arrived now, not held and without dependencies. `all_nodes`: of the moment. `first`: the
+    number that they would begin with."""
     now_ms = moment.now_ms
     before = _starts(moment.decided(moment.snapshot), now_ms)
     jobs = expand(submission, first)

@@ -45,8 +45,8 @@ class Written:
         raise FileNotFoundError(f"task {rank} of job {job_id} has left no file {path!r}")
 
     async def _backends_of(self, job_id: JobId) -> list[Backend]:
-        """In the order of the job's latest start on each. If one of its nodes is gone, nobody knows any more
-        whose it was: then any of them may have something."""
+        """In the order of the job's latest start on each. If one of its nodes is gone, its backend is
+        unknown: then each of them may have output."""
         names: dict[str, None] = {}
         for name in await asyncio.to_thread(self._store.nodes_of, job_id):
             node = self._memory.node(name)
@@ -58,7 +58,8 @@ class Written:
 
 
 async def _surplus_bytes(backends: Iterable[Backend], query: LogQuery) -> int:
-    """Each backend has an end of its own: how much longer all of them are than the end of all."""
+    """Each backend answers with the end of its own output: this is the excess of all of them over the end of
+    the whole."""
     if query.tail_bytes is None:
         return 0
     ends = replace(query, follow=False)

@@ -34,7 +34,7 @@ class InstalledPlugin:
 
 
 class PluginHost:
-    """The plugins that are installed. Nothing is imported before somebody asks for it."""
+    """The installed plugins. Each is imported when it is first used."""
 
     def __init__(
         self, found: Iterable[EntryPoint] | None = None, import_limit_s: float = IMPORT_LIMIT_S
@@ -72,8 +72,8 @@ class PluginHost:
             yield replace(rules, by_name=self.makers(policy), guard=guard)
 
     def makers(self, policy: Policy) -> dict[str, PluginMaker]:
-        """Of each plugin that the policy names, what makes it. One that can't be imported raises
-        when it is to be made: there the engine expects faults, and reports them."""
+        """A factory for each plugin that the policy names. One that can't be imported raises when it is to be
+        made: there the engine expects faults, and reports them."""
         named = {plugin for scheduler in policy.schedulers for plugin in _named_by(scheduler)}
         own: dict[str, PluginMaker] = {name: NAMED[name] for name in sorted(named & NAMED.keys())}
         return own | {name: self._maker(name) for name in sorted(named & self._by_name.keys() - own.keys())}

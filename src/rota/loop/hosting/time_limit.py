@@ -18,8 +18,8 @@ class Escaped(Exception):
 
 
 class TimeLimit:
-    """Runs calls one at a time in a thread of its own, kept from call to call. A call that takes
-    too long raises TimeoutError, and its thread is stopped if it can be, and left behind if not.
+    """Runs calls one at a time in one thread, which is reused. A call that takes too long raises
+    TimeoutError; its thread is stopped if possible, and abandoned if not.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -1,4 +1,5 @@
-"""When waiting jobs start, worked out in a process of its own: it takes seconds that the loop hasn't got."""
+"""Estimates of when waiting jobs start, computed in another process: they take seconds, which would block the
+loop."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class Forecast(Struct, frozen=True):
 
 
 def end_with_parent() -> None:
-    """Called first in the other process: one whose server was killed would wait for questions for ever."""
+    """Called first in the other process, so that it doesn't outlive a server that is killed."""
     parent = parent_process()
     if parent is not None:
         Thread(target=_wait_for_end, args=(parent.sentinel,), daemon=True).start()

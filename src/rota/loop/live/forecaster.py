@@ -126,7 +126,7 @@ class Forecaster:
     # -- looking ahead
 
     def estimate(self, job_id: JobId) -> Estimate | None:
-        """The latest; None: nobody knows yet, or ever."""
+        """The latest estimate; None: there is none yet, or there can be none."""
         return self._latest.get(job_id)
 
     def document(self, state: JobState) -> EstimateDocument:

@@ -1,5 +1,5 @@
-"""What is over is kept as long as the settings say: finished jobs, with their logs and outputs; events;
-answers; input files; the audit log."""
+"""Deletes old records after the time that the settings give: finished jobs with their logs and outputs,
+events, answers, input files, the audit log."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 EVERY_S = 10.0
 """How long nothing is looked for, once all that was to go is gone."""
 SLICE_S = 0.015
-"""How long one transaction may take: whoever submits a job meanwhile waits for it."""
+"""How long one transaction may take: users who submit a job meanwhile wait for it."""
 LEAST_PAUSE_S = 0.01
 LOOK_ON_S = 0.25
 """The pause while there is nothing to remove, and not all names of jobs have been looked at."""
@@ -94,8 +94,8 @@ class HistoryKeeper:
                 pause_s = EVERY_S
 
     async def tidy(self) -> float:
-        """One slice of each; answers how long to wait with the next. Whoever waits for the database gets at
-        least as much of its time as this does."""
+        """One slice of each; answers how long to wait with the next. Others get at least as much time of the
+        database as this does."""
         clock = asyncio.get_running_loop().time
         began_s, now_ms, store = clock(), self._transactor.now_ms(), self._transactor.store
         are_more = await self._slice(
@@ -141,7 +141,7 @@ class HistoryKeeper:
 
     async def _remove_uploads(self, now_ms: int) -> None:
         uploads, kept_ms = self._uploads, self._retention.uploads_ms
-        # While the store has a fault, there may be jobs in it that nobody knows of yet.
+        # While the store has a fault, it may contain jobs that aren't in memory yet.
         if uploads is None or kept_ms is None or self._transactor.fault:
             return
         jobs = self._transactor.memory.jobs.values()

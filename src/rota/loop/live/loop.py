@@ -57,10 +57,10 @@ from rota.store.batch import Batch
 log = structlog.get_logger()
 
 REST = 1.0
-"""A cycle is followed by a rest as long as itself, times this: whoever else needs the loop gets its turn."""
+"""After each cycle the loop rests for this share of the cycle's time, so that other work gets its turn."""
 LONGEST_SLEEP_S = 60.0
 LATER_S = 0.25
-"""After a change that lets nobody start."""
+"""After a change that can't let a job start."""
 _SEEN_IN_JOBS = frozenset(f"job.{event.__name__}" for event in (Submitted, Bound, Started, Ended, Returned))
 """Events of which all that may start by them is seen in what became of jobs: who waits, who left room."""
 
@@ -85,8 +85,8 @@ class LiveLoop:
         self.last_cycle_ms = 0
         self.last_cycle_s: float | None = None
         self.turn = asyncio.Lock()
-        """Held from the snapshot until what was decided on it is kept. Whoever decides anything that takes
-        room, now or later, has to have it: two at the same time could give the same room away."""
+        """Held from the snapshot until the decisions on it are committed. Every decision that takes
+        resources, now or later, needs it: two at the same time could allocate the same resources."""
         self._aside = Aside("rota-decide")
         self._decided_here = decided_here
         self._has_plugins = has_plugins(policy)
@@ -97,7 +97,7 @@ class LiveLoop:
         self._standby = Standby()
         self._wake = asyncio.Event()
         self._looks: list[tuple[int, JobId]] = []
-        """A heap: when it is worth looking again, for that job ("": for anybody)."""
+        """A heap: times at which to decide again, for that job ("": for all)."""
         self._deadlines: list[tuple[int, JobId]] = []
         self._later: asyncio.TimerHandle | None = None
         self._memory.cluster.set_run_times(run_times)
@@ -127,8 +127,8 @@ class LiveLoop:
             self._wake.set()
 
     def _may_let_start(self, batch: Batch) -> bool:
-        """Whether anything may start now that couldn't before. Not after what takes room, and not where an
-        end has left it to somebody who stood by for it."""
+        """Whether a job may start now that couldn't before. No: after a change that takes resources, or an
+        end whose resources went to a task that stood by."""
         return bool(batch.jobs) and (
             any(event.kind not in _SEEN_IN_JOBS for event in batch.events)
             or any(state.phase is Phase.PENDING for state in batch.jobs)
@@ -136,7 +136,7 @@ class LiveLoop:
         )
 
     def _look_later(self) -> None:
-        """Planned starts may have moved, and somebody may ask for them."""
+        """Planned starts may have moved, and users may ask for them."""
         if self._later is None:
             self._later = asyncio.get_running_loop().call_later(LATER_S, self._wake.set)
 

@@ -12,7 +12,7 @@ REST = 20.0
 """A look is followed by a rest as long as itself, times this: of many nodes something changes all the time,
 and each look leads to a cycle."""
 LONGEST_REST_S = EVERY_S
-"""One look that took long, because somebody didn't answer, says nothing about the next."""
+"""A single slow look, because a backend didn't answer, says nothing about the next."""
 
 
 async def look_at_changes(changed: asyncio.Event, look: Callable[[], Awaitable[None]]) -> None:

@@ -48,7 +48,7 @@ class Grounds:
         return command
 
     def standing_by(self, job_id: JobId, node: NodeName) -> Command:
-        """For a room that somebody of its array has there: it takes none of its own."""
+        """It takes over the resources of another task of its array there, and needs none itself."""
 
         def command(draft: Draft) -> object:
             self.check(draft, [node])
@@ -106,7 +106,7 @@ def _changed(draft: Draft, job_id: JobId, event: JobEvent) -> JobState:
 
 
 def _of_interest(node: Node) -> tuple[object, ...]:
-    """How busy it is may change at any time, and keeps nobody from starting."""
+    """The load may change at any time, and prevents no start."""
     return node.spec, node.ready, node.cordoned
 
 

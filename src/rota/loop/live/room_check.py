@@ -1,4 +1,4 @@
-"""Whether there is still room for what was decided: counted anew when it is carried out."""
+"""Whether the resources for a decision are still free, counted again when it is carried out."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Outdated(Conflict):
 
 
 class Room:
-    """What is left on the nodes of a plan as far as it has been tried. What is kept counts as soon as it is:
-    then all is looked at anew."""
+    """What is left on the nodes of a plan after the commands tried so far. After a commit everything is
+    counted again."""
 
     def __init__(self, cluster: Callable[[], ClusterState]) -> None:
         """`cluster`: as it is at the moment."""
@@ -34,7 +34,7 @@ class Room:
         self._left: dict[int, tuple[Int64s, Int32s]] = {}
         """By position: rows and devices."""
         self._moves: dict[JobId, list[tuple[int, Demand, tuple[int, ...], int]]] = {}
-        """Of what was tried and not kept yet. A command may be tried twice."""
+        """Commands that were tried and not committed yet. A command may be tried twice."""
 
     def forget(self, job_id: JobId) -> None:
         self._now()

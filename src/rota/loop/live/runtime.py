@@ -64,8 +64,8 @@ class Runtime:
         secret_sources: Mapping[str, str] | None = None,
         epoch: int = 0,
     ) -> None:
-        """`make_pool`: where the forecaster works, so that nobody waits for it. `enrol`: what decides on
-        agents; None: there are none. `sealer`, `secret_sources`: as of `Vault`. `epoch`: as of
+        """`make_pool`: where the forecaster works, so that the loop doesn't wait for it. `enrol`: what
+        decides on agents; None: there are none. `sealer`, `secret_sources`: as of `Vault`. `epoch`: as of
         `lifecycle.fences`."""
         registry = Registry(backends)
         loaded = store.load()
@@ -102,9 +102,9 @@ class Runtime:
         self._backends = registry
         self._tasks: list[asyncio.Task[None]] = []
         self.nodes_changed = asyncio.Event()
-        """Set by whoever knows that a look at the nodes is worth while before the next is due."""
+        """Set to look at the nodes before the next look is due."""
         self.failed = asyncio.Event()
-        """Set when a part ended that nothing works without. Whoever starts the whole anew loses nothing."""
+        """Set when a vital part has ended. A restart of the whole process loses nothing."""
 
     async def start(self) -> None:
         for backend in self._backends:
@@ -133,7 +133,7 @@ class Runtime:
         self.desks.status.is_ready = True
 
     async def _tell_unreadable(self) -> None:
-        """Jobs that can't be read are left as they are, for somebody to look at; the rest goes on."""
+        """Jobs that can't be read are left as they are, for an operator to look at. All others go on."""
 
         def command(draft: Draft) -> None:
             for job_id, why in self._unreadable:
@@ -144,7 +144,7 @@ class Runtime:
             await self.transactor.do(command)
 
     async def stop(self) -> None:
-        """What runs goes on, and is found again."""
+        """Running tasks go on, and are found again after the next start."""
         self.desks.status.is_ready = False
         try:
             async with asyncio.timeout(5):

@@ -1,4 +1,4 @@
-"""Work beside the event loop, in threads that nobody has to wait for.
+"""Work beside the event loop, in threads that can be abandoned.
 
 A server that is told to stop doesn't wait for a decision that takes minutes: what runs is interrupted, and a
 thread that can't be (it is inside a call of C) doesn't keep the process from ending.
@@ -49,7 +49,7 @@ def interrupt(thread: Thread) -> None:
 
 
 class Aside(Executor):
-    """So many calls at a time, the others in the order in which they came."""
+    """This many calls at a time; the others follow in order of arrival."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
         self._names = [f"{name}-{number}" for number in range(threads)]
@@ -79,7 +79,8 @@ class Aside(Executor):
                 del asked, future, call
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """What runs is interrupted, what waits is never begun. Nobody is waited for, whatever is asked."""
+        """Running calls are interrupted, and waiting ones never begin. It doesn't wait for either, whatever
+        the arguments."""
         self._is_over = True
         while not self._calls.empty():
             if (asked := self._calls.get()) is not None:

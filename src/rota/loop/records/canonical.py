@@ -54,11 +54,11 @@ def _fields(kind: type[Struct]) -> tuple[tuple[str, object], ...]:
 
 
 class SetHash:
-    """The hash of a set of named parts, kept current as they change: a matter of what is in it, not
-    of how it came there.
+    """The hash of a set of named parts, updated as they change. It depends on the content, not on the order
+    of changes.
 
-    It is the sum of the parts' SHA-256 modulo 2^256. That tells whether two sets are equal unless
-    somebody sets out to forge one; what is forged is not the question here.
+    It is the sum of the parts' SHA-256 modulo 2^256. That shows whether two sets are equal, unless one was
+    forged on purpose, which isn't a concern here.
     """
 
     def __init__(self) -> None:

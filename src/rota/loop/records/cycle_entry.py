@@ -38,7 +38,7 @@ class Changes(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=Tru
     """None: as before, like the calendar."""
     calendar: Calendar | None = None
     run_times: tuple[tuple[int, tuple[int, ...]], ...] = ()
-    """Quantiles by the template's number; empty: nobody knows any more, or asks."""
+    """Quantiles by the template's number; empty: unknown, or not needed any more."""
 
 
 class WrittenPlan(Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):

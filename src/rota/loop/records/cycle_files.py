@@ -1,4 +1,4 @@
-"""Files of entries that are only ever appended to, and what is wrong with one that was damaged.
+"""Append-only files of entries, and the detection of damage.
 
 A folder holds `cycles-000000001.log` and so on, each named after its first cycle and complete in
 itself. A file begins with a line, `rota-cycles FORMAT VERSION`; then comes entry after entry:
@@ -7,8 +7,8 @@ itself. A file begins with a line, `rota-cycles FORMAT VERSION`; then comes entr
     check    4 bytes: CRC-32 of the length and the body
     body     deflated MessagePack
 
-An entry is written in one go and handed to the operating system: a process that dies leaves at most
-its last entry cut off, which length and check betray.
+An entry is written in one go and handed to the operating system: a process that dies leaves at most its last
+entry incomplete, which length and check reveal.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ class CycleWriter:
 
     @property
     def wants_base(self) -> bool:
-        """Whether the next entry is to begin a file, complete in itself: at first, and whenever as
-        much again has been written. So a record is at most about twice as large as what changed,
-        and whoever wants one cycle reads about as much as its cluster takes."""
+        """Whether the next entry is to begin a file, complete in itself: at first, and whenever as much again
+        has been written. So a record is at most about twice as large as what changed, and reading one cycle
+        takes about as much as its cluster."""
         return self._file is None or self._further_bytes > max(self._base_bytes, _LEAST_BEFORE_NEXT_BYTES)
 
     def begin_file(self) -> None:
@@ -76,7 +76,7 @@ class CycleWriter:
             self._file = path.open("xb")
         except FileExistsError:
             raise InputError(
-                str(path), "somebody else records into this folder", "give each process one of its own"
+                str(path), "another process records into this folder", "give each process one of its own"
             ) from None
         self._file.write(f"rota-cycles {FORMAT} {__version__}\n".encode())
         self._base_bytes = self._further_bytes = 0

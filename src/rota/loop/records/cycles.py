@@ -41,7 +41,7 @@ class Cycle:
 
 
 class CycleFolder:
-    """What can't be read is put down in `damage`, and reading goes on with the next file."""
+    """Damage is noted in `damage`, and reading continues with the next file."""
 
     def __init__(self, folder: Path) -> None:
         if not folder.is_dir():

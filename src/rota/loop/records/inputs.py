@@ -1,7 +1,5 @@
-"""All that cycles are decided by, kept from cycle to cycle: what changed, and the hash of the whole.
-
-Recording finds the differences and writes them down; replaying applies them, after which the hash
-has to be the same.
+"""The input of cycles, from cycle to cycle: the changes, and the hash of the whole. Recording computes and
+writes the changes; replaying applies them, and the hash must then be equal.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ NO_TEMPLATE = JobTemplate(groups=())
 _REMEMBERED_DIGESTS = 100_000
 
 Quantiles = tuple[int, ...]
-"""How long jobs of a template ran; empty: nobody knows. See `RunTimes`."""
+"""How long jobs of a template ran; empty: unknown. See `RunTimes`."""
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -51,7 +49,7 @@ class Inputs:
         self.usage: tuple[TenantUsage, ...] = ()
         self.calendar = Calendar()
         self.run_times: dict[JobTemplate, Quantiles] = {}
-        """Of those that wait or run, as far as anybody knows."""
+        """For jobs that wait or run, as far as known."""
         self._hash = SetHash()
         self._digests: dict[JobTemplate, bytes] = {}
         self._hash_announced()

@@ -1,7 +1,7 @@
-"""How long the event loop answers nobody: agents' leases, users and signals wait for it.
+"""How long the event loop is blocked: agents' leases, users and signals wait for it.
 
-A timer that is to fire again and again notes how late it does. A thread looks on meanwhile: when the loop has
-been silent for a second, it notes what the loop is at, so that the log says whose fault it was.
+A repeated timer notes how late it fires. A thread watches: when the loop has been silent for a second, it
+notes what the loop is executing, so that the log names the cause.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rota.loop.telemetry.metrics import Metrics
 
 EVERY_S = 0.1
 TOLD_S = 1.0
-"""A longer silence is told in the log."""
+"""A longer silence is logged."""
 _FRAMES = 6
 
 log = structlog.get_logger()
@@ -63,7 +63,7 @@ class SilenceWatch:
             self._over.set()
 
     def beat(self) -> None:
-        """The loop is here: how long it wasn't, beyond the time that nobody asked for it."""
+        """The loop runs again: notes how long it was blocked, beyond the planned pause."""
         now_s = self._clock()
         silent_s = max(0.0, now_s - self._beat_s - EVERY_S)
         self._beat_s, seen, self._seen = now_s, self._seen, ""

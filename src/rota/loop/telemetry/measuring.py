@@ -1,4 +1,4 @@
-"""What happens in a live cluster, told to the metrics."""
+"""Updates the metrics with what happens in a live cluster."""
 
 from __future__ import annotations
 

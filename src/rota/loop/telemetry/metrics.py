@@ -1,6 +1,6 @@
-"""What Prometheus is told, named as kube-scheduler's metrics are where they mean the same.
+"""Metrics for Prometheus. They have the names of kube-scheduler's metrics where they mean the same.
 
-The loop, control and the server call the plain methods; nothing else knows how metrics are kept.
+The loop, control and the server call the plain methods; nothing else depends on the metrics library.
 """
 
 from __future__ import annotations
@@ -195,7 +195,7 @@ class Metrics:
         self._clock_jumps.inc()
 
     def before_scrape(self, look: Callable[[], None]) -> None:
-        """Whoever reads the metrics gets what `look` sets then."""
+        """`look` sets the values each time the metrics are read."""
         self._looks.append(look)
 
     def exposition(self) -> bytes:

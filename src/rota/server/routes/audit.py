@@ -28,7 +28,7 @@ class AuditQuery(PageQuery, frozen=True, kw_only=True):
     address: Annotated[Text, Meta(description="Only from this address.")] | None = None
     verdict: Annotated[Verdict, Meta(description="Only what ended so.")] | None = None
     subject: Annotated[Text, Meta(description="Only about this job, node, token …")] | None = None
-    project: Annotated[Text, Meta(description="Only of this project.")] | None = None
+    project: Annotated[Text, Meta(description="Only for this project.")] | None = None
     since: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
     until: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
 

@@ -35,25 +35,25 @@ Text = Annotated[str, Meta(max_length=1000)]
 class FollowQuery(Query, frozen=True, kw_only=True):
     after: Annotated[int, Meta(ge=0, le=_MAX_SEQ, description="Only those after this one.")] | None = None
     last: (
-        Annotated[int, Meta(ge=1, le=_LONGEST_PAGE, description="The newest so many; not with `after`.")]
+        Annotated[
+            int, Meta(ge=1, le=_LONGEST_PAGE, description="This many of the newest events; not with `after`.")
+        ]
         | None
     ) = None
     kind: Annotated[Text, Meta(description="Only of these kinds, as in job.Started,job.Ended.")] | None = None
     subject: Annotated[Text, Meta(description="Only of this job, node, queue, project …")] | None = None
-    project: Annotated[Text, Meta(description="Only of this project.")] | None = None
+    project: Annotated[Text, Meta(description="Only for this project.")] | None = None
 
 
 class EventsQuery(FollowQuery, frozen=True, kw_only=True):
     limit: (
-        Annotated[
-            int, Meta(ge=1, le=_LONGEST_PAGE, description=f"At most so many: {_PAGE}, if it isn't said.")
-        ]
+        Annotated[int, Meta(ge=1, le=_LONGEST_PAGE, description=f"At most this many; {_PAGE} by default.")]
         | None
     ) = None
 
 
 async def list_events(call: Call[EventsQuery, None], events: EventsDesk) -> Reply:
-    """The oldest first: from the beginning, after one of them, or the `last` so many."""
+    """The oldest first: from the beginning, after a given event, or the `last` ones."""
     last = _last(call)
     if last is not None:
         if call.query.limit is not None:
@@ -69,8 +69,8 @@ def _page(events: Sequence[StoredEvent], who: Who, next: str | None) -> Reply:
 
 
 async def follow_events(call: Call[FollowQuery, None], events: EventsDesk) -> ASGIApp:
-    """Server-sent events. Whoever was cut off goes on with the header Last-Event-ID. Without it and without
-    `after`, from now on; with `last`, the newest so many first."""
+    """Server-sent events. A client that was disconnected continues with the header Last-Event-ID. Without it
+    and without `after`, the stream begins with new events; with `last`, with this many of the newest."""
     reached, last, wanted = _last_event_id(call), _last(call), _filter(call)
     if reached is not None:
         batches = events.follow(reached, wanted)

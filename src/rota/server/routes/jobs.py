@@ -40,9 +40,9 @@ Text = Annotated[str, Meta(max_length=1000)]
 
 
 class JobsQuery(PageQuery, frozen=True, kw_only=True):
-    project: Annotated[Text, Meta(description="Only of this project.")] | None = None
-    user: Annotated[Text, Meta(description="Only of this user.")] | None = None
-    queue: Annotated[Text, Meta(description="Only of this queue.")] | None = None
+    project: Annotated[Text, Meta(description="Only for this project.")] | None = None
+    user: Annotated[Text, Meta(description="Only for this user.")] | None = None
+    queue: Annotated[Text, Meta(description="Only for this queue.")] | None = None
     phase: Annotated[Text, Meta(description="Only in these phases, as in pending,running.")] | None = None
     name: Annotated[Text, Meta(description="Only with this name.")] | None = None
     label: Annotated[Text, Meta(description="Only with these labels, as in team=vision,stage=2.")] | None = (
@@ -124,7 +124,7 @@ async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: Jobs
 
 
 def _spec_shown(state: JobState, who: Who) -> dict[str, object]:
-    """What is in a job's environment is for its owner alone: it may hold secrets."""
+    """Only the owner sees the environment of a job: it may contain secrets."""
     form = form_of(state.spec)
     if who.user != state.spec.template.user:
         form.pop("environment", None)
@@ -180,7 +180,7 @@ async def seen_with_attempts(call: Call[Any, Any], jobs: JobsDesk) -> tuple[JobS
 
 
 async def _check_array_seen(call: Call[Any, Any], jobs: JobsDesk, job_id: JobId) -> None:
-    """Of a job, or of an array, whose elements are all of one project."""
+    """The project of a job, or of an array, which has one project for all elements."""
     state = await jobs.job(job_id)
     if state is None and "." not in job_id:
         elements, _ = await jobs.jobs(JobFilter(array=int(job_id)), None, 1)

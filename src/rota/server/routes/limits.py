@@ -1,4 +1,4 @@
-"""Limits: what somebody may ask for and hold."""
+"""Limits: what a user may request and use."""
 
 from __future__ import annotations
 

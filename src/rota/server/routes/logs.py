@@ -36,9 +36,9 @@ class LogsQuery(Query, frozen=True, kw_only=True):
         Annotated[str, Meta(max_length=100, description="Only what was written since this time.")] | None
     ) = None
     follow: Annotated[bool, Meta(description="Go on until the job's tasks have ended.")] = False
-    tail: Annotated[int, Meta(ge=0, le=2**40, description="Only so many bytes from the end.")] | None = None
+    tail: Annotated[int, Meta(ge=0, le=2**40, description="Only this many bytes from the end.")] | None = None
     form: Annotated[
-        Literal["raw", "chunks"], Meta(description="The bytes alone, or JSON lines that say whose and when.")
+        Literal["raw", "chunks"], Meta(description="The bytes alone, or JSON lines with rank and time.")
     ] = "raw"
 
 
@@ -74,7 +74,7 @@ async def read_logs(call: Call[LogsQuery, None], output: OutputDesk, jobs: JobsD
     )
     is_raw = query.form == "raw"
     data = _raw(chunks) if is_raw else _lines(chunks)
-    # A task that is followed may write nothing for long; what is there already comes at once.
+    # A followed task may write nothing for long. Existing output comes at once.
     data = data if query.follow else await begun(data)
     return StreamReply(
         data, BYTES if is_raw else JSON_LINES, call.streams, still_allowed=_still_allowed(call, state)
@@ -86,7 +86,7 @@ def _still_allowed(call: Call[Any, None], state: JobState) -> Callable[[], Await
 
 
 def _note_reading(call: Call[Any, Any], state: JobState) -> None:
-    """Operators may read what everybody's jobs wrote: the audit log says when they did."""
+    """Operators may read the output of all jobs. The audit log records it."""
     template = state.spec.template
     if template.user != call.who.user and at_least(call.who.role, Role.OPERATOR):
         reads_others(template.project)

@@ -41,18 +41,19 @@ class ResultForm(Form, frozen=True, kw_only=True):
     cpu_ms: Amount = 0
     max_memory_bytes: Amount = 0
     output_bytes: Amount = 0
-    """So much it wrote. That comes by the agent's stream, and the end isn't told before."""
+    """The size of its output. The output comes by the agent's stream, and the end isn't reported before."""
 
 
 async def put_result(call: Call[Query, ResultForm]) -> Reply:
-    """200: it is kept; 202: not yet, and the agent's stream is to say it, too. What is said first counts."""
+    """200: the result is committed; 202: not yet, and the agent's stream has to report it, too. The first
+    report counts."""
     agents, session, task = _task(call)
     is_kept = await take_result(agents, session, task, call.body)
     return json_reply(ChangeDocument(dry_run=False, changed=[task.ref.job]), 200 if is_kept else 202)
 
 
 async def take_result(agents: AgentCalls, session: Session, task: AgentTask, form: ResultForm) -> bool:
-    """Whether it is kept by now."""
+    """Whether it is committed by now."""
     end = TaskEnd(
         form.reason,
         form.exit_code,

@@ -28,7 +28,7 @@ class SecretForm(Form, frozen=True, kw_only=True):
 
 
 async def list_secrets(call: Call[Query, None], secrets: SecretsDesk) -> Reply:
-    """Names, and who set them when. Nobody is shown a value."""
+    """Names, and who set them when. Values are never shown."""
     project = _project(call)
     return json_reply(Page[SecretDocument](items=list(await secrets.of(project))))
 

@@ -27,7 +27,7 @@ async def check_alive(call: Call[Query, None]) -> Reply:
 
 
 async def check_ready(call: Call[Query, None]) -> Reply:
-    """It can keep what it is told. Who asks without a token isn't told what is wrong; the log says."""
+    """Whether it can commit changes. A client without a token isn't told what is wrong; the log has it."""
     readiness = call.service.readiness
     parts = await readiness.health()
     if not readiness.is_ready or not all(health.healthy for _, health in parts):

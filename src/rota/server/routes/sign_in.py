@@ -34,8 +34,8 @@ async def show_sign_in(call: Call[Query, None]) -> Reply:
 
 
 async def sign_in(call: Call[Query, SignInForm], mint: Mint) -> Reply:
-    """Gives a token for some hours to whoever the ID token stands for. Each ID token is good for one, soon
-    after it was made. The answer holds the secret, this once."""
+    """Gives a token for some hours to the user of the ID token. Each ID token is good for one, soon after it
+    was made. The answer holds the secret, this once."""
     desk = _sign_in(call)
     try:
         grants = await desk.who(call.body.id_token)

@@ -1,4 +1,4 @@
-"""Tokens: made, listed, removed. A secret is told once, and only its hash is kept."""
+"""Tokens: add, list, remove. A secret is shown once, and only its hash is stored."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ async def _wanted(call: Call[ChangeQuery, TokenForm], people: PeopleDesk) -> New
 
 
 async def _projects(call: Call[ChangeQuery, TokenForm], people: PeopleDesk) -> tuple[str, ...] | None:
-    """Those that are named. Else as of the token that it is made with: where that names none, memberships
-    count for this one, too, and go on counting as they change."""
+    """The named projects, or else those of the token it is made with. If that has none, the memberships of
+    its user count, also when they change."""
     form = call.body
     if form.projects is None:
         return None if call.who.projects is None else call.line[0].projects

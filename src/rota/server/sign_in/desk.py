@@ -1,4 +1,4 @@
-"""What the routes of sign-in call: how to sign in, and who somebody is, by the ID token that they bring."""
+"""What the routes of sign-in call: how to sign in, and the user of an ID token."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class SignIn:
         session_ms: int,
         now_ms: Callable[[], int],
     ) -> None:
-        """`session_ms`: how long a token lasts that somebody gets by signing in."""
+        """`session_ms`: the lifetime of a token from a sign-in."""
         self.issuer = expected.issuer
         self.session_ms = session_ms
         self._provider = provider
@@ -34,7 +34,7 @@ class SignIn:
         self._scopes = scopes
         self._now_ms = now_ms
         self._used: OrderedDict[bytes, int] = OrderedDict()
-        """Tokens that somebody signed in with, by hash, and when they were."""
+        """ID tokens that were used to sign in, by hash, and when."""
 
     async def how(self) -> SignInDocument:
         metadata = (await self._provider.known()).metadata

@@ -19,7 +19,7 @@ _MOST_GROUPS = 10_000
 
 
 class Grants(Struct, frozen=True):
-    """What somebody may do until they sign in again."""
+    """What a user may do until the next sign-in."""
 
     user: str
     role: Role
@@ -35,7 +35,7 @@ class GroupRules(Struct, frozen=True):
     projects: tuple[tuple[str, str, Role], ...] = ()
     """By group, in one project."""
     default_role: Role | None = None
-    """Of somebody in none of these groups; None: they can't sign in."""
+    """For users in none of these groups; None: they can't sign in."""
 
     def grants(self, claims: Claims) -> Grants:
         """Raises BadIdToken if they may not sign in."""
@@ -60,7 +60,7 @@ class GroupRules(Struct, frozen=True):
         if self.user_claim == "email" and claims.get("email_verified") is not True:
             raise BadIdToken("the provider hasn't verified your e-mail address")
         if name == SYSTEM:
-            raise BadIdToken(f"nobody can sign in as {SYSTEM}")
+            raise BadIdToken(f"no user can sign in as {SYSTEM}")
         return name
 
     def _groups(self, claims: Mapping[str, Any]) -> frozenset[str]:

@@ -30,7 +30,7 @@ PublicKey: TypeAlias = "rsa.RSAPublicKey | ec.EllipticCurvePublicKey"
 
 
 class BadIdToken(Exception):
-    """Why somebody isn't signed in, fit to be told to them."""
+    """Why a user isn't signed in. The text may be shown to the user."""
 
 
 class UnknownKey(BadIdToken):

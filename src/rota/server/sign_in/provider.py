@@ -25,7 +25,8 @@ _RENEWED_MS = 3_600_000
 _OUTLIVED_MS = 24 * 3_600_000
 """While the provider doesn't answer, the keys that are known are good for so long."""
 _PAUSE_MS = 10_000
-"""Between two questions, whatever tokens are sent: nobody can make us a nuisance to the provider."""
+"""The least time between two requests, whatever tokens are sent: clients can't make the server flood the
+provider."""
 _MOST_KEYS = 100
 
 log = structlog.get_logger("rota.server")
@@ -99,7 +100,7 @@ class Provider:
 
 
 def is_safe(url: str) -> bool:
-    """Nobody can read along or answer in its place: https, or this machine."""
+    """The connection is safe: https, or this machine."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -43,7 +43,7 @@ def test_so_much_is_left(
     if has_room:
         ensure_room(0)
         return
-    with pytest.raises(OSError, match="are kept for Rota itself") as caught:
+    with pytest.raises(OSError, match="are reserved for Rota") as caught:
         ensure_room(0)
     assert caught.value.errno == errno.ENOSPC
 

@@ -188,7 +188,7 @@ EXEC = {"apiVersion": "client.authentication.k8s.io/v1", "command": "x"}
         ),
         (
             config({"exec": {**EXEC, "interactiveMode": "Always"}}),
-            "user.exec.interactiveMode: nobody is there",
+            "user.exec.interactiveMode: there is no terminal",
         ),
         (config({"exec": {"apiVersion": "x"}}), "user.exec.command"),
         (config(cluster={"server": "10.0.0.1:6443"}), r"clusters\[0\].cluster.server: '10.0.0.1:6443' is no"),

@@ -138,7 +138,7 @@ class TestHeld:
     def test_gates(self) -> None:
         gates = [{"name": "a"}, {"name": "b"}]
         answer = why(cluster_of(pod("p", schedulingGates=gates)), "p")
-        assert answer.told == "held by its scheduling gates a, b, until whoever put them there removes them"
+        assert answer.told == "held by its scheduling gates a, b, until their owner removes them"
         assert (outcome(answer), answer.supposed) == (Outcome.PLACED, "If its gates were gone")
 
     def test_room_that_is_being_made(self) -> None:
@@ -239,7 +239,7 @@ class TestStarts:
         told = eta(cluster_of(*pods, *others, nodes={"n": "2", "tiny": "500m"}), "p")
         assert (told.expected, told.latest) == (None, None)
         assert told.reason == (
-            "no time can be told: only activeDeadlineSeconds say when pods end, and of the pods in its way"
+            "no estimate: only activeDeadlineSeconds says when pods end, and of the pods in its way"
             " 1 that runs and 1 that waits before it have none"
         )
 

@@ -91,7 +91,7 @@ class TestWriting:
     def test_two_do_not_write_into_one_folder(self, tmp_path: Path) -> None:
         one, other = CycleWriter(tmp_path), CycleWriter(tmp_path)
         one.begin_file()
-        with pytest.raises(InputError, match="somebody else records into this folder"):
+        with pytest.raises(InputError, match="another process records into this folder"):
             other.begin_file()
         one.close()
 

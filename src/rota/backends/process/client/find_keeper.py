@@ -35,7 +35,7 @@ class Launch:
         try:
             return await Link.open(self._folders, on_reports)
         except (ConnectionError, FileNotFoundError) as error:
-            raise BackendUnavailable(f"no connection to the process that keeps tasks: {error}") from error
+            raise BackendUnavailable(f"no connection to the keeper: {error}") from error
 
 
 async def _launch(folders: Folders, options: KeeperOptions) -> None:
@@ -66,4 +66,4 @@ async def _launch(folders: Folders, options: KeeperOptions) -> None:
         *_, why = folders.notes.read_text().rstrip().rpartition("rota: ")
         raise BackendUnavailable(why)
     if status not in (0, ALREADY_KEPT):
-        raise BackendUnavailable(f"the process that keeps tasks doesn't start; see {folders.notes}")
+        raise BackendUnavailable(f"the keeper doesn't start; see {folders.notes}")

@@ -93,9 +93,7 @@ class KeeperLine:
             async with asyncio.timeout(_CONNECTS_WITHIN_S):
                 await self._is_linked.wait()
         except TimeoutError:
-            raise BackendUnavailable(
-                self._failure or "not connected to the process that keeps tasks"
-            ) from None
+            raise BackendUnavailable(self._failure or "not connected to the keeper") from None
         assert self._link is not None
         return self._link
 

@@ -68,8 +68,8 @@ class Link:
         if hello.protocol != PROTOCOL:
             await link.close()
             raise BackendUnavailable(
-                f"the process that keeps tasks (pid {hello.pid}) is of another version of Rota; "
-                "it ends by itself once its tasks have ended and the server that knows them has seen it"
+                f"the keeper (pid {hello.pid}) has another version of Rota; "
+                "it exits once its tasks have ended and their server has noticed"
             )
         return link
 
@@ -130,4 +130,4 @@ class Link:
                     waiting.set_result(answer)
 
 
-_LOST = "the process that keeps tasks ended; another one takes its place"
+_LOST = "the keeper has exited; another one is started"

@@ -90,7 +90,7 @@ def _make_reachable(rooms: Path) -> None:
     for folder in rooms.parents:
         if not os.stat(folder).st_mode & stat.S_IXOTH:
             raise Unfit(
-                f"jobs couldn't reach their folders in {rooms}: {folder} lets nobody in; "
+                f"jobs couldn't reach their folders in {rooms}: {folder} is closed to other users; "
                 "name another folder in worker.rooms"
             )
 

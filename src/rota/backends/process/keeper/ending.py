@@ -11,7 +11,7 @@ from rota.launch.sandbox import read_end
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
 OUT_OF_TOUCH = "its machine had no contact with the server for so long that it was ended there"
-UNKNOWN = "the process that keeps tasks wasn't there when it ended: nobody knows how"
+UNKNOWN = "the keeper wasn't running when it ended, so it is unknown how"
 
 
 def used_by(usage: struct_rusage) -> Used:

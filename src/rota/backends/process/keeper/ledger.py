@@ -115,7 +115,7 @@ class Ledger:
     def never_heard_of(self, ref: TaskRef) -> None:
         """It is to stop, and whoever says so waits for its end. Should its start come after all, it is one
         that has ended."""
-        end = TaskEnd(EndReason.LOST, message="the process that keeps tasks knows nothing of it")
+        end = TaskEnd(EndReason.LOST, message="the keeper doesn't know this task")
         report = TaskEnded(ref, now_ms(), end)
         task = self._tasks[ref] = KeptTask.finished(report)
         self._report(task, report)
