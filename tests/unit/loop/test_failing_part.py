@@ -23,20 +23,17 @@ class Faulty:
         raise ZeroDivisionError
 
 
-def test_without_a_vital_part_the_whole_has_failed(tmp_path: Path) -> None:
-    async def test() -> None:
-        with open_store(f"sqlite:///{tmp_path}/rota.db") as store:
-            runtime = Runtime(
-                store, Policy(), [ObedientBackend()], lambda: time.time_ns() // 10**6, lambda: 0.5, no_files
-            )
-            await runtime.start()
-            assert not runtime.failed.is_set()
-            runtime.transactor.follow(Faulty())
-            change = QueueState(QueueName("default"), QueueMode.PAUSED, 1)
-            unanswered = asyncio.create_task(runtime.desk.set_queue(change, ADA))
-            async with asyncio.timeout(20):
-                await runtime.failed.wait()
-            unanswered.cancel()
-            await runtime.stop()
-
-    asyncio.run(test())
+async def test_without_a_vital_part_the_whole_has_failed(tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path}/rota.db") as store:
+        runtime = Runtime(
+            store, Policy(), [ObedientBackend()], lambda: time.time_ns() // 10**6, lambda: 0.5, no_files
+        )
+        await runtime.start()
+        assert not runtime.failed.is_set()
+        runtime.transactor.follow(Faulty())
+        change = QueueState(QueueName("default"), QueueMode.PAUSED, 1)
+        unanswered = asyncio.create_task(runtime.desk.set_queue(change, ADA))
+        async with asyncio.timeout(20):
+            await runtime.failed.wait()
+        unanswered.cancel()
+        await runtime.stop()

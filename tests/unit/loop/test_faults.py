@@ -16,7 +16,7 @@ from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreUnavailable
 from rota.store.store import Store, open_store
 from tests.obedient import ObedientBackend
-from tests.unit.loop.live.test_runtime import no_files, run, spec, submit, sure, until
+from tests.unit.loop.live.test_runtime import no_files, spec, submit, sure, until
 
 
 class Moody(Store):
@@ -51,47 +51,41 @@ async def started(store: Store, backend: ObedientBackend) -> Runtime:
     return runtime
 
 
-def test_what_cant_be_kept_is_not_accepted_and_reports_come_again(tmp_path: Path) -> None:
-    async def test() -> None:
-        backend, store = ObedientBackend(), moody(tmp_path)
-        runtime = await started(store, backend)
-        [job] = await submit(runtime.desk, spec())
-        await until(runtime.desk, job, Phase.RUNNING)
-        store.mood = "full"
-        with pytest.raises(Unavailable, match="disk is full"):
-            await submit(runtime.desk, spec())
-        backend.end_job(job.id)
-        await sure(lambda: runtime.transactor.fault == "the disk is full")
-        assert not dict(await runtime.desk.health())["store"].healthy
-        assert (await runtime.desk.job(job.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
-        store.mood = ""
-        await until(runtime.desk, job, Phase.SUCCEEDED)
-        [later] = await submit(runtime.desk, spec())
-        await until(runtime.desk, later, Phase.RUNNING)
-        assert (await runtime.desk.stats()).finished == 1
-        await runtime.stop()
-        store.close()
-
-    run(test)
+async def test_what_cant_be_kept_is_not_accepted_and_reports_come_again(tmp_path: Path) -> None:
+    backend, store = ObedientBackend(), moody(tmp_path)
+    runtime = await started(store, backend)
+    [job] = await submit(runtime.desk, spec())
+    await until(runtime.desk, job, Phase.RUNNING)
+    store.mood = "full"
+    with pytest.raises(Unavailable, match="disk is full"):
+        await submit(runtime.desk, spec())
+    backend.end_job(job.id)
+    await sure(lambda: runtime.transactor.fault == "the disk is full")
+    assert not dict(await runtime.desk.health())["store"].healthy
+    assert (await runtime.desk.job(job.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
+    store.mood = ""
+    await until(runtime.desk, job, Phase.SUCCEEDED)
+    [later] = await submit(runtime.desk, spec())
+    await until(runtime.desk, later, Phase.RUNNING)
+    assert (await runtime.desk.stats()).finished == 1
+    await runtime.stop()
+    store.close()
 
 
-def test_what_turns_out_to_be_kept_after_all_is_taken_up(tmp_path: Path) -> None:
-    async def test() -> None:
-        backend, store = ObedientBackend(), moody(tmp_path)
-        runtime = await started(store, backend)
-        store.mood = "doubtful"
-        with pytest.raises(Unavailable):
-            await submit(runtime.desk, spec())
-        with pytest.raises(Unavailable):
-            await submit(runtime.desk, spec())
-        await sure(lambda: len(backend.started) == 1)
-        [ref] = backend.started
-        assert (await runtime.desk.job(ref.job)).number == 1  # type: ignore[union-attr]
-        backend.end(ref)
-        async with asyncio.timeout(20):
-            while (await runtime.desk.job(ref.job)).phase is not Phase.SUCCEEDED:  # type: ignore[union-attr]
-                await asyncio.sleep(0.01)
-        await runtime.stop()
-        store.close()
-
-    run(test)
+async def test_what_turns_out_to_be_kept_after_all_is_taken_up(tmp_path: Path) -> None:
+    backend, store = ObedientBackend(), moody(tmp_path)
+    runtime = await started(store, backend)
+    store.mood = "doubtful"
+    with pytest.raises(Unavailable):
+        await submit(runtime.desk, spec())
+    with pytest.raises(Unavailable):
+        await submit(runtime.desk, spec())
+    await sure(lambda: len(backend.started) == 1)
+    [ref] = backend.started
+    assert (await runtime.desk.job(ref.job)).number == 1  # type: ignore[union-attr]
+    backend.end(ref)
+    async with asyncio.timeout(20):
+        while (await runtime.desk.job(ref.job)).phase is not Phase.SUCCEEDED:  # type: ignore[union-attr]
+            await asyncio.sleep(0.01)
+    await runtime.stop()
+    store.close()

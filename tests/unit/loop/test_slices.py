@@ -17,7 +17,7 @@ from rota.control.transactor import SLICE
 from rota.intake.submissions import Entry, Submission
 from rota.store.batch import Answer
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.live.test_runtime import ADA, run, running, spec
+from tests.unit.loop.live.test_runtime import ADA, running, spec
 
 pytestmark = pytest.mark.covers("trust-1")
 
@@ -62,40 +62,34 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     return counted
 
 
-def test_a_large_array_comes_in_is_held_and_goes(steps: Steps, tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
-            array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
-            async with steps.watched():
-                assert len(await runtime.desk.submit(array, ADA, dry_run=True)) == MOST_SHOWN
-                first, *_ = await runtime.desk.submit(array, ADA)
-                job = first.id.partition(".")[0]
-                assert len(await runtime.desk.release(job, ADA)) == ELEMENTS  # type: ignore[arg-type]
-                assert len(await runtime.desk.cancel(job, ADA, "")) == ELEMENTS  # type: ignore[arg-type]
-            assert 0 < steps.most <= 2 * SLICE
-
-    run(test)
+async def test_a_large_array_comes_in_is_held_and_goes(steps: Steps, tmp_path: Path) -> None:
+    async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
+        array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
+        async with steps.watched():
+            assert len(await runtime.desk.submit(array, ADA, dry_run=True)) == MOST_SHOWN
+            first, *_ = await runtime.desk.submit(array, ADA)
+            job = first.id.partition(".")[0]
+            assert len(await runtime.desk.release(job, ADA)) == ELEMENTS  # type: ignore[arg-type]
+            assert len(await runtime.desk.cancel(job, ADA, "")) == ELEMENTS  # type: ignore[arg-type]
+        assert 0 < steps.most <= 2 * SLICE
 
 
-def test_an_answer_that_is_kept_is_the_same(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
-            for number, count in enumerate((1, ELEMENTS)):
-                key = f"key {number}"
-                array = Submission((Entry(spec(held=True), array=tuple(range(count))),))
+async def test_an_answer_that_is_kept_is_the_same(tmp_path: Path) -> None:
+    async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
+        for number, count in enumerate((1, ELEMENTS)):
+            key = f"key {number}"
+            array = Submission((Entry(spec(held=True), array=tuple(range(count))),))
 
-                def answer_of(states: Any, key: str = key) -> Answer:
-                    return Answer("ada", key, "", 201, str(len(states)).encode(), 0)
+            def answer_of(states: Any, key: str = key) -> Answer:
+                return Answer("ada", key, "", 201, str(len(states)).encode(), 0)
 
-                await runtime.desk.submit(array, ADA, answer_of=answer_of)
-                kept = await runtime.desk.answer("ada", key)
-                assert kept is not None
-                assert kept.body == str(count).encode()
-
-    run(test)
+            await runtime.desk.submit(array, ADA, answer_of=answer_of)
+            kept = await runtime.desk.answer("ada", key)
+            assert kept is not None
+            assert kept.body == str(count).encode()
 
 
-def test_one_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submit = Draft.submit
 
     def failing(self: Draft, job_id: Any, number: int, *args: Any) -> Any:
@@ -105,12 +99,9 @@ def test_one_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Draft, "submit", failing)
 
-    async def test() -> None:
-        async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
-            array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
-            with pytest.raises(ValueError, match="it can't be"):
-                await runtime.desk.submit(array, ADA)
-            assert not runtime.memory.jobs
-            assert await runtime.desk.submit(Submission((Entry(spec(held=True)),)), ADA)
-
-    run(test)
+    async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
+        array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
+        with pytest.raises(ValueError, match="it can't be"):
+            await runtime.desk.submit(array, ADA)
+        assert not runtime.memory.jobs
+        assert await runtime.desk.submit(Submission((Entry(spec(held=True)),)), ADA)

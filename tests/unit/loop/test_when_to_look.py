@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -57,10 +57,6 @@ async def submit(runtime: Runtime, *specs: JobSpec) -> None:
     await runtime.desk.submit(Submission(tuple(map(Entry, specs))), ADA)
 
 
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(test())  # type: ignore[arg-type]
-
-
 def has_started(runtime: Runtime, job: str) -> bool:
     return runtime.memory.jobs[JobId(job)].started_ms is not None
 
@@ -68,42 +64,33 @@ def has_started(runtime: Runtime, job: str) -> bool:
 ONE_CPU = JobSpec(template(), Run(("true",)))
 
 
-def test_not_after_room_was_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_not_after_room_was_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LATER_S", NEVER_S)
 
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=2))
-        async with started(tmp_path, backend) as runtime:
-            await submit(runtime, ONE_CPU, ONE_CPU, ONE_CPU)
-            await sure(lambda: has_started(runtime, "1") and has_started(runtime, "2"))
-            assert runtime.live.cycles == 2, "one for the jobs that came in, none for their starts"
-            backend.end_job("1")
-            await sure(lambda: has_started(runtime, "3"))
-            assert runtime.live.cycles == 3, "one for the end"
-
-    run(test)
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with started(tmp_path, backend) as runtime:
+        await submit(runtime, ONE_CPU, ONE_CPU, ONE_CPU)
+        await sure(lambda: has_started(runtime, "1") and has_started(runtime, "2"))
+        assert runtime.live.cycles == 2, "one for the jobs that came in, none for their starts"
+        backend.end_job("1")
+        await sure(lambda: has_started(runtime, "3"))
+        assert runtime.live.cycles == 3, "one for the end"
 
 
-def test_after_a_while_even_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_after_a_while_even_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LATER_S", 0.02)
 
-    async def test() -> None:
-        async with started(tmp_path, ObedientBackend()) as runtime:
-            await submit(runtime, ONE_CPU)
-            await sure(lambda: runtime.live.cycles >= 3)
-
-    run(test)
+    async with started(tmp_path, ObedientBackend()) as runtime:
+        await submit(runtime, ONE_CPU)
+        await sure(lambda: runtime.live.cycles >= 3)
 
 
-def test_when_a_job_waits_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_when_a_job_waits_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LATER_S", NEVER_S)
 
-    async def test() -> None:
-        backend = ObedientBackend()
-        async with started(tmp_path, backend) as runtime:
-            await submit(runtime, replace(ONE_CPU, retry=Retry(limit=1, backoff_ms=1)))
-            await sure(lambda: has_started(runtime, "1"))
-            backend.end_job("1", TaskEnd(EndReason.EXITED, exit_code=3))
-            await sure(lambda: len(backend.seen) == 2)
-
-    run(test)
+    backend = ObedientBackend()
+    async with started(tmp_path, backend) as runtime:
+        await submit(runtime, replace(ONE_CPU, retry=Retry(limit=1, backoff_ms=1)))
+        await sure(lambda: has_started(runtime, "1"))
+        backend.end_job("1", TaskEnd(EndReason.EXITED, exit_code=3))
+        await sure(lambda: len(backend.seen) == 2)

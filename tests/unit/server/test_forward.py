@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from hashlib import sha256
 from io import BytesIO
@@ -85,167 +85,134 @@ def lease(address: str, certificate: str = "") -> Lease:
     return Lease("leader", address, certificate, 1000)
 
 
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    async def limited() -> None:
-        async with asyncio.timeout(30):
-            await test()
-
-    asyncio.run(limited())
-
-
 @pytest.mark.covers("trust-1")
-def test_whoever_the_leader_knows_has_proved_who_they_are() -> None:
+async def test_whoever_the_leader_knows_has_proved_who_they_are() -> None:
     """Those who haven't give way first when all connections are taken."""
 
-    async def test() -> None:
-        owners: list[str] = []
-        async with serving(make_app(FakeDesk())) as leader, following(lease(leader), owners) as follower:
-            assert (await follower.ask("GET", "/v1/me", headers={"authorization": "Bearer x"}))[0] == 401
-            assert (await follower.ask("GET", "/v1/me"))[0] == 200
-        assert owners[0] == ""
-        assert owners[1].startswith("token ")
-        assert secret_of(Role.ADMIN) not in owners[1]
-
-    run(test)
+    owners: list[str] = []
+    async with serving(make_app(FakeDesk())) as leader, following(lease(leader), owners) as follower:
+        assert (await follower.ask("GET", "/v1/me", headers={"authorization": "Bearer x"}))[0] == 401
+        assert (await follower.ask("GET", "/v1/me"))[0] == 200
+    assert owners[0] == ""
+    assert owners[1].startswith("token ")
+    assert secret_of(Role.ADMIN) not in owners[1]
 
 
-def test_what_is_asked_and_answered_goes_through_as_it_is() -> None:
-    async def test() -> None:
-        desk = FakeDesk()
-        async with serving(make_app(desk)) as leader, following(lease(leader)) as follower:
-            job = b'{"jobs": [{"command": ["true"]}]}'
-            status, body, headers = await follower.ask(
-                "POST", "/v1/jobs?dry_run=false", data=job, headers={"content-type": "application/json"}
-            )
-            assert (status, headers["content-type"]) == (201, "application/json")
-            assert b'"jobs":[{' in body
-            assert desk.changes == [("submit", "ada", 1)]
-            status, body, _ = await follower.ask("GET", "/v1/jobs/17/outputs/result.txt")
-            assert (status, body) == (200, b"42")
-            status, body, headers = await follower.ask("GET", "/v1/jobs/99")
-            assert (status, headers["content-type"]) == (404, "application/problem+json")
-            status, _, headers = await follower.ask("GET", "/v1/me", headers={"authorization": "Bearer x"})
-            assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="rota"')
-            data = b"x" * 3_000_000
-            digest = sha256(data).hexdigest()
-            status, _, _ = await follower.ask("PUT", f"/v1/files/{digest}", data=BytesIO(data))
-            assert status in (200, 201)
-            assert desk.files == {digest: data}
-
-    run(test)
+async def test_what_is_asked_and_answered_goes_through_as_it_is() -> None:
+    desk = FakeDesk()
+    async with serving(make_app(desk)) as leader, following(lease(leader)) as follower:
+        job = b'{"jobs": [{"command": ["true"]}]}'
+        status, body, headers = await follower.ask(
+            "POST", "/v1/jobs?dry_run=false", data=job, headers={"content-type": "application/json"}
+        )
+        assert (status, headers["content-type"]) == (201, "application/json")
+        assert b'"jobs":[{' in body
+        assert desk.changes == [("submit", "ada", 1)]
+        status, body, _ = await follower.ask("GET", "/v1/jobs/17/outputs/result.txt")
+        assert (status, body) == (200, b"42")
+        status, body, headers = await follower.ask("GET", "/v1/jobs/99")
+        assert (status, headers["content-type"]) == (404, "application/problem+json")
+        status, _, headers = await follower.ask("GET", "/v1/me", headers={"authorization": "Bearer x"})
+        assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="rota"')
+        data = b"x" * 3_000_000
+        digest = sha256(data).hexdigest()
+        status, _, _ = await follower.ask("PUT", f"/v1/files/{digest}", data=BytesIO(data))
+        assert status in (200, 201)
+        assert desk.files == {digest: data}
 
 
-def test_streams_come_as_they_are_made() -> None:
-    async def test() -> None:
-        go_on = asyncio.Event()
-        ended = asyncio.Event()
+async def test_streams_come_as_they_are_made() -> None:
+    go_on = asyncio.Event()
+    ended = asyncio.Event()
 
-        async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            await send({"type": "http.response.start", "status": 200, "headers": []})
-            await send({"type": "http.response.body", "body": b"first", "more_body": True})
-            await go_on.wait()
-            await send({"type": "http.response.body", "body": b"second", "more_body": True})
-            while (await receive())["type"] != "http.disconnect":
-                pass
-            ended.set()
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"first", "more_body": True})
+        await go_on.wait()
+        await send({"type": "http.response.body", "body": b"second", "more_body": True})
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        ended.set()
 
-        async with (
-            serving(app) as leader,
-            following(lease(leader)) as follower,
-            aiohttp.ClientSession() as session,
-        ):
-            async with session.get(f"{follower.url}/v1/events/stream") as answer:
-                assert await answer.content.readexactly(5) == b"first"
-                go_on.set()
-                assert await answer.content.readexactly(6) == b"second"
-            await ended.wait()  # Who leaves the follower leaves the leader.
-
-    run(test)
+    async with (
+        serving(app) as leader,
+        following(lease(leader)) as follower,
+        aiohttp.ClientSession() as session,
+    ):
+        async with session.get(f"{follower.url}/v1/events/stream") as answer:
+            assert await answer.content.readexactly(5) == b"first"
+            go_on.set()
+            assert await answer.content.readexactly(6) == b"second"
+        await ended.wait()  # Who leaves the follower leaves the leader.
 
 
 @pytest.mark.parametrize("known", [None, lease(""), StoreUnavailable("gone"), lease("http://127.0.0.1:1")])
-def test_without_a_leader_nothing_is_done(known: Lease | Exception | None) -> None:
-    async def test() -> None:
-        async with following(known) as follower:
-            status, body, headers = await follower.ask("POST", "/v1/jobs", data=b"{}")
-            assert (status, headers["retry-after"]) == (503, "1")
-            assert b"nothing was changed" in body
-            assert (await follower.ask("GET", "/healthz"))[0] == 200
-
-    run(test)
+async def test_without_a_leader_nothing_is_done(known: Lease | Exception | None) -> None:
+    async with following(known) as follower:
+        status, body, headers = await follower.ask("POST", "/v1/jobs", data=b"{}")
+        assert (status, headers["retry-after"]) == (503, "1")
+        assert b"nothing was changed" in body
+        assert (await follower.ask("GET", "/healthz"))[0] == 200
 
 
-def test_a_server_that_knows_who_leads_is_ready_to_pass_on() -> None:
-    async def test() -> None:
-        async with following(lease("http://127.0.0.1:1")) as follower:
-            assert (await follower.ask("GET", "/readyz"))[:2] == (200, b'{"status":"standby"}')
-        async with following(None) as follower:
-            assert (await follower.ask("GET", "/readyz"))[0] == 503
-
-    run(test)
+async def test_a_server_that_knows_who_leads_is_ready_to_pass_on() -> None:
+    async with following(lease("http://127.0.0.1:1")) as follower:
+        assert (await follower.ask("GET", "/readyz"))[:2] == (200, b'{"status":"standby"}')
+    async with following(None) as follower:
+        assert (await follower.ask("GET", "/readyz"))[0] == 503
 
 
-def test_a_request_is_passed_on_once() -> None:
-    async def test() -> None:
-        async with serving(make_app(FakeDesk())) as leader, following(lease(leader)) as follower:
-            status, body, _ = await follower.ask("GET", "/v1/me", headers={FORWARDED: "1"})
-            assert status == 503
-            assert b"changing hands" in body
-
-    run(test)
+async def test_a_request_is_passed_on_once() -> None:
+    async with serving(make_app(FakeDesk())) as leader, following(lease(leader)) as follower:
+        status, body, _ = await follower.ask("GET", "/v1/me", headers={FORWARDED: "1"})
+        assert status == 503
+        assert b"changing hands" in body
 
 
 @pytest.mark.parametrize("method, status", [("POST", 502), ("GET", 503)])
-def test_a_leader_that_goes_away_leaves_changes_in_doubt(method: str, status: int) -> None:
-    async def test() -> None:
-        async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await reader.readuntil(b"\r\n\r\n")
-            writer.close()
+async def test_a_leader_that_goes_away_leaves_changes_in_doubt(method: str, status: int) -> None:
+    async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.close()
 
-        server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-        port = server.sockets[0].getsockname()[1]
-        async with server, following(lease(f"http://127.0.0.1:{port}")) as follower:
-            found, body, _ = await follower.ask(method, "/v1/jobs")
-            assert found == status
-            assert (b"the change was made, or it wasn't" in body) is (method == "POST")
-
-    run(test)
+    server = await asyncio.start_server(hang_up, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, following(lease(f"http://127.0.0.1:{port}")) as follower:
+        found, body, _ = await follower.ask(method, "/v1/jobs")
+        assert found == status
+        assert (b"the change was made, or it wasn't" in body) is (method == "POST")
 
 
-def test_a_leader_is_known_by_the_certificate_in_its_lease(tmp_path: Path) -> None:
-    async def test() -> None:
-        authority = Authority.create(now_ms())
-        shown = self_signed(tmp_path / "a", ["127.0.0.1"], authority, now_ms())
-        other = self_signed(tmp_path / "b", ["127.0.0.1"], authority, now_ms())
-        async with serving(make_app(FakeDesk()), shown) as leader:
-            async with following(lease(leader, fingerprint_of(shown))) as follower:
-                assert (await follower.ask("GET", "/v1/me"))[0] == 200
-            async with following(lease(leader, fingerprint_of(other))) as follower:
-                assert (await follower.ask("GET", "/v1/me"))[0] == 503
-
-    run(test)
+async def test_a_leader_is_known_by_the_certificate_in_its_lease(tmp_path: Path) -> None:
+    authority = Authority.create(now_ms())
+    shown = self_signed(tmp_path / "a", ["127.0.0.1"], authority, now_ms())
+    other = self_signed(tmp_path / "b", ["127.0.0.1"], authority, now_ms())
+    async with serving(make_app(FakeDesk()), shown) as leader:
+        async with following(lease(leader, fingerprint_of(shown))) as follower:
+            assert (await follower.ask("GET", "/v1/me"))[0] == 200
+        async with following(lease(leader, fingerprint_of(other))) as follower:
+            assert (await follower.ask("GET", "/v1/me"))[0] == 503
 
 
 @pytest.mark.covers("job-6")
-def test_a_leader_that_does_not_answer_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def test() -> None:
-        async with following(lease("http://127.0.0.1:1")) as follower:
-            assert (await follower.ask("GET", "/readyz"))[0] == 200
-            for _ in range(5):
-                assert (await follower.ask("GET", "/v1/me"))[0] == 503
-            asked: list[Lease] = []
-            ask = Forward._ask
+async def test_a_leader_that_does_not_answer_is_left_alone_for_a_while(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with following(lease("http://127.0.0.1:1")) as follower:
+        assert (await follower.ask("GET", "/readyz"))[0] == 200
+        for _ in range(5):
+            assert (await follower.ask("GET", "/v1/me"))[0] == 503
+        asked: list[Lease] = []
+        ask = Forward._ask
 
-            async def counting(self: Forward, leader: Lease, *more: Any) -> aiohttp.ClientResponse:
-                asked.append(leader)
-                return await ask(self, leader, *more)
+        async def counting(self: Forward, leader: Lease, *more: Any) -> aiohttp.ClientResponse:
+            asked.append(leader)
+            return await ask(self, leader, *more)
 
-            monkeypatch.setattr(Forward, "_ask", counting)
-            status, body, _ = await follower.ask("GET", "/v1/me")
-            assert (status, b"can't be reached" in body, asked) == (503, True, [])
-            assert (await follower.ask("GET", "/readyz"))[0] == 503, "who balances load should know"
-            while not asked:
-                assert (await follower.ask("GET", "/v1/me"))[0] == 503
-                await asyncio.sleep(0.05)
-
-    run(test)
+        monkeypatch.setattr(Forward, "_ask", counting)
+        status, body, _ = await follower.ask("GET", "/v1/me")
+        assert (status, b"can't be reached" in body, asked) == (503, True, [])
+        assert (await follower.ask("GET", "/readyz"))[0] == 503, "who balances load should know"
+        while not asked:
+            assert (await follower.ask("GET", "/v1/me"))[0] == 503
+            await asyncio.sleep(0.05)

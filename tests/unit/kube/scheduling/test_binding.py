@@ -23,7 +23,8 @@ from rota.kube.scheduling.binding import ATTEMPTS, FORGOTTEN_AFTER_S, Binder, Pl
 from rota.kube.scheduling.event_recorder import Teller
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.pods import Told, node, pod
-from tests.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 CALL = Call("create", "pods/binding")
 P, Q = TaskName("default/p"), TaskName("default/q")
@@ -94,174 +95,135 @@ class Bench:
         return not self.mirror.state.is_waiting(JobId(P))
 
 
-def test_what_is_bound_stays_assumed_until_it_is_seen() -> None:
+async def test_what_is_bound_stays_assumed_until_it_is_seen() -> None:
     bench = Bench()
 
-    async def main() -> None:
-        await bench.carry_out()
-
-    run(main())
+    await bench.carry_out()
     assert bench.server.binds == [("p", "n")]
     assert bench.is_assumed()
     assert bench.binder.bound == 1
 
 
-def test_a_lost_answer_is_followed_by_a_look() -> None:
+async def test_a_lost_answer_is_followed_by_a_look() -> None:
     bench = Bench(Unreachable(CALL, "cut off"))
     bench.server.pod = pod("p", node="n")
 
-    async def main() -> None:
-        await bench.carry_out()
-
-    run(main())
+    await bench.carry_out()
     assert (len(bench.server.binds), bench.server.looks) == (1, 1)
     assert bench.binder.bound == 1
 
 
-def test_what_was_not_done_is_tried_again() -> None:
+async def test_what_was_not_done_is_tried_again() -> None:
     bench = Bench(Unreachable(CALL, "cut off"), NotConnected(CALL, "refused"))
 
-    async def main() -> None:
-        await bench.carry_out()
-
-    run(main())
+    await bench.carry_out()
     assert (len(bench.server.binds), bench.server.looks) == (3, 1)
     assert bench.binder.bound == 1
 
 
 @pytest.mark.parametrize("found", [pod("p", node="elsewhere"), pod("p", is_ending=True)])
-def test_a_conflict_is_looked_at(found: Pod) -> None:
+async def test_a_conflict_is_looked_at(found: Pod) -> None:
     """Another has bound it, or it is being deleted: nothing more is done."""
     bench = Bench(Conflict(CALL, Status(409)))
     bench.server.pod = found
 
-    async def main() -> None:
-        await bench.carry_out()
-
-    run(main())
+    await bench.carry_out()
     assert len(bench.server.binds) == 1
     assert not bench.is_assumed()
     assert bench.binder.bound == 0
 
 
-def test_a_pod_that_is_gone_is_forgotten_at_once() -> None:
+async def test_a_pod_that_is_gone_is_forgotten_at_once() -> None:
     bench = Bench(NotFound(CALL, Status(404)))
 
-    async def main() -> None:
-        await asyncio.wait_for(bench.carry_out(), FORGOTTEN_AFTER_S / 2)
-
-    run(main())
+    await asyncio.wait_for(bench.carry_out(), FORGOTTEN_AFTER_S / 2)
     assert not bench.is_assumed()
 
 
 @pytest.mark.parametrize(
     "errors", [[Forbidden(CALL, Status(403))], [NotConnected(CALL, "refused")] * ATTEMPTS]
 )
-def test_what_cant_be_bound_is_forgotten_after_a_pause(errors: list[KubeError]) -> None:
+async def test_what_cant_be_bound_is_forgotten_after_a_pause(errors: list[KubeError]) -> None:
     bench = Bench(*errors)
 
-    async def main() -> None:
-        carrying_out = asyncio.create_task(bench.carry_out())
-        while bench.binder.failed == 0:
-            await asyncio.sleep(0.1)
-        assert bench.is_assumed(), "its room isn't given away meanwhile"
-        await carrying_out
-
-    run(main())
+    carrying_out = asyncio.create_task(bench.carry_out())
+    while bench.binder.failed == 0:
+        await asyncio.sleep(0.1)
+    assert bench.is_assumed(), "its room isn't given away meanwhile"
+    await carrying_out
     assert len(bench.server.binds) == len(errors)
     assert not bench.is_assumed()
 
 
-def test_nothing_is_bound_to_a_node_that_is_gone() -> None:
+async def test_nothing_is_bound_to_a_node_that_is_gone() -> None:
     bench = Bench()
     bench.mirror.node_changed(node("n"), None)
 
-    async def main() -> None:
-        await bench.carry_out()
-
-    run(main())
+    await bench.carry_out()
     assert not bench.server.binds
     assert not bench.is_assumed()
 
 
-def test_nothing_is_bound_by_who_doesnt_lead() -> None:
+async def test_nothing_is_bound_by_who_doesnt_lead() -> None:
     bench = Bench()
     bench.leads = False
 
-    async def main() -> None:
-        await bench.carry_out()
-
-    run(main())
+    await bench.carry_out()
     assert not bench.server.binds
     assert not bench.is_assumed()
 
 
-def test_what_wasnt_sent_since_another_may_lead_is_left_to_that_one() -> None:
+async def test_what_wasnt_sent_since_another_may_lead_is_left_to_that_one() -> None:
     """Users aren't told of it: it will be bound."""
     bench = Bench(Withheld(CALL))
 
-    async def main() -> None:
-        await asyncio.wait_for(bench.carry_out(), FORGOTTEN_AFTER_S / 2)
-
-    run(main())
+    await asyncio.wait_for(bench.carry_out(), FORGOTTEN_AFTER_S / 2)
     assert len(bench.server.binds) == 1
     assert not bench.is_assumed()
     assert bench.teller._events.empty()
 
 
 class TestRoom:
-    def test_is_waited_for(self) -> None:
+    async def test_is_waited_for(self) -> None:
         bench, victim = Bench(), pod("q", node="n")
         bench.told.add(victim)
 
-        async def main() -> None:
-            carrying_out = asyncio.create_task(bench.carry_out(victims=(Q,)))
-            await asyncio.sleep(1)
-            assert bench.server.deleted == ["q"]
-            assert {"nominatedNodeName": "n"} in bench.server.statuses
-            assert not bench.server.binds
-            bench.mirror.pod_changed(victim, None)
-            await carrying_out
-
-        run(main())
+        carrying_out = asyncio.create_task(bench.carry_out(victims=(Q,)))
+        await asyncio.sleep(1)
+        assert bench.server.deleted == ["q"]
+        assert {"nominatedNodeName": "n"} in bench.server.statuses
+        assert not bench.server.binds
+        bench.mirror.pod_changed(victim, None)
+        await carrying_out
         assert bench.server.binds == [("p", "n")]
 
-    def test_is_given_to_another_while_it_waits(self) -> None:
+    async def test_is_given_to_another_while_it_waits(self) -> None:
         bench, victim = Bench(), pod("q", node="n")
         bench.told.add(victim)
 
-        async def main() -> None:
-            carrying_out = asyncio.create_task(bench.carry_out(victims=(Q,)))
-            await asyncio.sleep(1)
-            assert bench.binder.withdraw(JobId("j"))
-            with pytest.raises(asyncio.CancelledError):
-                await carrying_out
-            assert not bench.binder.withdraw(JobId("j"))
-
-        run(main())
+        carrying_out = asyncio.create_task(bench.carry_out(victims=(Q,)))
+        await asyncio.sleep(1)
+        assert bench.binder.withdraw(JobId("j"))
+        with pytest.raises(asyncio.CancelledError):
+            await carrying_out
+        assert not bench.binder.withdraw(JobId("j"))
         assert not bench.server.binds
         assert not bench.is_assumed()
 
-    def test_isnt_waited_for_by_a_pod_that_is_gone(self) -> None:
+    async def test_isnt_waited_for_by_a_pod_that_is_gone(self) -> None:
         bench, victim = Bench(), pod("q", node="n")
         bench.told.add(victim)
 
-        async def main() -> None:
-            carrying_out = asyncio.create_task(bench.carry_out(victims=(Q,)))
-            await asyncio.sleep(1)
-            bench.mirror.pod_changed(pod("p"), None)
-            await carrying_out
-
-        run(main())
+        carrying_out = asyncio.create_task(bench.carry_out(victims=(Q,)))
+        await asyncio.sleep(1)
+        bench.mirror.pod_changed(pod("p"), None)
+        await carrying_out
         assert not bench.server.binds
 
 
-def test_a_gang_that_is_undone_is_evicted() -> None:
+async def test_a_gang_that_is_undone_is_evicted() -> None:
     bench = Bench()
     bench.told.add(pod("q", node="n"))
 
-    async def main() -> None:
-        await bench.binder.undo(JobId("g"), (P, Q, TaskName("default/gone")))
-
-    run(main())
+    await bench.binder.undo(JobId("g"), (P, Q, TaskName("default/gone")))
     assert bench.server.evicted == ["p", "q"]

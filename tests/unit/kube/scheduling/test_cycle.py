@@ -90,41 +90,31 @@ def bound_by_another(told: Told) -> None:
         (bound_by_another, False),
     ],
 )
-def test_what_changes_while_it_decides_counts(
+async def test_what_changes_while_it_decides_counts(
     happens: Callable[[Told], None], is_bound: bool, deciding: Deciding
 ) -> None:
-    async def test() -> None:
-        bench = Bench()
-        scheduling = Scheduling(
-            bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics()
-        )
-        running = asyncio.create_task(scheduling.run())
-        await sure(lambda: deciding.count == 1)
-        # The loop goes on: here others renew the lease.
-        for _ in range(5):
-            await asyncio.sleep(0)
-        happens(bench.told)
-        deciding.may_end.set()
-        await sure(lambda: scheduling.cycles >= 1)
-        scheduling.look_again()
-        await sure(lambda: scheduling.cycles >= 2)
-        running.cancel()
+    bench = Bench()
+    scheduling = Scheduling(bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics())
+    running = asyncio.create_task(scheduling.run())
+    await sure(lambda: deciding.count == 1)
+    # The loop goes on: here others renew the lease.
+    for _ in range(5):
+        await asyncio.sleep(0)
+    happens(bench.told)
+    deciding.may_end.set()
+    await sure(lambda: scheduling.cycles >= 1)
+    scheduling.look_again()
+    await sure(lambda: scheduling.cycles >= 2)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert bench.server.binds == ([("p", "n")] if is_bound else [])
+
+
+async def test_a_decision_that_takes_for_ever_keeps_nobody_from_stopping(deciding: Deciding) -> None:
+    bench = Bench()
+    scheduling = Scheduling(bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics())
+    running = asyncio.create_task(scheduling.run())
+    await sure(lambda: deciding.count == 1)
+    running.cancel()
+    async with asyncio.timeout(20):
         await asyncio.gather(running, return_exceptions=True)
-        assert bench.server.binds == ([("p", "n")] if is_bound else [])
-
-    asyncio.run(test())
-
-
-def test_a_decision_that_takes_for_ever_keeps_nobody_from_stopping(deciding: Deciding) -> None:
-    async def test() -> None:
-        bench = Bench()
-        scheduling = Scheduling(
-            bench.mirror, bench.binder, bench.teller, default_policy(SCHEDULER), Metrics()
-        )
-        running = asyncio.create_task(scheduling.run())
-        await sure(lambda: deciding.count == 1)
-        running.cancel()
-        async with asyncio.timeout(20):
-            await asyncio.gather(running, return_exceptions=True)
-
-    asyncio.run(test())

@@ -13,8 +13,10 @@ from rota.intake.kubernetes.objects import Pod
 from rota.kube.api.errors import Call, KubeError, NotConnected
 from rota.kube.scheduling.event_recorder import PAUSES, Teller
 from rota.model.ids import NodeName, TaskName
+from tests.kit.virtual_time import run
 from tests.unit.kube.pods import pod
-from tests.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 P = TaskName("default/p")
 
@@ -141,11 +143,8 @@ def test_a_server_that_is_away_is_told_later() -> None:
     assert server.messages == ["no room"]
 
 
-def test_events_are_dropped_rather_than_piled_up() -> None:
-    async def main() -> None:
-        teller = Teller(Server(), lambda _: None, "us", "me")
-        for _ in range(10_001):
-            teller.scheduled(pod("p"), NodeName("n"))
-        assert teller.dropped_events == 1
-
-    run(main())
+async def test_events_are_dropped_rather_than_piled_up() -> None:
+    teller = Teller(Server(), lambda _: None, "us", "me")
+    for _ in range(10_001):
+        teller.scheduled(pod("p"), NodeName("n"))
+    assert teller.dropped_events == 1

@@ -48,5 +48,5 @@ def test_what_it_was_at_is_in_the_log() -> None:
         asyncio.run(test())
     [line] = [one for one in lines if one["event"] == "the event loop answered nobody"]
     assert line["seconds"] >= module.TOLD_S
-    assert line["was_at"].startswith("stubborn (test_silence.py:")
+    assert line["was_at"].startswith("stubborn (test_loop_lag.py:")
     assert longest_s(metrics) >= module.TOLD_S
