@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,45 +14,17 @@ import pytest
 from yarl import URL
 
 from rota.backends.agents import service
-from rota.backends.agents.notices import Notice
 from rota.backends.agents.terms import Terms
-from rota.backends.backend import TaskEnded, TaskStart, TaskStarted
+from rota.backends.backend import TaskEnded, TaskStarted
 from rota.lifecycle.state import EndReason
 from rota.model.ids import NodeName
 from rota.model.run import InputFile, Run
 from rota.wire import agents_pb2 as wire
-from tests.backends.witness import PATIENCE_S, Witness, collecting, ref
+from tests.backends.witness import PATIENCE_S, ref
 from tests.real.agents.caller import Caller, calling, hello, node
-from tests.real.agents.stand import Stand
+from tests.real.agents.stand import stand, task
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("agent-2", "ops-3")]
-
-
-class Watched(Witness):
-    backend: Stand
-
-    async def notice(self, kind: str) -> Notice:
-        async with asyncio.timeout(PATIENCE_S):
-            async for notice in self.backend.notices:
-                if notice.kind == kind:
-                    return notice
-        raise AssertionError
-
-
-@asynccontextmanager
-async def stand(folder: Path, terms: Terms | None = None) -> AsyncIterator[Watched]:
-    here = Watched(Stand(folder / "server", terms=terms or Terms(60_000)))
-    async with collecting(here):
-        await here.backend.take_up([])
-        await here.backend.let_in()
-        yield here
-
-
-PLAIN = Run(command=("true",))
-
-
-def task(job: str, agent: str, run: Run = PLAIN) -> TaskStart:
-    return TaskStart(ref(job), NodeName(agent), run)
 
 
 @pytest.mark.parametrize(

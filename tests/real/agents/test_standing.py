@@ -11,7 +11,7 @@ from rota.model.ids import NodeName
 from rota.wire import agents_pb2 as wire
 from tests.backends.witness import ref
 from tests.real.agents.caller import calling, hello, node
-from tests.real.agents.test_liars import stand, task
+from tests.real.agents.stand import stand, task
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("agent-6", "ops-2")]
 

@@ -21,7 +21,7 @@ from rota.lifecycle.state import Phase
 from rota.wire import agents_pb2 as wire
 from tests.real.agents.caller import calling, hello, node
 from tests.real.agents.replicas import Replica, Replicas
-from tests.real.agents.test_faults import assert_whole, until
+from tests.real.agents.told import assert_whole, until
 from tests.real.server.rota_server import PATIENCE_S, eventually, shell
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("ops-2")]

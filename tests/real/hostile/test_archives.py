@@ -21,8 +21,8 @@ from rota.model.resources import Resources
 from rota.model.run import Run
 from rota.model.task import TaskSpec
 from tests.backends.witness import ref
+from tests.kit.uploads import upload
 from tests.real.process.host import NODE, host
-from tests.real.process.test_files import upload
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("trust-5")]
 

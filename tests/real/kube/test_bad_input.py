@@ -13,8 +13,8 @@ from rota.kube.api.resources import PODS
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
+from tests.real.kube.expecting import bound_are, told
 from tests.real.kube.pods import Place, eventually, place_in, pod_for, remains
-from tests.real.kube.test_gangs import bound_are, told
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-7")]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -15,23 +14,10 @@ from rota.kube.api.resources import NODES, PODS
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
-from tests.real.kube.pods import Place, eventually, place_in, remains
+from tests.real.kube.expecting import bound_are, told
+from tests.real.kube.pods import eventually, place_in, remains
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-2", "kube-4")]
-
-
-def bound_are(place: Place, *names: str) -> Callable[[], Awaitable[bool]]:
-    async def is_so() -> bool:
-        return set(await place.bound()) == set(names)
-
-    return is_so
-
-
-def told(place: Place, reason: str, pod: str, part: str) -> Callable[[], Awaitable[bool]]:
-    async def is_so() -> bool:
-        return any(part in note for note in await place.notes(reason, pod))
-
-    return is_so
 
 
 async def test_a_number_of_pods_starts_together(cluster: Cluster, namespace: str) -> None:

@@ -18,9 +18,9 @@ from rota.kube.api.resources import PLUGIN_GROUPS, VOLCANO_GROUPS, Resource
 from rota.kube.scheduling.run import default_policy, running
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
+from tests.real.kube.expecting import bound_are, told
 from tests.real.kube.manifests import NAME, apply, new_token, read_manifest
 from tests.real.kube.pods import PATIENCE_S, Place, eventually, place_in, remains
-from tests.real.kube.test_gangs import bound_are, told
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-2")]
 

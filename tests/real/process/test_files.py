@@ -6,7 +6,6 @@ import io
 import os
 import signal
 import tarfile
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -16,18 +15,10 @@ from rota.lifecycle.state import EndReason
 from rota.model.ids import JobId
 from rota.model.run import InputFile, Run
 from tests.backends.witness import ref
-from tests.real.process.host import NODE, Host, host
+from tests.kit.uploads import upload
+from tests.real.process.host import NODE, host
 
 pytestmark = pytest.mark.slow
-
-
-async def upload(here: Host, content: bytes, path: str, **options: bool) -> InputFile:
-    async def pieces() -> AsyncIterator[bytes]:
-        yield content[:10]
-        yield content[10:]
-
-    stored = await here.backend.files.put(pieces())
-    return InputFile(path, stored.sha256, stored.size_bytes, **options)
 
 
 @pytest.mark.covers("job-2")

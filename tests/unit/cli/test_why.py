@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.calling import MIXED, MIXED_FILES, Result, rota, write
-from tests.unit.cli.test_plan import kube_node, pod, widest
+from tests.unit.cli.manifests import kube_node, pod, widest
 
 POLICY = ("--policy", str(MIXED / "policy.yaml"))
 

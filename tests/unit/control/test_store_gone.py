@@ -21,6 +21,7 @@ from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreError, StoreUnavailable, ValueRejected
 from rota.store.load import Loaded
 from rota.store.store import Store, open_store
+from tests.kit.waiting import eventually
 from tests.stored import job, keep
 
 GONE = StoreUnavailable("the disk is full")
@@ -82,12 +83,6 @@ def note(name: str) -> Callable[[Draft], str]:
     return command
 
 
-async def sure(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
 def kinds(store: Store) -> list[str]:
     return [event.row.kind for event in store.events(0)]
 
@@ -112,9 +107,9 @@ async def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
 async def test_it_notices_by_itself_that_the_store_is_gone_and_that_it_is_back(tmp_path: Path) -> None:
     async with controlled(tmp_path) as (transactor, failing):
         failing.failure = GONE
-        await sure(lambda: transactor.fault == "the disk is full")
+        await eventually(lambda: transactor.fault == "the disk is full")
         failing.failure = None
-        await sure(lambda: not transactor.fault)
+        await eventually(lambda: not transactor.fault)
         [event] = failing.store.events(0)
         assert (event.row.kind, event.row.data) == ("store.Recovered", b'{"fault":"the disk is full"}')
 
@@ -142,7 +137,7 @@ async def test_memory_that_is_behind_is_read_anew_as_soon_as_that_works(tmp_path
             await transactor.do(note("refused"))
         assert JobId("7") not in transactor.memory.jobs
         failing.load_failure = None
-        await sure(transactor.reloaded.is_set)
+        await eventually(transactor.reloaded.is_set)
         assert JobId("7") in transactor.memory.jobs
         assert await transactor.do(note("kept")) == "kept"
 

@@ -12,7 +12,7 @@ from rota.lifecycle.instructions import StartTask, StopTask
 from rota.lifecycle.state import EndReason, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName
 from tests.obedient import NOW, ObedientBackend
-from tests.unit.dispatch.test_take_up import Jobs, keep, sent
+from tests.unit.dispatch.jobs import Jobs, keep, sent
 
 pytestmark = pytest.mark.covers("job-3")
 

@@ -18,7 +18,7 @@ from rota.snapshot import ClusterState, snapshot_of
 from rota.snapshot.waiting import LaneKey
 from tests.builders import PLUGINS, Cluster, policy
 from tests.operations import MOST_GROWTH, growth, operations
-from tests.unit.engine.test_compile import Compiling
+from tests.unit.engine.compiling import Compiling
 from tests.words import NOW_MS, apart, lie, near, tasks
 
 pytestmark = pytest.mark.covers("trust-1")

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
 from rota.loop.desk.desk import LiveDesk
 from rota.model.run import Retry
+from tests.kit.live import live, spec, submit, until
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.live.test_runtime import live, spec, submit, until
+
+pytestmark = pytest.mark.virtual_time
 
 FAILURE = TaskEnd(EndReason.EXITED, exit_code=3)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,11 @@ from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreUnavailable
 from rota.store.store import Store, open_store
+from tests.kit.live import no_files, now_ms, spec, submit, until
+from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend
-from tests.unit.loop.live.test_runtime import no_files, spec, submit, sure, until
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Moody(Store):
@@ -45,8 +47,7 @@ def moody(path: Path) -> Moody:
 
 
 async def started(store: Store, backend: ObedientBackend) -> Runtime:
-    clock = lambda: time.time_ns() // 1_000_000  # noqa: E731
-    runtime = Runtime(store, Policy(), [backend], clock, lambda: 0.5, no_files)
+    runtime = Runtime(store, Policy(), [backend], now_ms, lambda: 0.5, no_files)
     await runtime.start()
     return runtime
 
@@ -60,7 +61,7 @@ async def test_what_cant_be_kept_is_not_accepted_and_reports_come_again(tmp_path
     with pytest.raises(Unavailable, match="disk is full"):
         await submit(runtime.desk, spec())
     backend.end_job(job.id)
-    await sure(lambda: runtime.transactor.fault == "the disk is full")
+    await eventually(lambda: runtime.transactor.fault == "the disk is full")
     assert not dict(await runtime.desk.health())["store"].healthy
     assert (await runtime.desk.job(job.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
     store.mood = ""
@@ -80,7 +81,7 @@ async def test_what_turns_out_to_be_kept_after_all_is_taken_up(tmp_path: Path) -
         await submit(runtime.desk, spec())
     with pytest.raises(Unavailable):
         await submit(runtime.desk, spec())
-    await sure(lambda: len(backend.started) == 1)
+    await eventually(lambda: len(backend.started) == 1)
     [ref] = backend.started
     assert (await runtime.desk.job(ref.job)).number == 1  # type: ignore[union-attr]
     backend.end(ref)

@@ -14,10 +14,11 @@ from rota.loop.desk.desk import LiveDesk
 from rota.model.ids import JobId
 from rota.model.job import Priority
 from rota.model.run import Retry
+from tests.kit.live import ADA, live, spec, submit, until
+from tests.kit.waiting import eventually
 from tests.obedient import SUCCESS, ObedientBackend, node
-from tests.unit.loop.live.test_runtime import ADA, live, spec, submit, sure, until
 
-pytestmark = pytest.mark.covers("job-4")
+pytestmark = [pytest.mark.covers("job-4"), pytest.mark.virtual_time]
 
 FAILURE = TaskEnd(EndReason.EXITED, exit_code=3)
 STOPPED = TaskEnd(EndReason.STOPPED)
@@ -63,7 +64,7 @@ async def test_from_before_the_start_over_a_retry_to_the_end(tmp_path: Path) -> 
         await until(desk, job, Phase.RUNNING)
         backend.write(job.id, "first")
         backend.end_job(job.id, FAILURE)
-        await sure(lambda: len(backend.seen) == 2)
+        await eventually(lambda: len(backend.seen) == 2)
         await until(desk, job, Phase.RUNNING)
         backend.write(job.id, "second")
         backend.end_job(job.id)
@@ -98,7 +99,7 @@ async def test_what_was_before_the_tail_does_not_come_later(tmp_path: Path) -> N
         following = asyncio.create_task(read(desk, job.id, tail_bytes=0))
         await asyncio.sleep(0.05)
         backend.end_job(job.id, FAILURE)
-        await sure(lambda: len(backend.seen) == 2)
+        await eventually(lambda: len(backend.seen) == 2)
         await until(desk, job, Phase.RUNNING)
         backend.write(job.id, "after")
         backend.end(TaskRef(job.id, 0, 2), SUCCESS)

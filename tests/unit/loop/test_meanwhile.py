@@ -25,8 +25,9 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Priority
 from rota.model.plan import Binding, Plan
 from rota.store.batch import NodeSettings
+from tests.kit.live import ADA, OPERATOR, running, spec, submit, until
+from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.live.test_runtime import ADA, OPERATOR, running, spec, submit, sure, until
 
 pytestmark = pytest.mark.covers("trust-1")
 
@@ -50,7 +51,7 @@ class Deciding:
         self._may_end.clear()
         before = self.count
         runtime.live.look_again()
-        await sure(lambda: self.count > before)
+        await eventually(lambda: self.count > before)
 
     def ends(self) -> None:
         self._may_end.set()
@@ -69,9 +70,9 @@ async def until_decided(runtime: Runtime, deciding: Deciding) -> None:
     """The decision under way, and another one."""
     before = runtime.live.cycles
     deciding.ends()
-    await sure(lambda: runtime.live.cycles > before)
+    await eventually(lambda: runtime.live.cycles > before)
     runtime.live.look_again()
-    await sure(lambda: runtime.live.cycles > before + 1 and not runtime.live.turn.locked())
+    await eventually(lambda: runtime.live.cycles > before + 1 and not runtime.live.turn.locked())
 
 
 async def waiting_job(runtime: Runtime, deciding: Deciding, **more: Any) -> JobState:
@@ -110,13 +111,13 @@ async def drained(runtime: Runtime, backend: ObedientBackend, job: JobState) -> 
 async def gone(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     backend.here = [node("n2", cpus=1)]
     runtime.nodes_changed.set()
-    await sure(lambda: runtime.memory.node(NodeName("n1")) is None)
+    await eventually(lambda: runtime.memory.node(NodeName("n1")) is None)
 
 
 async def smaller(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     backend.here = [node("n1", cpus=1)]
     runtime.nodes_changed.set()
-    await sure(lambda: one_cpu_is_left(runtime))
+    await eventually(lambda: one_cpu_is_left(runtime))
 
 
 def one_cpu_is_left(runtime: Runtime) -> bool:
@@ -185,7 +186,7 @@ async def test_what_matters_to_nobody_holds_nobody_up(deciding: Deciding, tmp_pa
         await submit(runtime.desk, spec(cpus=3))
         backend.here = [replace(backend.here[0], load_milli=700)]
         runtime.nodes_changed.set()
-        await sure(lambda: next(runtime.memory.nodes()).load_milli == 700)
+        await eventually(lambda: next(runtime.memory.nodes()).load_milli == 700)
         cycles = runtime.live.cycles
         deciding.ends()
         await until(runtime.desk, job, Phase.RUNNING)
@@ -245,7 +246,7 @@ async def test_one_that_takes_for_ever_keeps_nobody_from_stopping(
         monkeypatch.setattr(module, "decide", endless)
         monkeypatch.setattr(small, "MOST_NODES", 0)
         runtime.live.look_again()
-        await sure(begun.is_set)
+        await eventually(begun.is_set)
         async with asyncio.timeout(20):
             await runtime.stop()
     assert interrupted.wait(20)

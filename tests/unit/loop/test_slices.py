@@ -16,8 +16,8 @@ from rota.control.memory import Memory
 from rota.control.transactor import SLICE
 from rota.intake.submissions import Entry, Submission
 from rota.store.batch import Answer
+from tests.kit.live import ADA, running, spec
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.live.test_runtime import ADA, running, spec
 
 pytestmark = pytest.mark.covers("trust-1")
 

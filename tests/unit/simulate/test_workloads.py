@@ -12,7 +12,7 @@ from rota.model.ids import NodeName, QueueName
 from rota.model.job import Placement
 from rota.model.workload import ENDLESS_MS, SimJob, Workload, offered_load
 from rota.simulate.workloads import Carelessness, at_load, with_careless_limits, with_interactive
-from tests.unit.simulate.test_run import sim_job, workload
+from tests.unit.simulate.workloads import sim_job, workload
 
 SWF = Path(__file__).parents[2] / "data" / "traces" / "rota_synth_256.swf.gz"
 TRACE = read_workload(SWF, options=TraceOptions(tasks="whole"))

@@ -17,7 +17,7 @@ from rota.snapshot import ClusterState, Snapshot
 from rota.snapshot.state import with_waiting
 from tests.builders import PLUGINS, Cluster
 from tests.properties.clusters import Situation, situations
-from tests.unit.snapshot.test_state import change, contents, job_named, node_named
+from tests.unit.snapshot.changing import change, contents, job_named, node_named
 from tests.words import NOW_MS
 
 

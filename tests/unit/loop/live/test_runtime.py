@@ -3,84 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from rota.api.documents import Role
 from rota.backends.backend import BackendUnavailable, TaskRef
-from rota.control.access import Who
 from rota.control.errors import BadInput, Conflict, NotFound
 from rota.intake.submissions import Entry, Submission
-from rota.lifecycle.state import Cause, EndReason, JobState, Phase, TaskEnd, TaskPhase
-from rota.loop.desk.desk import LiveDesk
-from rota.loop.live.runtime import Runtime
+from rota.lifecycle.state import Cause, EndReason, Phase, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName, QueueName
-from rota.model.job import JobTemplate, Priority, TaskGroup
-from rota.model.policy import Policy
-from rota.model.resources import Resources
-from rota.model.run import After, Dependency, JobSpec, OnTaskFailure, Retry, Run
-from rota.model.task import TaskSpec
+from rota.model.job import Priority
+from rota.model.run import After, Dependency, OnTaskFailure, Retry
 from rota.store.batch import NodeSettings
-from rota.store.store import open_store
+from tests.kit.live import ADA, FAILURE, OPERATOR, live, running, spec, submit, until
+from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node
 
-ADA = Who("ada", Role.SUBMITTER)
-OPERATOR = Who("olga", Role.OPERATOR)
-FAILURE = TaskEnd(EndReason.EXITED, exit_code=3)
-
-
-def spec(cpus: int = 1, tasks: int = 1, **more: object) -> JobSpec:
-    template = JobTemplate((TaskGroup(TaskSpec(requests=Resources(cpu_milli=1000 * cpus)), tasks),))
-    fields = {name: more.pop(name) for name in list(more) if name in JobTemplate.__struct_fields__}
-    return JobSpec(replace(template, **fields), Run(("true",)), **more)  # type: ignore[arg-type]
-
-
-async def no_files(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
-    raise NotImplementedError
-
-
-@asynccontextmanager
-async def live(path: Path, backend: ObedientBackend) -> AsyncIterator[LiveDesk]:
-    async with running(path, backend) as runtime:
-        yield runtime.desk
-
-
-@asynccontextmanager
-async def running(path: Path, backend: ObedientBackend) -> AsyncIterator[Runtime]:
-    with open_store(f"sqlite:///{path}/rota.db") as store:
-        runtime = Runtime(
-            store, Policy(), [backend], lambda: time.time_ns() // 1_000_000, lambda: 0.5, no_files
-        )
-        await runtime.start()
-        try:
-            yield runtime
-        finally:
-            await runtime.stop()
-
-
-async def until(desk: LiveDesk, job: JobState, phase: Phase) -> JobState:
-    async with asyncio.timeout(20):
-        while True:
-            now = await desk.job(job.id)
-            assert now is not None
-            if now.phase is phase:
-                return now
-            await asyncio.sleep(0.005)
-
-
-async def sure(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
-async def submit(desk: LiveDesk, *specs: JobSpec) -> list[JobState]:
-    return list(await desk.submit(Submission(tuple(map(Entry, specs))), ADA))
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.mark.covers("job-1")
@@ -96,7 +35,7 @@ async def test_a_job_runs_and_ends(tmp_path: Path) -> None:
         assert kept == done
         assert attempt.end is not None
         assert attempt.end.succeeded
-        await sure(lambda: not backend.unsettled)
+        await eventually(lambda: not backend.unsettled)
 
 
 async def test_those_who_have_no_room_wait_for_it(tmp_path: Path) -> None:
@@ -116,7 +55,7 @@ async def test_a_failed_job_is_tried_again_after_a_pause(tmp_path: Path) -> None
         [job] = await submit(desk, spec(retry=Retry(limit=1, backoff_ms=20)))
         await until(desk, job, Phase.RUNNING)
         backend.end_job(job.id, FAILURE)
-        await sure(lambda: len(backend.seen) == 2)
+        await eventually(lambda: len(backend.seen) == 2)
         again = await until(desk, job, Phase.RUNNING)
         assert again.retries == 1
         backend.end_job(job.id, FAILURE)
@@ -134,7 +73,7 @@ async def test_a_preemptor_starts_once_its_victim_has_stopped(tmp_path: Path) ->
         [high] = await submit(desk, spec(cpus=2, priority=Priority.MEDIUM))
         await until(desk, high, Phase.SCHEDULED)
         [victim] = [ref for ref in backend.started if ref.job == low.id]
-        await sure(lambda: victim in backend.stopped)
+        await eventually(lambda: victim in backend.stopped)
         assert [start.ref.job for start in backend.seen] == [low.id]
         backend.end(victim, TaskEnd(EndReason.STOPPED))
         await until(desk, high, Phase.RUNNING)
@@ -149,7 +88,7 @@ async def test_one_failed_task_ends_a_gang(tmp_path: Path) -> None:
     backend = ObedientBackend()
     async with live(tmp_path, backend) as desk:
         [job] = await submit(desk, spec(tasks=3, on_task_failure=OnTaskFailure.FAIL_JOB))
-        await sure(lambda: len(backend.started) == 3)
+        await eventually(lambda: len(backend.started) == 3)
         await until(desk, job, Phase.RUNNING)
         backend.end(next(ref for ref in backend.started if ref.rank == 1), FAILURE)
         await until(desk, job, Phase.FAILED)
@@ -252,9 +191,9 @@ async def test_short_tasks_of_an_array_are_handed_ahead(tmp_path: Path) -> None:
     async with live(tmp_path, backend) as desk:
         jobs = await desk.submit(Submission((Entry(spec(), tuple(range(50))),)), ADA)
         assert [job.id for job in jobs[:2]] == ["1.0", "1.1"]
-        await sure(lambda: len(backend.started) == 1)
+        await eventually(lambda: len(backend.started) == 1)
         backend.end_job("1.0")
-        await sure(lambda: any(start.standby for start in backend.seen))
+        await eventually(lambda: any(start.standby for start in backend.seen))
         live_now = [await desk.job(job.id) for job in jobs]
         phases = [state.live[0].phase for state in live_now if state is not None and state.live]
         assert TaskPhase.STANDBY in phases
@@ -292,7 +231,7 @@ async def test_a_backend_that_cannot_be_asked_after_a_reload_is_asked_again(
         monkeypatch.setattr(backend, "take_up", unwilling)
         backend.started.clear()
         runtime.transactor.reloaded.set()
-        await sure(lambda: len(backend.seen) == 2)
+        await eventually(lambda: len(backend.seen) == 2)
         assert asked == 3
 
 
@@ -303,14 +242,14 @@ async def test_those_who_stand_by_for_a_room_go_before_it_is_taken_from_who_has_
         desk = runtime.desk
         low = spec(priority=Priority.LOW)
         await desk.submit(Submission((Entry(low, tuple(range(50))),)), ADA)
-        await sure(lambda: len(backend.started) == 1)
+        await eventually(lambda: len(backend.started) == 1)
         backend.end_job("1.0")
-        await sure(lambda: any(start.standby for start in backend.seen))
+        await eventually(lambda: any(start.standby for start in backend.seen))
         runs = next(ref for ref, start in backend.started.items() if not start.standby)
-        await sure(lambda: bool(runtime.memory.standing_by(runs.job, NodeName("n1"))))
+        await eventually(lambda: bool(runtime.memory.standing_by(runs.job, NodeName("n1"))))
         behind = runtime.memory.standing_by(runs.job, NodeName("n1"))
         [high] = await submit(desk, spec(priority=Priority.MEDIUM))
-        await sure(lambda: runs in backend.stopped)
+        await eventually(lambda: runs in backend.stopped)
         order = [ref.job for ref in backend.stopped]
         assert set(behind) <= set(order)
         assert order.index(runs.job) == len(order) - 1
