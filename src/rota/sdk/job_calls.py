@@ -72,7 +72,7 @@ def plan(*jobs: JobForm) -> Call[PlanAnswer]:
     return send("POST", "/plan", {"jobs": jobs}, PlanAnswer)
 
 
-def jobs(
+def jobs(  # noqa: PLR0913 – one for each field of the query
     *,
     project: str | None = None,
     user: str | None = None,

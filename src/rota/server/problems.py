@@ -104,7 +104,7 @@ def problem_reply(error: Exception, instance: str) -> Reply:
     return Reply(int(found.status), msgspec.json.encode(document), MEDIA_TYPE, found.headers)
 
 
-def as_problem(error: Exception, instance: str) -> ProblemError:
+def as_problem(error: Exception, instance: str) -> ProblemError:  # noqa: C901, PLR0912 – one case for each error
     """What the client is told of it."""
     match error:
         case ProblemError():
