@@ -37,7 +37,7 @@ async def test_tasks_together_in_the_order_of_their_writing(place: Place) -> Non
         assert times == sorted(times)
 
 
-async def test_by_rank(place: Place) -> None:
+async def test_output_is_read_by_rank(place: Place) -> None:
     async with opened(place) as here:
         await three_ranks(place, here)
         assert await here.output_text("1", ranks=(1,)) == "of 1\n"

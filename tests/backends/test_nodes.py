@@ -39,7 +39,7 @@ async def test_the_price_of_a_node_is_known(place: Place) -> None:
         assert node.spec.price_micro_per_hour == place.price_micro_per_hour > 0
 
 
-async def test_all_is_well(place: Place) -> None:
+async def test_a_backend_that_works_is_healthy(place: Place) -> None:
     async with opened(place) as here:
         health = await here.backend.health()
         assert health.healthy, health.message

@@ -61,7 +61,9 @@ async def test_parts_of_a_percent_are_rounded_up(cluster: Cluster, namespace: st
 
 
 @pytest.mark.covers("kube-2")
-async def test_more_than_there_are(cluster: Cluster, namespace: str) -> None:
+async def test_a_gang_larger_than_its_pods_waits_and_holds_up_nobody(
+    cluster: Cluster, namespace: str
+) -> None:
     """It may be that more come: the gang waits, says so, and others of that size of name don't mind."""
 
     async with place_in(cluster, namespace) as place, place.scheduler(cluster):

@@ -56,13 +56,13 @@ async def test_it_is_asked_again_when_refused_by_one_at_a_time(tmp_path: Path) -
     assert runs(tmp_path) == 2
 
 
-def test_a_certificate(tmp_path: Path) -> None:
+def test_a_plugin_may_answer_with_a_certificate(tmp_path: Path) -> None:
     says = answer(clientCertificateData="chain", clientKeyData="key")
     source = PluginCredentials(plugin(tmp_path, f"echo '{says}'"))
     assert asyncio.run(source.current()).certificate == Certificate(b"chain", b"key")
 
 
-def test_what_it_is_told(tmp_path: Path) -> None:
+def test_a_plugin_is_given_its_arguments_and_environment(tmp_path: Path) -> None:
     made = plugin(
         tmp_path,
         f'[ "$1 $COLOUR" = "get blue" ] && echo \'{answer(API_VERSIONS[1], token="t")}\'',

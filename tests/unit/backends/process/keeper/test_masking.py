@@ -32,7 +32,9 @@ def masked(values: list[str], *pieces: bytes) -> bytes:
         ([], [b"nothing ", b"to hide"], b"nothing to hide"),
     ],
 )
-def test_what_is_written(values: list[str], pieces: list[bytes], written: bytes) -> None:
+def test_secrets_are_masked_wherever_pieces_part_them(
+    values: list[str], pieces: list[bytes], written: bytes
+) -> None:
     assert masked(values, *pieces) == written
 
 
