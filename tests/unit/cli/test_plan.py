@@ -317,6 +317,7 @@ PATIENT = """
     """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 200])
 def test_on_a_real_terminal(columns: int) -> None:
     code, out = on_terminal(columns, "plan", *MIXED_FILES, *POLICY)

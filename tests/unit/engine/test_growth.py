@@ -21,7 +21,7 @@ from tests.operations import MOST_GROWTH, growth, operations
 from tests.unit.engine.compiling import Compiling
 from tests.words import NOW_MS, apart, lie, near, tasks
 
-pytestmark = pytest.mark.covers("trust-1")
+pytestmark = [pytest.mark.covers("trust-1"), pytest.mark.slow]
 
 
 def crowded(groups: list[TaskGroup], **words: Any) -> Cluster:

@@ -29,7 +29,7 @@ from tests.kit.live import ADA, OPERATOR, running, spec, submit, until
 from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node
 
-pytestmark = pytest.mark.covers("trust-1")
+pytestmark = [pytest.mark.covers("trust-1"), pytest.mark.slow]
 
 
 class Deciding:

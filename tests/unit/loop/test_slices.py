@@ -19,7 +19,7 @@ from rota.store.batch import Answer
 from tests.kit.live import ADA, running, spec
 from tests.obedient import ObedientBackend, node
 
-pytestmark = pytest.mark.covers("trust-1")
+pytestmark = [pytest.mark.covers("trust-1"), pytest.mark.slow]
 
 ELEMENTS = 3 * SLICE
 

@@ -52,6 +52,7 @@ def test_a_call_is_a_job_with_the_function_s_name(executor: Executor, server: St
     assert job.command.endswith("-m rota.sdk.worker")
 
 
+@pytest.mark.slow
 def test_many_calls_are_few_arrays_and_few_requests(executor: Executor, server: StandIn) -> None:
     assert list(executor.map(lambda a, b: a - b, range(12), range(0, 120, 10))) == [
         a - b for a, b in zip(range(12), range(0, 120, 10), strict=True)
@@ -229,6 +230,7 @@ def test_without_a_server_there_is_no_executor(server: StandIn) -> None:
         rota.Executor(stranger)
 
 
+@pytest.mark.slow
 def test_a_program_that_just_ends_waits_for_its_calls(server: StandIn) -> None:
     program = """
 import rota

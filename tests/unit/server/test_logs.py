@@ -17,11 +17,11 @@ from rota.trust.keys import key_pem, new_key
 @pytest.fixture
 def _as_before() -> Iterator[None]:
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**configured)
 
 
 @pytest.mark.covers("ops-2")

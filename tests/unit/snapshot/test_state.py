@@ -185,6 +185,7 @@ def test_a_job_that_starts_leaves_its_lane() -> None:
     assert len(state.snapshot().running) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.covers("trust-1")
 def test_resources_that_jobs_once_named_are_forgotten() -> None:
     state = ClusterState()

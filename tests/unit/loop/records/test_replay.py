@@ -66,6 +66,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.covers("why-4", "decide-1")
 @settings(max_examples=3)
 @given(st.lists(situations(), min_size=8, max_size=8), st.integers(1, 2**32 - 1))
