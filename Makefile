@@ -30,7 +30,11 @@ test: lint types coverage-check ## Check everything: lint, types, requirements, 
 
 .PHONY: quick
 quick: setup ## Run the fast tests, in seconds, while you work
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(PYTEST) -q -m "not slow" $(FAST_TESTS)
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(PYTEST) -q -p no:schemathesis -m "not slow" $(FAST_TESTS)
+
+.PHONY: test-python
+test-python: setup ## Install the wheel for each supported Python and try it there (PYTHONS="3.12 3.13" for some)
+	@PYTHONS="$(PYTHONS)" scripts/test_python.sh
 
 .PHONY: lint
 lint: setup ## Check style, format and who imports whom
@@ -87,8 +91,8 @@ bench-kube: setup ## Measure the Kubernetes scheduler beside kube-scheduler, 15 
 	@CASES="$(CASES)" $(BIN)/python -m bench.kube
 
 .PHONY: faults planted-bugs
-faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=10000 FIRST_SEED=1)
-	@$(BIN)/python -m tests.faults --seeds $(or $(SEEDS),500) --first $(or $(FIRST_SEED),1)
+faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=2000 FIRST_SEED=1)
+	@$(BIN)/python -m tests.faults --seeds $(or $(SEEDS),2000) --first $(or $(FIRST_SEED),1)
 planted-bugs: setup ## Plant bugs, and see which harness catches which (HARNESS=simulation or crash, ROUNDS=4 SEEDS=1000)
 	@$(BIN)/python -m tests.planting --harness $(or $(HARNESS),both) \
 		--rounds $(or $(ROUNDS),4) --seeds $(or $(SEEDS),1000)

@@ -92,9 +92,9 @@ class _MarkReader(ast.NodeVisitor):
         self.generic_visit(node)
         self._scope.pop()
 
-    visit_FunctionDef = _visit_scope
-    visit_AsyncFunctionDef = _visit_scope
-    visit_ClassDef = _visit_scope
+    visit_FunctionDef = _visit_scope  # noqa: N815 – the names that ast looks for
+    visit_AsyncFunctionDef = _visit_scope  # noqa: N815 – the names that ast looks for
+    visit_ClassDef = _visit_scope  # noqa: N815 – the names that ast looks for
 
     def visit_Call(self, node: ast.Call) -> None:
         match node.func:

@@ -176,7 +176,7 @@ class Stub:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
-    def Perform(self) -> Call[wire.TaskNews, wire.TaskOrders]:
+    def Perform(self) -> Call[wire.TaskNews, wire.TaskOrders]:  # noqa: N802 – the name in the .proto
         return self._channel.begin(PERFORM)
 
 

@@ -54,7 +54,7 @@ class KeeperProcess:
 
     @property
     def unsettled(self) -> Sequence[TaskRef]:
-        return [] if self._keeper is None else self._keeper._ledger.refs()
+        return [] if self._keeper is None else self._keeper.unsettled
 
     # -- its turns
 
@@ -78,7 +78,6 @@ class KeeperProcess:
             line.hear()
         if self._keeper.may_leave():
             self._keeper.close()
-            self._keeper._watch.close()
             self._keeper = None
             self.kill()
             return
@@ -102,7 +101,7 @@ class KeeperProcess:
         for fd in (self._signals, self._signalling):
             os.close(fd)
         if self._keeper is not None:
-            _close_all_of(self._keeper)
+            self._keeper.let_go()
         for line in list(self._lines):
             line.hear()
         self._on_ended(self)
@@ -167,21 +166,3 @@ class Line:
 
     async def wait_closed(self) -> None:
         pass
-
-
-def _close_all_of(keeper: Keeper) -> None:
-    """As a kernel does when a process is gone, whatever it was about to do."""
-    custody, connections = keeper._custody, keeper._connections
-    for connection in connections._open.values():
-        connection.socket.close()
-    connections._listening.close()
-    keeper._watch.close()
-    fds = [keeper._journal._file]
-    for task in custody._running.values():
-        fds += [] if task.pidfd is None else [task.pidfd]
-        if task.drain is not None:
-            fds += task.drain.pipes
-            fds += [] if task.drain.writer._file is None else [task.drain.writer._file]
-    for fd in fds:
-        with suppress(OSError):
-            os.close(fd)

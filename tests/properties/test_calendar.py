@@ -68,7 +68,7 @@ def by_limits(story: Story) -> Story:
 
 @pytest.mark.covers("time-3", "time-4", "time-5")
 @given(calendars.stories(paused=True).map(by_limits))
-def test_nor_do_planned_starts(story: Story) -> None:
+def test_planned_starts_never_overbook(story: Story) -> None:
     for moment in told(story):
         assert overbooked(moment, planned=True) == []
 

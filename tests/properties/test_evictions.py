@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from tests.properties.clusters import Situation, crowded
-from tests.properties.test_plans import complaints, planned
+from tests.properties.planning import complaints, planned
 from tests.reference.evicting import check_evictions
 from tests.reference.placing import check_quotas, check_room
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-
 import pytest
 from hypothesis import given
 
-from tests.properties.carry_out import plan_for
 from tests.properties.clusters import Situation, situations
-from tests.reference.case import Case
+from tests.properties.planning import complaints
 from tests.reference.evicting import check_evictions
 from tests.reference.placing import (
     check_constraints,
@@ -20,19 +17,6 @@ from tests.reference.placing import (
     check_strict,
 )
 from tests.reference.waiting import check_left_out, check_never, check_reasons
-from tests.words import NOW_MS
-
-Check = Callable[[Case], Iterator[str]]
-
-
-def planned(situation: Situation) -> Case:
-    plan = plan_for(situation.records, situation.policy, NOW_MS)
-    return Case(situation.records, situation.policy, NOW_MS, plan)
-
-
-def complaints(situation: Situation, *checks: Check) -> list[str]:
-    case = planned(situation)
-    return [complaint for check in checks for complaint in check(case)]
 
 
 @pytest.mark.covers("decide-2", "decide-12", "decide-14", "gang-1", "gang-2")

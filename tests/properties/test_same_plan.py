@@ -95,6 +95,7 @@ sys.stdout.buffer.write(msgspec.msgpack.encode(plans))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.covers("decide-1")
 @settings(max_examples=3)
 @given(st.lists(situations(), min_size=12, max_size=12), st.integers(1, 2**32 - 1))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scenarios.test_scenarios import complaint_about
+from tests.scenarios.running import complaint_about
 
 _SITUATION = """
 title: Some fit

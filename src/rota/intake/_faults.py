@@ -36,7 +36,7 @@ class FaultFinder:
     def __init__(self, decode: DecodeHook) -> None:
         self._decode = decode
 
-    def find(self, value: Any, wanted: inspect.Type, path: FieldPath) -> Iterator[Fault]:
+    def find(self, value: Any, wanted: inspect.Type, path: FieldPath) -> Iterator[Fault]:  # noqa: C901 – one case for each kind of type
         match wanted:
             case inspect.Metadata():
                 yield from self.find(value, wanted.type, path)

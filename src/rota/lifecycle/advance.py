@@ -65,7 +65,7 @@ def submitted(job_id: JobId, number: int, spec: JobSpec, at_ms: int, epoch: int 
     )
 
 
-def advance(state: JobState, event: JobEvent, at_ms: int, chance: float) -> Advanced:
+def advance(state: JobState, event: JobEvent, at_ms: int, chance: float) -> Advanced:  # noqa: C901, PLR0912 – one case for each event
     """`chance` is at least 0 and below 1: how much longer a retry waits than it has to. Raises Refused."""
     if state.is_over:
         raise Refused(Objection.OVER, f"job {state.id} is over: {state.phase.value}")

@@ -78,7 +78,7 @@ class _Declared(Generic[P]):
         return method
 
 
-class sent(_Declared[P], Generic[P, T]):
+class sent(_Declared[P], Generic[P, T]):  # noqa: N801 – used as a decorator
     """A call that is answered with one document."""
 
     def __init__(self, make: Callable[Concatenate[Any, P], Call[T]]) -> None:
@@ -105,7 +105,7 @@ class sent(_Declared[P], Generic[P, T]):
         return self._described(method)
 
 
-class listed(_Declared[P], Generic[P, T]):
+class listed(_Declared[P], Generic[P, T]):  # noqa: N801 – used as a decorator
     """A call that is answered with pages, each asked for when the one before is used up."""
 
     def __init__(self, make: Callable[Concatenate[Any, P], Call[Page[T]]]) -> None:

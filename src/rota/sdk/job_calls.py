@@ -54,7 +54,7 @@ class JobCalls:
         return send("POST", "/plan", {"jobs": jobs}, PlanAnswer)
 
     @listed
-    def jobs(
+    def jobs(  # noqa: PLR0913 – one for each field of the query
         self,
         *,
         project: str | None = None,

@@ -108,7 +108,7 @@ def problem_reply(error: Exception, instance: str) -> Reply:
     return Reply(int(found.status), msgspec.json.encode(document), MEDIA_TYPE, found.headers)
 
 
-def as_problem(error: Exception, instance: str) -> ProblemError:
+def as_problem(error: Exception, instance: str) -> ProblemError:  # noqa: C901, PLR0912 – one case for each error
     """The answer to the client."""
     match error:
         case ProblemError():

@@ -156,7 +156,7 @@ class Ledger(Protocol):
 class Line(Protocol):
     """One connection to a scheduler: `ControllersAsyncStub` is one."""
 
-    def Direct(self) -> Call: ...
+    def Direct(self) -> Call: ...  # noqa: N802 – the name in the .proto
 
 
 Dial = Callable[[], AbstractAsyncContextManager[Line]]

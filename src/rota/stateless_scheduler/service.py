@@ -38,7 +38,7 @@ class ControllersService(ControllersServicer):
         self._terms = terms
         self._silent = 0
 
-    async def Direct(
+    async def Direct(  # noqa: N802 – the name in the .proto
         self, request_iterator: AsyncIterator[wire.ControllerNews], context: Context
     ) -> AsyncIterator[wire.SchedulerNews]:
         hello = await self._hello(request_iterator, context)

@@ -138,5 +138,5 @@ class Stub:
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
-    def Direct(self) -> Call[wire.ControllerNews, wire.SchedulerNews]:
+    def Direct(self) -> Call[wire.ControllerNews, wire.SchedulerNews]:  # noqa: N802 – the name in the .proto
         return self._channel.begin(DIRECT)

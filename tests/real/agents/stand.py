@@ -7,23 +7,27 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.door import Door
+from rota.backends.agents.notices import Notice
 from rota.backends.agents.service import AgentsService, Standing
 from rota.backends.agents.terms import Terms
+from rota.backends.backend import TaskStart
 from rota.backends.process.client.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.model.ids import NodeName
+from rota.model.run import Run
 from rota.server.agents import AgentCalls
 from rota.server.app import make_app
 from rota.server.serve import RestServer
 from rota.trust.local_socket import LocalSocket
 from tests.as_ourselves import AS_OURSELVES
-from tests.backends.witness import PATIENCE_S
+from tests.backends.witness import PATIENCE_S, Witness, collecting, ref
 from tests.real.process.host import end
 from tests.unit.server.fake_desk import FakeDesk, as_desks
 
@@ -132,3 +136,30 @@ class AgentProcess:
             os.kill(self._process.pid, signal.SIGCONT)
             self.kill()
         await end(self.folder)
+
+
+class Watched(Witness):
+    backend: Stand
+
+    async def notice(self, kind: str) -> Notice:
+        async with asyncio.timeout(PATIENCE_S):
+            async for notice in self.backend.notices:
+                if notice.kind == kind:
+                    return notice
+        raise AssertionError
+
+
+@asynccontextmanager
+async def stand(folder: Path, terms: Terms | None = None) -> AsyncIterator[Watched]:
+    here = Watched(Stand(folder / "server", terms=terms or Terms(60_000)))
+    async with collecting(here):
+        await here.backend.take_up([])
+        await here.backend.let_in()
+        yield here
+
+
+PLAIN = Run(command=("true",))
+
+
+def task(job: str, agent: str, run: Run = PLAIN) -> TaskStart:
+    return TaskStart(ref(job), NodeName(agent), run)

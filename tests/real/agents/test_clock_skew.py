@@ -14,7 +14,7 @@ from rota.lifecycle.state import Phase
 from rota.trust.folder import read_identity
 from rota.wire import agents_pb2 as wire
 from tests.real.agents.caller import Caller, hello, node
-from tests.real.agents.test_joining import SETTINGS
+from tests.real.agents.settings import SETTINGS
 from tests.real.server.rota_server import RotaServer, shell
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("agent-2")]

@@ -11,19 +11,10 @@ import pytest
 from rota.backends.agents.terms import Terms
 from rota.lifecycle.state import EndReason, Phase
 from tests.real.agents.fleet import IMPATIENT_S, Fleet, cpus
+from tests.real.agents.told import assert_whole, until
 from tests.real.server.rota_server import eventually, shell
 
 pytestmark = pytest.mark.slow
-
-
-def until(told: Path) -> str:
-    return f"i=0; while [ ! -e {told} ]; do echo line $i; i=$((i+1)); sleep 0.02; done; echo last $i; exit 4"
-
-
-def assert_whole(output: str) -> None:
-    *lines, last = output.splitlines()
-    assert lines == [f"line {number}" for number in range(len(lines))]
-    assert last == f"last {len(lines)}"
 
 
 @pytest.mark.covers("agent-5", "job-3")

@@ -24,8 +24,8 @@ from yarl import URL
 from rota.wire import agents_pb2 as wire
 from tests.backends.witness import PATIENCE_S, ref
 from tests.real.agents.caller import Caller, calling, hello, node
-from tests.real.agents.test_liars import Watched, stand, task
-from tests.unit.backends.agents.test_nonsense import hellos, nodes, numbers, refs, words
+from tests.real.agents.stand import Watched, stand, task
+from tests.unit.backends.agents.nonsense import hellos, nodes, numbers, refs, words
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("agent-2", "ops-3")]
 

@@ -19,18 +19,11 @@ from rota.trust.enrol import renew
 from rota.trust.folder import read_identity
 from rota.trust.keys import key_pem, new_key
 from rota.wire.agents_pb2_grpc import AgentsStub
+from tests.real.agents.settings import SETTINGS
 from tests.real.agents.stand import AgentProcess
 from tests.real.server.rota_server import RotaServer, eventually, shell
 
 pytestmark = [pytest.mark.covers("ops-2"), pytest.mark.slow]
-
-SETTINGS = """
-[server]
-embedded_worker = false
-[agents]
-address = "127.0.0.1"
-port = 0
-"""
 
 
 @pytest.fixture

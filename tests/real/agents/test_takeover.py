@@ -21,7 +21,7 @@ from rota.lifecycle.state import Phase
 from rota.wire import agents_pb2 as wire
 from tests.real.agents.caller import calling, hello, node
 from tests.real.agents.replicas import Replica, Replicas
-from tests.real.agents.test_faults import assert_whole, until
+from tests.real.agents.told import assert_whole, until
 from tests.real.server.rota_server import PATIENCE_S, eventually, shell
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("ops-2")]
@@ -75,30 +75,27 @@ def test_tasks_go_on_and_nothing_that_was_written_is_lost(
 
 
 @pytest.mark.covers("agent-6")
-def test_a_leader_that_was_frozen_acknowledges_nothing(replicas: Replicas) -> None:
+async def test_a_leader_that_was_frozen_acknowledges_nothing(replicas: Replicas) -> None:
     one, other = replicas.one, replicas.other
 
-    async def check() -> None:
-        async with calling(one.target) as caller, calling(other.target) as late:
-            attending = await caller.attend(hello("early"))
-            await attending.write(_heartbeat(1))
-            assert (await caller.hear(attending)).acknowledged.number == 1
-            with one.frozen():
-                await asyncio.to_thread(replicas.until_other_leads)
-                await late.attend(hello("late"))
-                await asyncio.to_thread(replicas.until_ready, "late")
-                # Both wait for the frozen one, which finds them before it finds that it leads no more.
-                await attending.write(_heartbeat(2))
-                asked = _ask(one, "/v1/nodes")
-            with closing(asked):
-                status, body = await asyncio.to_thread(_answer, asked)
-            with pytest.raises(grpc.aio.AioRpcError) as refused:
-                await caller.hear(attending)
-            assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
-            # Passed on to who leads now, or not answered: in no case as it was when it led itself.
-            assert status == 503 or [each["name"] for each in body["items"]] == ["late"]
-
-    asyncio.run(check())
+    async with calling(one.target) as caller, calling(other.target) as late:
+        attending = await caller.attend(hello("early"))
+        await attending.write(_heartbeat(1))
+        assert (await caller.hear(attending)).acknowledged.number == 1
+        with one.frozen():
+            await asyncio.to_thread(replicas.until_other_leads)
+            await late.attend(hello("late"))
+            await asyncio.to_thread(replicas.until_ready, "late")
+            # Both wait for the frozen one, which finds them before it finds that it leads no more.
+            await attending.write(_heartbeat(2))
+            asked = _ask(one, "/v1/nodes")
+        with closing(asked):
+            status, body = await asyncio.to_thread(_answer, asked)
+        with pytest.raises(grpc.aio.AioRpcError) as refused:
+            await caller.hear(attending)
+        assert refused.value.code() is grpc.StatusCode.UNAVAILABLE
+        # Passed on to who leads now, or not answered: in no case as it was when it led itself.
+        assert status == 503 or [each["name"] for each in body["items"]] == ["late"]
     eventually(lambda: one.status == "standby", "the first to stand by")
 
 

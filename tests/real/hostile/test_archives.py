@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import gzip
 import io
 import os
@@ -22,8 +21,8 @@ from rota.model.resources import Resources
 from rota.model.run import Run
 from rota.model.task import TaskSpec
 from tests.backends.witness import ref
+from tests.kit.uploads import upload
 from tests.real.process.host import NODE, host
-from tests.real.process.test_files import upload
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("trust-5")]
 
@@ -181,23 +180,20 @@ def test_an_aside_has_little_memory() -> None:
     assert failure == "MemoryError"
 
 
-def test_a_job_is_told_what_its_archive_takes(tmp_path: Path) -> None:
+async def test_a_job_is_told_what_its_archive_takes(tmp_path: Path) -> None:
     """By a real keeper, against the storage that the job asked for."""
 
-    async def check() -> None:
-        async with host(tmp_path / "backend") as here:
-            bomb = await upload(here, hard_links(100), "tree", unpack=True)
-            run = Run(command=("/bin/true",), files=(bomb,))
-            small = TaskStart(ref("1"), NODE, run, limits=Resources(storage_bytes=8 * MIB))
-            large = TaskStart(ref("2"), NODE, run, limits=Resources(storage_bytes=1024 * MIB))
-            await here.backend.start([small, large])
-            refused = (await here.end_of(ref("1"))).end
-            assert refused.reason is EndReason.STAGING
-            assert "takes more than 8Mi" in refused.message
-            assert "resources.storage" in refused.message
-            assert (await here.end_of(ref("2"))).end.succeeded
-
-    asyncio.run(check())
+    async with host(tmp_path / "backend") as here:
+        bomb = await upload(here, hard_links(100), "tree", unpack=True)
+        run = Run(command=("/bin/true",), files=(bomb,))
+        small = TaskStart(ref("1"), NODE, run, limits=Resources(storage_bytes=8 * MIB))
+        large = TaskStart(ref("2"), NODE, run, limits=Resources(storage_bytes=1024 * MIB))
+        await here.backend.start([small, large])
+        refused = (await here.end_of(ref("1"))).end
+        assert refused.reason is EndReason.STAGING
+        assert "takes more than 8Mi" in refused.message
+        assert "resources.storage" in refused.message
+        assert (await here.end_of(ref("2"))).end.succeeded
 
 
 def test_storage_that_was_asked_for_is_a_limit() -> None:

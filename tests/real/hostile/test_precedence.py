@@ -174,7 +174,7 @@ def test_taints_of_operators_hold(plain: RotaServer) -> None:
         plain.client.set_node(node, taints=[])
 
 
-def test_so_much_at_once(strict: RotaServer) -> None:
+def test_a_user_runs_no_more_at_once_than_the_limit(strict: RotaServer) -> None:
     with of(strict, "red") as red, of(strict, "blue") as blue:
         first, second = (submitted(red, **TINY) for _ in range(2))
         strict.started(first, second)

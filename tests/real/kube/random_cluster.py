@@ -127,7 +127,7 @@ def _node(chance: Random, name: str) -> dict[str, Any]:
     }
 
 
-def _pod(
+def _pod(  # noqa: C901, PLR0912 – one chance for each field of a pod
     chance: Random, name: str, nodes: list[str] | None = None, *, is_small: bool = False
 ) -> dict[str, Any]:
     """`nodes`: some that it may ask for by name."""

@@ -66,7 +66,7 @@ def test_tokens(cluster: Cluster, tmp_path: Path) -> None:
         logged_in(kubeconfig(tmp_path, cluster, {"token": "wrong"}))
 
 
-def test_a_token_that_rotates(cluster: Cluster, tmp_path: Path) -> None:
+async def test_a_token_that_rotates(cluster: Cluster, tmp_path: Path) -> None:
     (tmp_path / "ca.crt").write_text(cluster.ca_pem)
     (tmp_path / "namespace").write_text("default")
     (tmp_path / "token").write_text(TOKENS["visitor"][0])
@@ -76,16 +76,13 @@ def test_a_token_that_rotates(cluster: Cluster, tmp_path: Path) -> None:
         "KUBERNETES_SERVICE_PORT": str(address.port),
     }
 
-    async def main() -> None:
-        access = find_cluster(environment=environment, service_account=tmp_path)
-        async with Client(access) as client:
-            assert await name_of(client) == "visitor"
-            (tmp_path / "token").write_text(TOKENS["admin"][0])
-            assert await name_of(client) == "visitor"
-            access.credentials.refused(await access.credentials.current())
-            assert await name_of(client) == "admin"
-
-    asyncio.run(main())
+    access = find_cluster(environment=environment, service_account=tmp_path)
+    async with Client(access) as client:
+        assert await name_of(client) == "visitor"
+        (tmp_path / "token").write_text(TOKENS["admin"][0])
+        assert await name_of(client) == "visitor"
+        access.credentials.refused(await access.credentials.current())
+        assert await name_of(client) == "admin"
 
 
 def test_a_server_of_somebody_else(cluster: Cluster, tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import uuid
 from datetime import UTC, datetime
 from typing import Any
@@ -14,8 +13,8 @@ from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
+from tests.real.kube.expecting import bound_are, told
 from tests.real.kube.pods import Place, eventually, place_in, pod_for, remains
-from tests.real.kube.test_gangs import bound_are, told
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-7")]
 
@@ -25,90 +24,77 @@ LONGEST = "g" * 63
 @pytest.mark.parametrize(
     "annotation", ["٣", "３", "三", "\N{FISH CAKE WITH SWIRL DESIGN}", " ", "33.333%", "1e99"]
 )
-def test_an_annotation_that_looks_like_a_number(cluster: Cluster, namespace: str, annotation: str) -> None:
+async def test_an_annotation_that_looks_like_a_number(
+    cluster: Cluster, namespace: str, annotation: str
+) -> None:
     """Digits of other scripts are no digits to Kubernetes, and so aren't guessed at."""
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place, place.scheduler(cluster):
-            await place.add_nodes("a", cpu="3")
-            for name in ("p0", "p1"):
-                await place.add_pod(name, gang="g", least=annotation)
-            await place.add_pod("alone")
-            await eventually(bound_are(place, "p0", "p1", "alone"))
-            await eventually(told(place, "BadGangAnnotation", "p0", annotation.strip()))
-            (note,) = await place.notes("BadGangAnnotation", "p0")
-            assert DEFAULT_GANG_KEYS.annotation in note
-            assert note.endswith("assumed: all pods of the gang start together")
-
-    asyncio.run(main())
+    async with place_in(cluster, namespace) as place, place.scheduler(cluster):
+        await place.add_nodes("a", cpu="3")
+        for name in ("p0", "p1"):
+            await place.add_pod(name, gang="g", least=annotation)
+        await place.add_pod("alone")
+        await eventually(bound_are(place, "p0", "p1", "alone"))
+        await eventually(told(place, "BadGangAnnotation", "p0", annotation.strip()))
+        (note,) = await place.notes("BadGangAnnotation", "p0")
+        assert DEFAULT_GANG_KEYS.annotation in note
+        assert note.endswith("assumed: all pods of the gang start together")
 
 
-def test_parts_of_a_percent_are_rounded_up(cluster: Cluster, namespace: str) -> None:
+async def test_parts_of_a_percent_are_rounded_up(cluster: Cluster, namespace: str) -> None:
     """33.3 % of four pods are two, and there is room for one."""
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            await place.add_nodes("a", cpu="1")
-            for number in range(4):
-                await place.add_pod(f"p{number}", gang="g", least="33.3%")
-            async with place.scheduler(cluster):
-                await eventually(told(place, "FailedScheduling", "p0", "1 of 2 pods of the gang"))
-                await remains(bound_are(place))
-                assert not await place.events("BadGangAnnotation")
-                await place.add_nodes("b", cpu="1")
+    async with place_in(cluster, namespace) as place:
+        await place.add_nodes("a", cpu="1")
+        for number in range(4):
+            await place.add_pod(f"p{number}", gang="g", least="33.3%")
+        async with place.scheduler(cluster):
+            await eventually(told(place, "FailedScheduling", "p0", "1 of 2 pods of the gang"))
+            await remains(bound_are(place))
+            assert not await place.events("BadGangAnnotation")
+            await place.add_nodes("b", cpu="1")
 
-                async def two_run() -> bool:
-                    return len(await place.bound()) == 2
+            async def two_run() -> bool:
+                return len(await place.bound()) == 2
 
-                await eventually(two_run)
-
-    asyncio.run(main())
+            await eventually(two_run)
 
 
 @pytest.mark.covers("kube-2")
-def test_more_than_there_are(cluster: Cluster, namespace: str) -> None:
+async def test_a_gang_larger_than_its_pods_waits_and_holds_up_nobody(
+    cluster: Cluster, namespace: str
+) -> None:
     """It may be that more come: the gang waits, says so, and others of that size of name don't mind."""
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place, place.scheduler(cluster):
-            await place.add_nodes("a", cpu="8")
-            await place.add_pod("p0", gang=LONGEST, least="1000000")
-            await place.add_pod("q0", gang=LONGEST[:-1] + "h", least="1")
-            await eventually(bound_are(place, "q0"))
-            await eventually(
-                told(place, "FailedScheduling", "p0", f"gang {LONGEST}: 1 of 1000000 pods present")
-            )
-
-    asyncio.run(main())
+    async with place_in(cluster, namespace) as place, place.scheduler(cluster):
+        await place.add_nodes("a", cpu="8")
+        await place.add_pod("p0", gang=LONGEST, least="1000000")
+        await place.add_pod("q0", gang=LONGEST[:-1] + "h", least="1")
+        await eventually(bound_are(place, "q0"))
+        await eventually(told(place, "FailedScheduling", "p0", f"gang {LONGEST}: 1 of 1000000 pods present"))
 
 
-def test_two_values_in_one_gang(cluster: Cluster, namespace: str) -> None:
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place, place.scheduler(cluster):
-            await place.add_nodes("a", cpu="8")
-            await place.add_pod("p0", gang="g", least="3")
-            await place.add_pod("p1", gang="g", least="50%")
-            await place.add_pod("alone")
-            for name in ("p0", "p1"):
-                await eventually(told(place, "BadGangAnnotation", name, "3 and 50%; give all the same"))
-                await eventually(told(place, "BadGangAnnotation", name, "assumed: 3"))
-            await eventually(told(place, "FailedScheduling", "p0", "2 of 3 pods present"))
-            await eventually(bound_are(place, "alone"))
-            await remains(bound_are(place, "alone"))
-
-    asyncio.run(main())
+async def test_two_values_in_one_gang(cluster: Cluster, namespace: str) -> None:
+    async with place_in(cluster, namespace) as place, place.scheduler(cluster):
+        await place.add_nodes("a", cpu="8")
+        await place.add_pod("p0", gang="g", least="3")
+        await place.add_pod("p1", gang="g", least="50%")
+        await place.add_pod("alone")
+        for name in ("p0", "p1"):
+            await eventually(told(place, "BadGangAnnotation", name, "3 and 50%; give all the same"))
+            await eventually(told(place, "BadGangAnnotation", name, "assumed: 3"))
+        await eventually(told(place, "FailedScheduling", "p0", "2 of 3 pods present"))
+        await eventually(bound_are(place, "alone"))
+        await remains(bound_are(place, "alone"))
 
 
-def test_unicode_that_means_nothing_to_us(cluster: Cluster, namespace: str) -> None:
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place, place.scheduler(cluster):
-            await place.add_nodes("a")
-            text = "Zwölf Boxkämpfer \N{RIGHT-TO-LEFT OVERRIDE}\N{PILE OF POO}\x7f"
-            await place.add_pod("p0", gang="g", least="1", annotations={"example.com/note": text})
-            await eventually(bound_are(place, "p0"))
-            assert not await place.events("BadGangAnnotation")
-
-    asyncio.run(main())
+async def test_unicode_that_means_nothing_to_us(cluster: Cluster, namespace: str) -> None:
+    async with place_in(cluster, namespace) as place, place.scheduler(cluster):
+        await place.add_nodes("a")
+        text = "Zwölf Boxkämpfer \N{RIGHT-TO-LEFT OVERRIDE}\N{PILE OF POO}\x7f"
+        await place.add_pod("p0", gang="g", least="1", annotations={"example.com/note": text})
+        await eventually(bound_are(place, "p0"))
+        assert not await place.events("BadGangAnnotation")
 
 
 def node_affinity(operator: str, *values: str) -> dict[str, Any]:
@@ -147,26 +133,23 @@ async def put_past_validation(control_plane: ControlPlane, place: Place, name: s
     control_plane.store(f"/registry/pods/{place.namespace}/{name}", pod)
 
 
-def test_affinity_that_isnt_well_formed(breakable: ControlPlane) -> None:
+async def test_affinity_that_isnt_well_formed(breakable: ControlPlane) -> None:
     cluster = breakable.cluster
     namespace = new_namespace(cluster)
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            await place.add_nodes("a", cpu="8")
-            try:
-                async with place.scheduler(cluster) as scheduler:
-                    for name, affinity in MALFORMED.items():
-                        await put_past_validation(breakable, place, name, affinity=affinity)
-                    await place.add_pod("alone")
-                    await eventually(bound_are(place, "alone"))
-                    for name in MALFORMED:
-                        await eventually(told(place, "FailedScheduling", name, "the pod can't be scheduled"))
-                        (note,) = await place.notes("FailedScheduling", name)
-                        assert "$.spec.affinity." in note, "it says where"
-                    assert scheduler.is_ready
-            finally:
+    async with place_in(cluster, namespace) as place:
+        await place.add_nodes("a", cpu="8")
+        try:
+            async with place.scheduler(cluster) as scheduler:
+                for name, affinity in MALFORMED.items():
+                    await put_past_validation(breakable, place, name, affinity=affinity)
+                await place.add_pod("alone")
+                await eventually(bound_are(place, "alone"))
                 for name in MALFORMED:
-                    await place.client.delete(PODS, name, namespace, grace_s=0)
-
-    asyncio.run(main())
+                    await eventually(told(place, "FailedScheduling", name, "the pod can't be scheduled"))
+                    (note,) = await place.notes("FailedScheduling", name)
+                    assert "$.spec.affinity." in note, "it says where"
+                assert scheduler.is_ready
+        finally:
+            for name in MALFORMED:
+                await place.client.delete(PODS, name, namespace, grace_s=0)

@@ -171,7 +171,7 @@ def test_a_value_that_cant_be_used_is_named(helm: Helm, values: Manifest, field:
 
 
 @pytest.mark.covers("kube-1", "kube-2")
-def test_the_scheduler_takes_what_the_chart_gives_it(
+async def test_the_scheduler_takes_what_the_chart_gives_it(
     helm: Helm, cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
     """Its arguments and its policy, with the account of the chart."""
@@ -189,25 +189,20 @@ def test_the_scheduler_takes_what_the_chart_gives_it(
     policy.write_text(only(made, "ConfigMap")["data"]["policy.yaml"])
     _, *arguments = [one.replace("/etc/rota/policy.yaml", str(policy)) for one in arguments_of(made)]
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            token = await new_token(place.client, name, name)
-            command = Schedulers(tmp_path, cluster).command(
-                *arguments, "--dry-run", token=token, namespace=name
-            )
-            place.scheduler_name = name
-            (node,) = await place.add_nodes("a", cpu="4")
-            await place.add_pod("alone")
-            for pod, cpu in (("fits", "1"), ("too-large", "8")):
-                await place.add_pod(pod, cpu, labels={"example.com/gang": "g"})
-            ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
-            assert ended.returncode == 0, ended.stderr
-            lines = ended.stdout.splitlines()
-            assert f"bind {namespace}/alone to {node}" in lines
-            # It is one gang, by the label that was chosen.
-            assert not any(line.startswith(f"bind {namespace}/fits") for line in lines)
-
-    asyncio.run(main())
+    async with place_in(cluster, namespace) as place:
+        token = await new_token(place.client, name, name)
+        command = Schedulers(tmp_path, cluster).command(*arguments, "--dry-run", token=token, namespace=name)
+        place.scheduler_name = name
+        (node,) = await place.add_nodes("a", cpu="4")
+        await place.add_pod("alone")
+        for pod, cpu in (("fits", "1"), ("too-large", "8")):
+            await place.add_pod(pod, cpu, labels={"example.com/gang": "g"})
+        ended = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        lines = ended.stdout.splitlines()
+        assert f"bind {namespace}/alone to {node}" in lines
+        # It is one gang, by the label that was chosen.
+        assert not any(line.startswith(f"bind {namespace}/fits") for line in lines)
     helm.upgrade(cluster, name, values | {"policy": {}, "replicas": 3})
     helm.uninstall(cluster, name)
 
@@ -325,21 +320,18 @@ def test_the_account_may_do_nothing_else(helm: Helm, cluster: Cluster, namespace
         asyncio.run(main(name))
 
 
-def test_the_example_is_bound_as_one(breakable: ControlPlane) -> None:
+async def test_the_example_is_bound_as_one(breakable: ControlPlane) -> None:
     cluster = breakable.cluster
     breakable.start_controller_manager("--controllers=job")
 
-    async def main() -> None:
-        async with place_in(cluster, "default") as place:
-            example = read((DEPLOY / "examples" / "gang-job.yaml").read_text())
-            await apply(place.client, example, "default")
-            place.scheduler_name = NAME
-            await place.add_nodes("a", cpu="4")
-            async with place.scheduler(cluster):
+    async with place_in(cluster, "default") as place:
+        example = read((DEPLOY / "examples" / "gang-job.yaml").read_text())
+        await apply(place.client, example, "default")
+        place.scheduler_name = NAME
+        await place.add_nodes("a", cpu="4")
+        async with place.scheduler(cluster):
 
-                async def all_four() -> bool:
-                    return len(await place.bound()) == 4
+            async def all_four() -> bool:
+                return len(await place.bound()) == 4
 
-                await eventually(all_four)
-
-    asyncio.run(main())
+            await eventually(all_four)

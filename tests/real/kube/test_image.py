@@ -35,26 +35,23 @@ def docker() -> Iterator[Docker]:
         made.remove()
 
 
-def test_it_schedules_without_rights(
+async def test_it_schedules_without_rights(
     docker: Docker, cluster: Cluster, namespace: str, tmp_path: Path
 ) -> None:
     config = tmp_path / "kubeconfig"
     config.write_bytes(json.encode(cluster.kubeconfig({"token": TOKENS["admin"][0]})))
     as_in_the_manifest = ("--read-only", "--tmpfs", "/tmp", "--cap-drop", "ALL")
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            (node,) = await place.add_nodes("a")
-            await place.add_pod("p")
-            said = await asyncio.to_thread(
-                docker.run,
-                *("docker", "run", "--rm", "--network", "host", *as_in_the_manifest),
-                *("--volume", f"{config}:/kubeconfig:ro", IMAGE, "kube-scheduler", "--dry-run"),
-                *("--kubeconfig", "/kubeconfig", "--scheduler-name", place.scheduler_name),
-            )
-            assert f"bind {namespace}/p to {node}" in said.splitlines()
-
-    asyncio.run(main())
+    async with place_in(cluster, namespace) as place:
+        (node,) = await place.add_nodes("a")
+        await place.add_pod("p")
+        said = await asyncio.to_thread(
+            docker.run,
+            *("docker", "run", "--rm", "--network", "host", *as_in_the_manifest),
+            *("--volume", f"{config}:/kubeconfig:ro", IMAGE, "kube-scheduler", "--dry-run"),
+            *("--kubeconfig", "/kubeconfig", "--scheduler-name", place.scheduler_name),
+        )
+        assert f"bind {namespace}/p to {node}" in said.splitlines()
 
 
 def test_there_is_nothing_else_in_it(docker: Docker) -> None:

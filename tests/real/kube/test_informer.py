@@ -77,45 +77,39 @@ async def agrees(client: Client, namespace: str, witness: Witness) -> None:
     )
 
 
-def test_changes_are_told_as_they_come(cluster: Cluster, namespace: str) -> None:
-    async def main() -> None:
-        async with Client(cluster.access()) as client:
-            await create_pods(client, namespace, 2)
-            async with following(client, namespace) as (informer, witness):
-                assert informer.has_synced
-                assert len(informer.objects) == 2
-                await client.create(PODS, plain_pod("late"), namespace)
-                await client.bind(namespace, "late", "somewhere")
-                await client.delete(PODS, "pod-00000", namespace, grace_s=0)
-                await eventually(lambda: witness.changes["removed"] == 1)
-                await eventually(lambda: witness.pods["late"].spec.node_name == "somewhere")
-                await agrees(client, namespace, witness)
-
-    asyncio.run(main())
+async def test_changes_are_told_as_they_come(cluster: Cluster, namespace: str) -> None:
+    async with Client(cluster.access()) as client:
+        await create_pods(client, namespace, 2)
+        async with following(client, namespace) as (informer, witness):
+            assert informer.has_synced
+            assert len(informer.objects) == 2
+            await client.create(PODS, plain_pod("late"), namespace)
+            await client.bind(namespace, "late", "somewhere")
+            await client.delete(PODS, "pod-00000", namespace, grace_s=0)
+            await eventually(lambda: witness.changes["removed"] == 1)
+            await eventually(lambda: witness.pods["late"].spec.node_name == "somewhere")
+            await agrees(client, namespace, witness)
 
 
 @pytest.mark.slow
-def test_the_server_is_killed_and_started_again(breakable: ControlPlane) -> None:
+async def test_the_server_is_killed_and_started_again(breakable: ControlPlane) -> None:
     """Whatever happens while nobody watches is known afterwards, and nothing is told twice."""
     namespace = new_namespace(breakable.cluster)
 
-    async def main() -> None:
-        access = breakable.cluster.access()
-        async with Client(access) as watching, Client(access) as changing:
-            await create_pods(changing, namespace, 5)
-            async with following(watching, namespace) as (informer, witness):
-                breakable.stop_api_server()
-                await eventually(lambda: informer.failure is not None)
-                assert len(witness.pods) == 5, "what was known stays known"
-                breakable.launch_api_server()
-                await asyncio.to_thread(breakable.await_api_server)
-                await changing.delete(PODS, "pod-00001", namespace, grace_s=0)
-                await changing.create(PODS, plain_pod("late"), namespace)
-                await agrees(changing, namespace, witness)
-                await eventually(lambda: informer.failure is None)
-                assert (witness.changes["added"], witness.changes["removed"]) == (6, 1)
-
-    asyncio.run(main())
+    access = breakable.cluster.access()
+    async with Client(access) as watching, Client(access) as changing:
+        await create_pods(changing, namespace, 5)
+        async with following(watching, namespace) as (informer, witness):
+            breakable.stop_api_server()
+            await eventually(lambda: informer.failure is not None)
+            assert len(witness.pods) == 5, "what was known stays known"
+            breakable.launch_api_server()
+            await asyncio.to_thread(breakable.await_api_server)
+            await changing.delete(PODS, "pod-00001", namespace, grace_s=0)
+            await changing.create(PODS, plain_pod("late"), namespace)
+            await agrees(changing, namespace, witness)
+            await eventually(lambda: informer.failure is None)
+            assert (witness.changes["added"], witness.changes["removed"]) == (6, 1)
 
 
 @pytest.mark.slow
@@ -132,23 +126,20 @@ def test_a_version_from_before_a_restart(breakable: ControlPlane) -> None:
 
 
 @pytest.mark.slow
-def test_thousands_of_pods(breakable: ControlPlane) -> None:
+async def test_thousands_of_pods(breakable: ControlPlane) -> None:
     namespace = new_namespace(breakable.cluster)
 
-    async def main() -> None:
-        async with (
-            Client(breakable.cluster.access()) as client,
-            following(client, namespace) as (_, watching),
-        ):
-            await create_pods(client, namespace, 5000)
-            await agrees(client, namespace, watching)
-            assert watching.changes == {"added": 5000}
-            async with following(client, namespace) as (informer, listing):
-                assert len(informer.objects) == 5000, "in many pages"
-                for number in range(100):
-                    await client.bind(namespace, f"pod-{number:05}", "somewhere")
-                for witness in (watching, listing):
-                    await agrees(client, namespace, witness)
-                    assert sum(pod.spec.node_name == "somewhere" for pod in witness.pods.values()) == 100
-
-    asyncio.run(main())
+    async with (
+        Client(breakable.cluster.access()) as client,
+        following(client, namespace) as (_, watching),
+    ):
+        await create_pods(client, namespace, 5000)
+        await agrees(client, namespace, watching)
+        assert watching.changes == {"added": 5000}
+        async with following(client, namespace) as (informer, listing):
+            assert len(informer.objects) == 5000, "in many pages"
+            for number in range(100):
+                await client.bind(namespace, f"pod-{number:05}", "somewhere")
+            for witness in (watching, listing):
+                await agrees(client, namespace, witness)
+                assert sum(pod.spec.node_name == "somewhere" for pod in witness.pods.values()) == 100

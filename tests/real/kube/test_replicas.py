@@ -71,72 +71,66 @@ def test_leaders_are_killed_and_frozen_under_load(audited: ControlPlane) -> None
     assert seen.pods > 100
 
 
-def test_the_leader_is_killed_between_two_binds(
+async def test_the_leader_is_killed_between_two_binds(
     cluster: Cluster, namespace: str, schedulers: Schedulers
 ) -> None:
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            nodes = await place.add_nodes("a", "b", "c", cpu=str(GANG))
-            await asyncio.gather(
-                *(place.add_pod(f"p{number}", gang="g", least=str(GANG)) for number in range(GANG))
-            )
-            informer = Informer(place.client, PODS, Selection(namespace))
-            leading: list[subprocess.Popen[bytes]] = []
+    async with place_in(cluster, namespace) as place:
+        nodes = await place.add_nodes("a", "b", "c", cpu=str(GANG))
+        await asyncio.gather(
+            *(place.add_pod(f"p{number}", gang="g", least=str(GANG)) for number in range(GANG))
+        )
+        informer = Informer(place.client, PODS, Selection(namespace))
+        leading: list[subprocess.Popen[bytes]] = []
 
-            def kill_at_first_bind(old: Pod | None, new: Pod | None) -> None:
-                if new is not None and new.spec.node_name and leading:
-                    leading.pop().kill()
+        def kill_at_first_bind(old: Pod | None, new: Pod | None) -> None:
+            if new is not None and new.spec.node_name and leading:
+                leading.pop().kill()
 
-            informer.subscribe(kill_at_first_bind)
-            watching = asyncio.create_task(informer.run())
-            await informer.synced.wait()
-            ports = free_ports(2)
-            first = schedulers.start(*_options(place, ports[0]), namespace=namespace)
-            leading.append(first)
-            await asyncio.to_thread(first.wait)
-            bound_before = len(await place.bound())
-            assert 0 < bound_before < GANG
-            second = schedulers.start(*_options(place, ports[1]), namespace=namespace)
+        informer.subscribe(kill_at_first_bind)
+        watching = asyncio.create_task(informer.run())
+        await informer.synced.wait()
+        ports = free_ports(2)
+        first = schedulers.start(*_options(place, ports[0]), namespace=namespace)
+        leading.append(first)
+        await asyncio.to_thread(first.wait)
+        bound_before = len(await place.bound())
+        assert 0 < bound_before < GANG
+        second = schedulers.start(*_options(place, ports[1]), namespace=namespace)
 
-            async def is_whole() -> bool:
-                return len(await place.bound()) == GANG
+        async def is_whole() -> bool:
+            return len(await place.bound()) == GANG
 
-            await eventually(is_whole)
-            watching.cancel()
-            used = Counter((await place.bound()).values())
-            assert set(used) <= set(nodes)
-            figures = await _get(ports[1], "/metrics")
-            (bound_after,) = re.findall(r'schedule_attempts_total\{result="scheduled"\} (\d+)', figures)
-            assert bound_before + int(bound_after) == GANG, "each is bound once"
-            assert await _get(ports[1], "/healthz") == "ok"
-            second.terminate()
-            assert await asyncio.to_thread(second.wait) == 0
-
-    asyncio.run(main())
+        await eventually(is_whole)
+        watching.cancel()
+        used = Counter((await place.bound()).values())
+        assert set(used) <= set(nodes)
+        figures = await _get(ports[1], "/metrics")
+        (bound_after,) = re.findall(r'schedule_attempts_total\{result="scheduled"\} (\d+)', figures)
+        assert bound_before + int(bound_after) == GANG, "each is bound once"
+        assert await _get(ports[1], "/healthz") == "ok"
+        second.terminate()
+        assert await asyncio.to_thread(second.wait) == 0
 
 
 @pytest.mark.covers("kube-1")
-def test_a_dry_run_does_nothing(cluster: Cluster, namespace: str, schedulers: Schedulers) -> None:
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            (node,) = await place.add_nodes("a", cpu="1")
-            await place.add_pod("fits")
-            await place.add_pod("too-large", cpu="2")
-            await place.add_pod("lonely", gang="g", least="2")
-            ended = await asyncio.to_thread(
-                subprocess.run,
-                schedulers.command("--scheduler-name", place.scheduler_name, "--dry-run"),
-                capture_output=True,
-                text=True,
-            )
-            assert ended.returncode == 0, ended.stderr
-            bound, too_large, lonely = ended.stdout.splitlines()
-            assert bound == f"bind {namespace}/fits to {node}"
-            assert too_large.startswith(f"wait {namespace}/too-large: 0/")
-            assert lonely == f"wait {namespace}/lonely: gang g: 1 of 2 pods present; they start together"
-            assert not await place.bound()
-
-    asyncio.run(main())
+async def test_a_dry_run_does_nothing(cluster: Cluster, namespace: str, schedulers: Schedulers) -> None:
+    async with place_in(cluster, namespace) as place:
+        (node,) = await place.add_nodes("a", cpu="1")
+        await place.add_pod("fits")
+        await place.add_pod("too-large", cpu="2")
+        await place.add_pod("lonely", gang="g", least="2")
+        ended = await asyncio.to_thread(
+            subprocess.run,
+            schedulers.command("--scheduler-name", place.scheduler_name, "--dry-run"),
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == 0, ended.stderr
+        bound, too_large, lonely = ended.stdout.splitlines()
+        assert bound == f"bind {namespace}/fits to {node}"
+        assert too_large.startswith(f"wait {namespace}/too-large: 0/")
+        assert lonely == f"wait {namespace}/lonely: gang g: 1 of 2 pods present; they start together"
+        assert not await place.bound()
 
 
 def test_what_cant_be_used_is_said(tmp_path: Path) -> None:

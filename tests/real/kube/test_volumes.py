@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -38,107 +37,98 @@ async def volume_of(place: Place, claim: str) -> str:
     return found.spec.volume_name or ""
 
 
-def test_claims_get_the_local_volumes_of_the_nodes_that_pods_go_to(with_binder: ControlPlane) -> None:
+async def test_claims_get_the_local_volumes_of_the_nodes_that_pods_go_to(with_binder: ControlPlane) -> None:
     cluster = with_binder.cluster
     namespace = new_namespace(cluster)
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            first, second = await place.add_nodes("a", "b")
-            await add_class(place)
-            volumes = {
-                await add_volume(place, "large", first, size="9Gi"): first,
-                await add_volume(place, "one", first): first,
-                await add_volume(place, "two", second): second,
-            }
-            async with place.scheduler(cluster):
-                for number in range(4):
-                    await add_claim(place, f"data{number}")
-                    await place.add_pod(f"p{number}", volumes=using(f"data{number}"))
+    async with place_in(cluster, namespace) as place:
+        first, second = await place.add_nodes("a", "b")
+        await add_class(place)
+        volumes = {
+            await add_volume(place, "large", first, size="9Gi"): first,
+            await add_volume(place, "one", first): first,
+            await add_volume(place, "two", second): second,
+        }
+        async with place.scheduler(cluster):
+            for number in range(4):
+                await add_claim(place, f"data{number}")
+                await place.add_pod(f"p{number}", volumes=using(f"data{number}"))
 
-                async def three_are_bound() -> bool:
-                    return len(await place.bound()) == 3
+            async def three_are_bound() -> bool:
+                return len(await place.bound()) == 3
 
-                await eventually(three_are_bound)
-                bound = await place.bound()
-                chosen = {pod: await volume_of(place, pod.replace("p", "data")) for pod in bound}
-                assert {pod: volumes[chosen[pod]] for pod in bound} == bound
-                assert set(chosen.values()) == set(volumes)
-                (left,) = {"p0", "p1", "p2", "p3"} - set(bound)
+            await eventually(three_are_bound)
+            bound = await place.bound()
+            chosen = {pod: await volume_of(place, pod.replace("p", "data")) for pod in bound}
+            assert {pod: volumes[chosen[pod]] for pod in bound} == bound
+            assert set(chosen.values()) == set(volumes)
+            (left,) = {"p0", "p1", "p2", "p3"} - set(bound)
 
-                async def is_told() -> bool:
-                    return bool(await place.notes("FailedScheduling", left))
+            async def is_told() -> bool:
+                return bool(await place.notes("FailedScheduling", left))
 
-                await eventually(is_told)
-                notes = await place.notes("FailedScheduling", left)
-                assert "2 node(s) didn't find available persistent volumes to bind" in notes[-1]
-                await add_volume(place, "three", second)
+            await eventually(is_told)
+            notes = await place.notes("FailedScheduling", left)
+            assert "2 node(s) didn't find available persistent volumes to bind" in notes[-1]
+            await add_volume(place, "three", second)
 
-                async def is_bound_there() -> bool:
-                    return (await place.bound()).get(left) == second
+            async def is_bound_there() -> bool:
+                return (await place.bound()).get(left) == second
 
-                await eventually(is_bound_there)
-
-    asyncio.run(main())
+            await eventually(is_bound_there)
 
 
 @pytest.mark.covers("kube-4")
-def test_a_gang_goes_where_each_of_its_pods_has_a_volume(with_binder: ControlPlane) -> None:
+async def test_a_gang_goes_where_each_of_its_pods_has_a_volume(with_binder: ControlPlane) -> None:
     """One node has room for all of it, and a volume for one."""
     cluster = with_binder.cluster
     namespace = new_namespace(cluster)
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            nodes = await place.add_nodes("a", "b", "c", cpu="16")
-            await add_class(place)
-            for number, node in enumerate(nodes):
-                await add_volume(place, f"v{number}", node)
-                await add_claim(place, f"data{number}")
-            async with place.scheduler(cluster):
-                for number in range(3):
-                    await place.add_pod(f"p{number}", volumes=using(f"data{number}"), gang="g", least="3")
+    async with place_in(cluster, namespace) as place:
+        nodes = await place.add_nodes("a", "b", "c", cpu="16")
+        await add_class(place)
+        for number, node in enumerate(nodes):
+            await add_volume(place, f"v{number}", node)
+            await add_claim(place, f"data{number}")
+        async with place.scheduler(cluster):
+            for number in range(3):
+                await place.add_pod(f"p{number}", volumes=using(f"data{number}"), gang="g", least="3")
 
-                async def all_are_bound() -> bool:
-                    return sorted((await place.bound()).values()) == sorted(nodes)
+            async def all_are_bound() -> bool:
+                return sorted((await place.bound()).values()) == sorted(nodes)
 
-                await eventually(all_are_bound)
-
-    asyncio.run(main())
+            await eventually(all_are_bound)
 
 
-def test_who_uses_a_claim_for_one_pod_goes_for_who_is_more_important(with_binder: ControlPlane) -> None:
+async def test_who_uses_a_claim_for_one_pod_goes_for_who_is_more_important(with_binder: ControlPlane) -> None:
     cluster = with_binder.cluster
     namespace = new_namespace(cluster)
 
-    async def main() -> None:
-        async with place_in(cluster, namespace) as place:
-            (node,) = await place.add_nodes("a")
-            await add_class(place)
-            await add_volume(place, "v", node, mode="ReadWriteOncePod")
-            await add_claim(place, "data", "ReadWriteOncePod")
-            async with place.scheduler(cluster):
-                await place.add_pod("low", volumes=using("data"), terminationGracePeriodSeconds=0)
+    async with place_in(cluster, namespace) as place:
+        (node,) = await place.add_nodes("a")
+        await add_class(place)
+        await add_volume(place, "v", node, mode="ReadWriteOncePod")
+        await add_claim(place, "data", "ReadWriteOncePod")
+        async with place.scheduler(cluster):
+            await place.add_pod("low", volumes=using("data"), terminationGracePeriodSeconds=0)
 
-                async def low_runs() -> bool:
-                    return set(await place.bound()) == {"low"}
+            async def low_runs() -> bool:
+                return set(await place.bound()) == {"low"}
 
-                await eventually(low_runs)
-                await place.add_pod("equal", volumes=using("data"))
+            await eventually(low_runs)
+            await place.add_pod("equal", volumes=using("data"))
 
-                async def is_told() -> bool:
-                    return any(
-                        "ReadWriteOncePod access mode already in-use by another pod" in note
-                        for note in await place.notes("FailedScheduling", "equal")
-                    )
+            async def is_told() -> bool:
+                return any(
+                    "ReadWriteOncePod access mode already in-use by another pod" in note
+                    for note in await place.notes("FailedScheduling", "equal")
+                )
 
-                await eventually(is_told)
-                await place.add_pod("high", volumes=using("data"), priorityClassName="system-node-critical")
+            await eventually(is_told)
+            await place.add_pod("high", volumes=using("data"), priorityClassName="system-node-critical")
 
-                async def high_runs() -> bool:
-                    return set(await place.bound()) == {"high"}
+            async def high_runs() -> bool:
+                return set(await place.bound()) == {"high"}
 
-                await eventually(high_runs)
-                assert await place.notes("Preempted", "low")
-
-    asyncio.run(main())
+            await eventually(high_runs)
+            assert await place.notes("Preempted", "low")

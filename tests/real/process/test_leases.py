@@ -61,83 +61,68 @@ async def leased(folder: Path, *, end_keeper: bool = True) -> AsyncIterator[Leas
             await end(folder)
 
 
-def test_a_lease_that_is_not_renewed_ends_all_tasks(tmp_path: Path) -> None:
-    async def check() -> None:
-        async with leased(tmp_path) as here:
-            began_ms = since_boot_ms()
-            number = here.renew(2_000, grace_ms=500)
-            await here.line.start([stubborn("1")], lease=number)
-            report = await here.end_of(ref("1"))
-            assert (report.end.reason, report.end.signal) == (EndReason.LOST, signal.SIGKILL)
-            assert "no contact" in report.end.message
-            assert since_boot_ms() >= began_ms + 2_000
-
-    asyncio.run(check())
+async def test_a_lease_that_is_not_renewed_ends_all_tasks(tmp_path: Path) -> None:
+    async with leased(tmp_path) as here:
+        began_ms = since_boot_ms()
+        number = here.renew(2_000, grace_ms=500)
+        await here.line.start([stubborn("1")], lease=number)
+        report = await here.end_of(ref("1"))
+        assert (report.end.reason, report.end.signal) == (EndReason.LOST, signal.SIGKILL)
+        assert "no contact" in report.end.message
+        assert since_boot_ms() >= began_ms + 2_000
 
 
-def test_it_ends_them_though_nobody_is_connected(tmp_path: Path) -> None:
-    async def check() -> None:
-        async with leased(tmp_path, end_keeper=False) as before:
-            script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
-            run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
-            number = before.renew(2_000)
-            await before.line.start([TaskStart(ref("1"), NODE, run)], lease=number)
-            await before.says("1", "up")
-        pid = int((tmp_path / "pid").read_text())
-        await gone([pid])
-        async with leased(tmp_path) as after:
-            assert (await after.end_of(ref("1"))).end.reason is EndReason.LOST
-
-    asyncio.run(check())
+async def test_it_ends_them_though_nobody_is_connected(tmp_path: Path) -> None:
+    async with leased(tmp_path, end_keeper=False) as before:
+        script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
+        run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
+        number = before.renew(2_000)
+        await before.line.start([TaskStart(ref("1"), NODE, run)], lease=number)
+        await before.says("1", "up")
+    pid = int((tmp_path / "pid").read_text())
+    await gone([pid])
+    async with leased(tmp_path) as after:
+        assert (await after.end_of(ref("1"))).end.reason is EndReason.LOST
 
 
-def test_renewed_in_time_nothing_happens(tmp_path: Path) -> None:
-    async def check() -> None:
-        async with leased(tmp_path) as here:
-            number = here.renew(1_500)
-            await here.line.start([stubborn("1")], lease=number)
-            await here.says("1", "up")
-            for _ in range(12):
-                assert here.renew(1_500) == number
-                await asyncio.sleep(0.25)
-            assert here.kinds(ref("1"))[1:] == []
-            assert await here.running() == [ref("1")]
-
-    asyncio.run(check())
+async def test_renewed_in_time_nothing_happens(tmp_path: Path) -> None:
+    async with leased(tmp_path) as here:
+        number = here.renew(1_500)
+        await here.line.start([stubborn("1")], lease=number)
+        await here.says("1", "up")
+        for _ in range(12):
+            assert here.renew(1_500) == number
+            await asyncio.sleep(0.25)
+        assert here.kinds(ref("1"))[1:] == []
+        assert await here.running() == [ref("1")]
 
 
-def test_what_comes_after_its_lease_has_ended_never_starts(tmp_path: Path) -> None:
+async def test_what_comes_after_its_lease_has_ended_never_starts(tmp_path: Path) -> None:
     """As an agent that was frozen would send it, once it goes on."""
 
-    async def check() -> None:
-        async with leased(tmp_path) as here:
-            await here.line.start([stubborn("1")], lease=0)
-            assert (await here.end_of(ref("1"))).end.reason is EndReason.LOST
-            old = here.renew(250)
-            await asyncio.sleep(0.3)
-            new = here.renew(4_000)
-            await here.line.start([stubborn("2")], lease=old)
-            await here.line.start([stubborn("3")], lease=new)
-            assert (await here.end_of(ref("2"))).end.reason is EndReason.LOST
-            await here.says("3", "up")
-            assert await here.output_text("2") == ""
-
-    asyncio.run(check())
+    async with leased(tmp_path) as here:
+        await here.line.start([stubborn("1")], lease=0)
+        assert (await here.end_of(ref("1"))).end.reason is EndReason.LOST
+        old = here.renew(250)
+        await asyncio.sleep(0.3)
+        new = here.renew(4_000)
+        await here.line.start([stubborn("2")], lease=old)
+        await here.line.start([stubborn("3")], lease=new)
+        assert (await here.end_of(ref("2"))).end.reason is EndReason.LOST
+        await here.says("3", "up")
+        assert await here.output_text("2") == ""
 
 
-def test_another_keeper_holds_to_it_as_well(tmp_path: Path) -> None:
-    async def check() -> None:
-        async with leased(tmp_path) as here:
-            script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
-            run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
-            number = here.renew(4_000)
-            await here.line.start([TaskStart(ref("1"), NODE, run)], lease=number)
-            await here.says("1", "up")
-            os.kill(keeper_of(tmp_path), signal.SIGKILL)
-            assert await here.running() == [ref("1")]
-            pid = int((tmp_path / "pid").read_text())
-            assert is_alive(pid)
-            assert (await here.end_of(ref("1"))).end.reason is EndReason.LOST
-            assert not is_alive(pid)
-
-    asyncio.run(check())
+async def test_another_keeper_holds_to_it_as_well(tmp_path: Path) -> None:
+    async with leased(tmp_path) as here:
+        script = f"echo $$ > {tmp_path}/pid; {STUBBORN}"
+        run = Run(command=("/bin/sh", "-c", script), grace_ms=60_000)
+        number = here.renew(4_000)
+        await here.line.start([TaskStart(ref("1"), NODE, run)], lease=number)
+        await here.says("1", "up")
+        os.kill(keeper_of(tmp_path), signal.SIGKILL)
+        assert await here.running() == [ref("1")]
+        pid = int((tmp_path / "pid").read_text())
+        assert is_alive(pid)
+        assert (await here.end_of(ref("1"))).end.reason is EndReason.LOST
+        assert not is_alive(pid)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -61,7 +60,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
     made.stand.remove()
 
 
-def test_a_machine_joins_works_and_is_cut_off(place: Place, tmp_path: Path) -> None:
+async def test_a_machine_joins_works_and_is_cut_off(place: Place, tmp_path: Path) -> None:
     token = place.as_(OPERATOR, "agent", "token", "--name", "m1").stdout.strip()
     folder = tmp_path / "m1"
     joined = rota("agent", "join", token, "--data", str(folder))
@@ -80,14 +79,11 @@ def test_a_machine_joins_works_and_is_cut_off(place: Place, tmp_path: Path) -> N
     place.stand.agents["m1"] = machine
     machine.begin("agent", "--data", str(folder))
 
-    async def check() -> None:
-        ledger = Remembering()
-        async with directing(place.stand.controllers, ledger, ca=place.ca.read_bytes()) as client:
-            client.submit(ledger.add(Action("a", shell("printf x > out; echo hi", outputs=["out"]))))
-            assert (await ledger.end_of("a")).outcome == "succeeded"
-            assert (ledger.wrote("a"), ledger.files) == (b"hi\n", {("a", "out"): b"x"})
-
-    asyncio.run(check())
+    ledger = Remembering()
+    async with directing(place.stand.controllers, ledger, ca=place.ca.read_bytes()) as client:
+        client.submit(ledger.add(Action("a", shell("printf x > out; echo hi", outputs=["out"]))))
+        assert (await ledger.end_of("a")).outcome == "succeeded"
+        assert (ledger.wrote("a"), ledger.files) == (b"hi\n", {("a", "out"): b"x"})
     assert "is connected" in place.as_(OPERATOR, "agent", "token", "--name", "m1").stderr
 
     (place.authority / "revoked").write_text("m1\n")

@@ -45,30 +45,27 @@ async def refusal(target: str, *words: wire.ControllerNews) -> tuple[grpc.Status
             return await call.code(), await call.details()
 
 
-def test_who_is_refused_and_why(stand: SchedulerStand) -> None:
-    async def check() -> None:
-        ledger = Remembering()
-        with pytest.raises(SchedulerRefused, match="token"):
-            async with directing(stand.controllers, ledger, "ci", token_of("nightly")):
-                pass
-        with pytest.raises(SchedulerRefused, match="token"):
-            async with directing(stand.controllers, ledger, "nobody", token_of("ci")):
-                pass
-        code, why = await refusal(stand.controllers, hello(protocol=2))
-        assert (code, "upgrade the scheduler" in why) == (grpc.StatusCode.FAILED_PRECONDITION, True)
-        code, why = await refusal(stand.controllers, hello(), hello())
-        assert (code, "twice" in why) == (grpc.StatusCode.INVALID_ARGUMENT, True)
-        code, why = await refusal(stand.controllers, wire.ControllerNews(submit=wire.Submit()))
-        assert code is grpc.StatusCode.FAILED_PRECONDITION
-        async with directing(stand.controllers, ledger) as client:
-            stand.agent("one")
-            bad = Action("bad", shell("true", resources={"cpu": -1}))
-            client.submit(ledger.add(bad, Action("good", shell("echo well"))))
-            assert (await ledger.end_of("good")).outcome == "succeeded"
-            [refused] = ledger.refusals
-            assert (refused.action, refused.field) == ("bad", "job.resources.cpu")
-
-    asyncio.run(check())
+async def test_who_is_refused_and_why(stand: SchedulerStand) -> None:
+    ledger = Remembering()
+    with pytest.raises(SchedulerRefused, match="token"):
+        async with directing(stand.controllers, ledger, "ci", token_of("nightly")):
+            pass
+    with pytest.raises(SchedulerRefused, match="token"):
+        async with directing(stand.controllers, ledger, "nobody", token_of("ci")):
+            pass
+    code, why = await refusal(stand.controllers, hello(protocol=2))
+    assert (code, "upgrade the scheduler" in why) == (grpc.StatusCode.FAILED_PRECONDITION, True)
+    code, why = await refusal(stand.controllers, hello(), hello())
+    assert (code, "twice" in why) == (grpc.StatusCode.INVALID_ARGUMENT, True)
+    code, why = await refusal(stand.controllers, wire.ControllerNews(submit=wire.Submit()))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    async with directing(stand.controllers, ledger) as client:
+        stand.agent("one")
+        bad = Action("bad", shell("true", resources={"cpu": -1}))
+        client.submit(ledger.add(bad, Action("good", shell("echo well"))))
+        assert (await ledger.end_of("good")).outcome == "succeeded"
+        [refused] = ledger.refusals
+        assert (refused.action, refused.field) == ("bad", "job.resources.cpu")
 
 
 @pytest.mark.parametrize(
@@ -160,20 +157,17 @@ def _join(folder: Path, authority: Authority, stand: SchedulerStand) -> None:
     write_identity(folder, identity)
 
 
-def test_one_who_connects_anew_takes_the_place_of_the_old_connection(stand: SchedulerStand) -> None:
-    async def check() -> None:
-        async with grpc.aio.insecure_channel(stand.controllers) as channel:
-            stub: Any = ControllersStub(channel)
-            old = stub.Direct()
-            await old.write(hello())
-            assert (await old.read()).HasField("welcome")
-            ledger = Remembering()
-            async with directing(stand.controllers, ledger) as client:
-                with pytest.raises(grpc.aio.AioRpcError) as ended:
-                    await old.read()
-                assert ended.value.code() is grpc.StatusCode.ABORTED
-                assert "connected again" in (ended.value.details() or "")
-                client.submit(ledger.add(Action("a", shell("true"))))
-                assert await ledger.until(lambda: ledger.reasons.get("a"), "a reason")
-
-    asyncio.run(check())
+async def test_one_who_connects_anew_takes_the_place_of_the_old_connection(stand: SchedulerStand) -> None:
+    async with grpc.aio.insecure_channel(stand.controllers) as channel:
+        stub: Any = ControllersStub(channel)
+        old = stub.Direct()
+        await old.write(hello())
+        assert (await old.read()).HasField("welcome")
+        ledger = Remembering()
+        async with directing(stand.controllers, ledger) as client:
+            with pytest.raises(grpc.aio.AioRpcError) as ended:
+                await old.read()
+            assert ended.value.code() is grpc.StatusCode.ABORTED
+            assert "connected anew" in (ended.value.details() or "")
+            client.submit(ledger.add(Action("a", shell("true"))))
+            assert await ledger.until(lambda: ledger.reasons.get("a"), "a reason")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -22,126 +21,108 @@ def action(id: str, script: str, **fields: Any) -> Action:
 
 
 @pytest.mark.covers("agent-1", "agent-2")
-def test_without_agents_it_waits_and_says_why(stand: SchedulerStand) -> None:
-    async def check() -> None:
-        ledger = Remembering()
-        async with directing(stand.controllers, ledger) as client:
-            client.submit(ledger.add(action("a", "echo hello")))
-            reason = await ledger.until(lambda: ledger.reasons.get("a"), "a reason")
-            assert "no nodes" in reason
-            assert (await client.why("a"))["outcome"] in ("waiting", "never")
-            stand.agent("one")
-            assert (await ledger.end_of("a")).outcome == "succeeded"
-            assert ledger.wrote("a") == b"hello\n"
-
-    asyncio.run(check())
+async def test_without_agents_it_waits_and_says_why(stand: SchedulerStand) -> None:
+    ledger = Remembering()
+    async with directing(stand.controllers, ledger) as client:
+        client.submit(ledger.add(action("a", "echo hello")))
+        reason = await ledger.until(lambda: ledger.reasons.get("a"), "a reason")
+        assert "no nodes" in reason
+        assert (await client.why("a"))["outcome"] in ("waiting", "never")
+        stand.agent("one")
+        assert (await ledger.end_of("a")).outcome == "succeeded"
+        assert ledger.wrote("a") == b"hello\n"
 
 
 @pytest.mark.covers("agent-3", "agent-4")
-def test_stages_output_files_and_the_result_come_back(stand: SchedulerStand) -> None:
+async def test_stages_output_files_and_the_result_come_back(stand: SchedulerStand) -> None:
     data = bytes(range(256)) * 10_000
     script = "cat input/data; echo problem >&2; cp input/data big; printf done > small; exit 3"
 
-    async def check() -> None:
-        ledger = Remembering()
-        stand.agent("one")
-        job = shell(script, outputs=["big", "small", "missing"])
-        files = (InlineFile("input/data", data[: 1 << 20]),)
-        async with directing(stand.controllers, ledger) as client:
-            client.submit(ledger.add(Action("a", job, files)))
-            ended = await ledger.end_of("a")
-            assert (ended.outcome, ended.reason, ended.exit_code) == ("failed", "exited", 3)
-            assert ended.started_ms is not None
-            assert ended.started_ms <= ended.ended_ms
-            assert ledger.running_["a"] == ended.fence == ledger.places["a"][-1].fence
-            assert sorted(ledger.wrote("a")) == sorted(data[: 1 << 20] + b"problem\n")
-            assert ledger.wrote("a").replace(b"problem\n", b"", 1) == data[: 1 << 20]
-            assert ledger.files == {("a", "big"): data[: 1 << 20], ("a", "small"): b"done"}
-
-    asyncio.run(check())
+    ledger = Remembering()
+    stand.agent("one")
+    job = shell(script, outputs=["big", "small", "missing"])
+    files = (InlineFile("input/data", data[: 1 << 20]),)
+    async with directing(stand.controllers, ledger) as client:
+        client.submit(ledger.add(Action("a", job, files)))
+        ended = await ledger.end_of("a")
+        assert (ended.outcome, ended.reason, ended.exit_code) == ("failed", "exited", 3)
+        assert ended.started_ms is not None
+        assert ended.started_ms <= ended.ended_ms
+        assert ledger.running_["a"] == ended.fence == ledger.places["a"][-1].fence
+        assert sorted(ledger.wrote("a")) == sorted(data[: 1 << 20] + b"problem\n")
+        assert ledger.wrote("a").replace(b"problem\n", b"", 1) == data[: 1 << 20]
+        assert ledger.files == {("a", "big"): data[: 1 << 20], ("a", "small"): b"done"}
 
 
 @pytest.mark.covers("agent-1", "agent-7")
-def test_more_actions_than_agents(stand: SchedulerStand, tmp_path: Path) -> None:
+async def test_more_actions_than_agents(stand: SchedulerStand, tmp_path: Path) -> None:
     told = tmp_path / "told"
     script = f"while [ ! -e {told} ]; do sleep 0.05; done; echo"
 
-    async def check() -> None:
-        ledger = Remembering()
-        stand.agent("one")
-        stand.agent("two")
-        actions = [action(f"a{at}", f"{script} {at}", resources={"cpu": cpus()}) for at in range(12)]
-        async with directing(stand.controllers, ledger) as client:
-            client.submit(ledger.add(*actions))
-            reasons = ledger.reasons
-            await ledger.until(lambda: any("cpu" in reason for reason in reasons.values()), "a reason")
-            told.touch()
-            for at in range(12):
-                assert (await ledger.end_of(f"a{at}")).outcome == "succeeded"
-                assert ledger.wrote(f"a{at}") == f"{at}\n".encode()
-            assert {places[0].node for places in ledger.places.values()} == {"one", "two"}
-
-    asyncio.run(check())
+    ledger = Remembering()
+    stand.agent("one")
+    stand.agent("two")
+    actions = [action(f"a{at}", f"{script} {at}", resources={"cpu": cpus()}) for at in range(12)]
+    async with directing(stand.controllers, ledger) as client:
+        client.submit(ledger.add(*actions))
+        reasons = ledger.reasons
+        await ledger.until(lambda: any("cpu" in reason for reason in reasons.values()), "a reason")
+        told.touch()
+        for at in range(12):
+            assert (await ledger.end_of(f"a{at}")).outcome == "succeeded"
+            assert ledger.wrote(f"a{at}") == f"{at}\n".encode()
+        assert {places[0].node for places in ledger.places.values()} == {"one", "two"}
 
 
-def test_actions_that_wait_and_that_run_are_cancelled(stand: SchedulerStand, tmp_path: Path) -> None:
-    async def check() -> None:
-        ledger = Remembering()
-        stand.agent("one")
-        async with directing(stand.controllers, ledger) as client:
-            client.submit(ledger.add(action("runs", f"echo $$ > {tmp_path}/pid; exec sleep 50")))
-            await ledger.until_running("runs")
-            client.submit(ledger.add(action("waits", "true", resources={"cpu": 100_000})))
-            await ledger.until(lambda: ledger.reasons.get("waits"), "a reason")
-            client.cancel(["runs", "waits", "nobody"], "enough")
-            assert (await ledger.end_of("waits")).outcome == "cancelled"
-            ended = await ledger.end_of("runs")
-            assert (ended.outcome, ended.reason) == ("cancelled", "stopped")
-            [refusal] = await ledger.until(lambda: ledger.refusals, "a refusal")
-            assert (refusal.action, refusal.field) == ("nobody", "action")
-
-    asyncio.run(check())
+async def test_actions_that_wait_and_that_run_are_cancelled(stand: SchedulerStand, tmp_path: Path) -> None:
+    ledger = Remembering()
+    stand.agent("one")
+    async with directing(stand.controllers, ledger) as client:
+        client.submit(ledger.add(action("runs", f"echo $$ > {tmp_path}/pid; exec sleep 50")))
+        await ledger.until_running("runs")
+        client.submit(ledger.add(action("waits", "true", resources={"cpu": 100_000})))
+        await ledger.until(lambda: ledger.reasons.get("waits"), "a reason")
+        client.cancel(["runs", "waits", "nobody"], "enough")
+        assert (await ledger.end_of("waits")).outcome == "cancelled"
+        ended = await ledger.end_of("runs")
+        assert (ended.outcome, ended.reason) == ("cancelled", "stopped")
+        [refusal] = await ledger.until(lambda: ledger.refusals, "a refusal")
+        assert (refusal.action, refusal.field) == ("nobody", "action")
 
 
-def test_two_controllers_with_the_same_ids(stand: SchedulerStand) -> None:
-    async def check() -> None:
-        ours, theirs = Remembering(), Remembering()
-        stand.agent("one")
-        async with (
-            directing(stand.controllers, ours, "ci") as ci,
-            directing(stand.controllers, theirs, "nightly") as nightly,
-        ):
-            ci.submit(ours.add(action("build", "echo ours; sleep 1")))
-            nightly.submit(theirs.add(action("build", "echo theirs; exit 1")))
-            assert (await ours.end_of("build")).outcome == "succeeded"
-            assert (await theirs.end_of("build")).exit_code == 1
-            assert (ours.wrote("build"), theirs.wrote("build")) == (b"ours\n", b"theirs\n")
-
-    asyncio.run(check())
+async def test_two_controllers_with_the_same_ids(stand: SchedulerStand) -> None:
+    ours, theirs = Remembering(), Remembering()
+    stand.agent("one")
+    async with (
+        directing(stand.controllers, ours, "ci") as ci,
+        directing(stand.controllers, theirs, "nightly") as nightly,
+    ):
+        ci.submit(ours.add(action("build", "echo ours; sleep 1")))
+        nightly.submit(theirs.add(action("build", "echo theirs; exit 1")))
+        assert (await ours.end_of("build")).outcome == "succeeded"
+        assert (await theirs.end_of("build")).exit_code == 1
+        assert (ours.wrote("build"), theirs.wrote("build")) == (b"ours\n", b"theirs\n")
 
 
 @pytest.mark.covers("agent-3")
-def test_a_slow_controller_slows_nobody_else(stand: SchedulerStand) -> None:
-    async def check() -> None:
-        slow, quick = Remembering(), Remembering()
-        slow.slowness_s = 0.5
-        stand.agent("one")
-        many = f"head -c {50 << 20} /dev/zero"
-        async with (
-            directing(stand.controllers, slow, "ci") as ci,
-            directing(stand.controllers, quick, "nightly") as nightly,
-        ):
-            ci.submit(slow.add(action("chatty", many)))
-            await slow.until(lambda: slow.log, "some output")
-            nightly.submit(quick.add(action("chatty", many)))
-            await quick.end_of("chatty")
-            assert len(quick.wrote("chatty")) == 50 << 20
-            assert "chatty" not in slow.ended_
-            slow.slowness_s = 0.0
-            await slow.end_of("chatty")
-            assert len(slow.wrote("chatty")) == 50 << 20
-
-    asyncio.run(check())
+async def test_a_slow_controller_slows_nobody_else(stand: SchedulerStand) -> None:
+    slow, quick = Remembering(), Remembering()
+    slow.slowness_s = 0.5
+    stand.agent("one")
+    many = f"head -c {50 << 20} /dev/zero"
+    async with (
+        directing(stand.controllers, slow, "ci") as ci,
+        directing(stand.controllers, quick, "nightly") as nightly,
+    ):
+        ci.submit(slow.add(action("chatty", many)))
+        await slow.until(lambda: slow.log, "some output")
+        nightly.submit(quick.add(action("chatty", many)))
+        await quick.end_of("chatty")
+        assert len(quick.wrote("chatty")) == 50 << 20
+        assert "chatty" not in slow.ended_
+        slow.slowness_s = 0.0
+        await slow.end_of("chatty")
+        assert len(slow.wrote("chatty")) == 50 << 20
 
 
 def test_health_and_metrics(stand: SchedulerStand) -> None:

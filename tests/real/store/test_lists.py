@@ -167,7 +167,7 @@ def test_a_cursor_that_is_none_is_refused(store: Store, after: str) -> None:
         store.jobs(JobFilter(), after, 3)
 
 
-def test_one_job(store: Store) -> None:
+def test_a_job_is_found_by_its_exact_id(store: Store) -> None:
     keep(store, job("3"), job("4.0"))
     assert store.job(JobId("3")) == job("3")
     assert store.job(JobId("4.0")) == job("4.0")

@@ -48,7 +48,7 @@ class Stub:
         self._failures: list[Exception | None] = [*failures, None]
         self.opened = 0
 
-    def Perform(self) -> Call:
+    def Perform(self) -> Call:  # noqa: N802 – the name in the .proto
         self.opened += 1
         return Call(self._failures.pop(0))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import grpc
@@ -53,35 +52,29 @@ def test_chance_takes_up_to_half_of_a_pause() -> None:
     assert Itinerary(["a"]).after(DialResult.AWAY, 1.0) == 0.2
 
 
-def test_each_server_has_one_line(tmp_path: Path) -> None:
-    async def check() -> None:
-        lines = Lines(grpc.ssl_channel_credentials())
-        assert lines.stub("127.0.0.1:1") is not None
-        lines.stub("127.0.0.1:1")
-        lines.stub("127.0.0.1:2")
-        lines.stub(f"unix:{tmp_path / 'a.sock'}")
-        assert len(lines._lines) == 3
-        await lines.close()
-
-    asyncio.run(check())
+async def test_each_server_has_one_line(tmp_path: Path) -> None:
+    lines = Lines(grpc.ssl_channel_credentials())
+    assert lines.stub("127.0.0.1:1") is not None
+    lines.stub("127.0.0.1:1")
+    lines.stub("127.0.0.1:2")
+    lines.stub(f"unix:{tmp_path / 'a.sock'}")
+    assert len(lines._lines) == 3
+    await lines.close()
 
 
-def test_a_folder_that_was_made_anew_has_a_new_line(tmp_path: Path) -> None:
+async def test_a_folder_that_was_made_anew_has_a_new_line(tmp_path: Path) -> None:
     """As /run is, when the server's machine or service starts again."""
     folder = tmp_path / "run"
     target = f"unix:{folder / 'a.sock'}"
 
-    async def check() -> None:
-        lines = Lines(None)
-        folder.mkdir(mode=0o700)
-        lines.stub(target)
-        first = lines._lines[target]
-        lines.stub(target)
-        assert lines._lines[target] is first
-        folder.rename(tmp_path / "before")
-        folder.mkdir(mode=0o700)
-        lines.stub(target)
-        assert lines._lines[target] is not first
-        await lines.close()
-
-    asyncio.run(check())
+    lines = Lines(None)
+    folder.mkdir(mode=0o700)
+    lines.stub(target)
+    first = lines._lines[target]
+    lines.stub(target)
+    assert lines._lines[target] is first
+    folder.rename(tmp_path / "before")
+    folder.mkdir(mode=0o700)
+    lines.stub(target)
+    assert lines._lines[target] is not first
+    await lines.close()

@@ -42,7 +42,7 @@ def test_nothing_is_written_yet(tmp_path: Path) -> None:
 
 
 @given(st.lists(st.binary(min_size=1, max_size=20), max_size=20), st.integers(0, 120), st.integers(1, 200))
-def test_from_any_byte_on(
+def test_output_is_read_from_any_byte_on(
     tmp_path_factory: pytest.TempPathFactory, pieces: list[bytes], offset_bytes: int, segment_bytes: int
 ) -> None:
     folder = tmp_path_factory.mktemp("logs")

@@ -50,7 +50,9 @@ def test_one_that_is_due_is_asked_for_until_it_is_there(
 
 
 @pytest.mark.parametrize("has_joined", [True, False])
-def test_others_are_left_alone(tmp_path: Path, asked: list[tuple[Path, str]], has_joined: bool) -> None:
+def test_a_certificate_that_is_not_due_is_not_renewed(
+    tmp_path: Path, asked: list[tuple[Path, str]], has_joined: bool
+) -> None:
     if has_joined:
         joined(tmp_path, 0)
     with pytest.raises(TimeoutError):

@@ -26,7 +26,7 @@ def nodes_of(plan: Any, job: str) -> list[str]:
     return [one["node"] for one in plan["bindings"] if one["job"] == job]
 
 
-def test_what_waits(plan: Any) -> None:
+def test_the_example_leaves_these_jobs_waiting(plan: Any) -> None:
     assert {one["job"]: one["verdict"] for one in plan["waiting"]} == {
         "archive": "never",
         "caption": "not-now",

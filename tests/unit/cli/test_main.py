@@ -116,6 +116,7 @@ def _stumble(files: object) -> None:
     1 // 0  # noqa: B018
 
 
+@pytest.mark.slow
 class TestStreams:
     def test_data_goes_to_stdout_and_talk_to_stderr(self, tmp_path: Path) -> None:
         pod = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"

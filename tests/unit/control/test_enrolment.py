@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -74,7 +74,7 @@ class Cluster:
 
 
 @asynccontextmanager
-async def cluster(path: Path) -> AsyncIterator[Cluster]:
+async def opened(path: Path) -> AsyncIterator[Cluster]:
     now_ms = [START_MS]
     with open_store(f"sqlite:///{path}/rota.db") as store:
         memory = Memory(Policy())
@@ -89,16 +89,8 @@ async def cluster(path: Path) -> AsyncIterator[Cluster]:
             await transactor.close()
 
 
-def run(path: Path, test: Callable[[Cluster], Awaitable[None]]) -> None:
-    async def whole() -> None:
-        async with cluster(path) as made:
-            await test(made)
-
-    asyncio.run(whole())
-
-
-def test_who_is_invited_joins(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_who_is_invited_joins(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         token = await cluster.invite()
         assert read_token_text(token).url == "https://rota.example.org"
         assert read_token_text(token).authority_sha256 == AUTHORITY.fingerprint
@@ -111,11 +103,9 @@ def test_who_is_invited_joins(tmp_path: Path) -> None:
         assert (agent.name, agent.invited_by, agent.node) == ("gpu-1", "ada", GPU)
         assert cluster.kinds() == ["agent.Invited", "agent.Admitted"]
 
-    run(tmp_path, test)
 
-
-def test_no_secret_is_kept(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_no_secret_is_kept(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         token = await cluster.invite()
         secret = read_token_text(token).secret
         kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -123,11 +113,9 @@ def test_no_secret_is_kept(tmp_path: Path) -> None:
         assert secret.hex().encode() not in kept
         assert token.encode() not in kept
 
-    run(tmp_path, test)
 
-
-def test_a_token_admits_one_agent_however_many_come_at_once(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_a_token_admits_one_agent_however_many_come_at_once(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         token = await cluster.invite()
         came = await asyncio.gather(
             *(cluster.join(token, f"gpu-{number}") for number in range(5)), return_exceptions=True
@@ -138,11 +126,9 @@ def test_a_token_admits_one_agent_however_many_come_at_once(tmp_path: Path) -> N
         ] * 4
         assert len(cluster.store.load().agents) == 1
 
-    run(tmp_path, test)
 
-
-def test_who_asks_again_with_the_same_key_gets_the_same(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_who_asks_again_with_the_same_key_gets_the_same(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         token, key = await cluster.invite(), new_key()
         first = await cluster.join(token, key=key)
         cluster.later(LASTS_MS)
@@ -151,11 +137,9 @@ def test_who_asks_again_with_the_same_key_gets_the_same(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="no such invitation"):
             await cluster.join(token, key=key)
 
-    run(tmp_path, test)
 
-
-def test_tokens_expire(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_tokens_expire(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         token, other = await cluster.invite(), await cluster.invite()
         cluster.later(LASTS_MS - 1)
         await cluster.join(token)
@@ -166,41 +150,33 @@ def test_tokens_expire(tmp_path: Path) -> None:
         await cluster.invite()
         assert len(cluster.store.load().join_tokens) == 1
 
-    run(tmp_path, test)
-
 
 @pytest.mark.parametrize("proof", ["", "00", "f" * 64, "ü"])
-def test_without_the_secret_nobody_joins(tmp_path: Path, proof: str) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_without_the_secret_nobody_joins(tmp_path: Path, proof: str) -> None:
+    async with opened(tmp_path) as cluster:
         token = await cluster.invite()
         with pytest.raises(BadInput, match="no such invitation"):
             await cluster.join(token, proof=proof)
         assert cluster.store.load().agents == []
         await cluster.join(token)
 
-    run(tmp_path, test)
 
-
-def test_the_invitation_may_say_the_name(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_the_invitation_may_say_the_name(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         assert (await cluster.join(await cluster.invite("gpu-7"), "some-host")).name == "gpu-7"
-
-    run(tmp_path, test)
 
 
 @pytest.mark.parametrize("name", ["a b", "-x"])
-def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
-    async def test(cluster: Cluster) -> None:
-        with pytest.raises(BadInput, match="not a name for an agent"):
+async def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
+    async with opened(tmp_path) as cluster:
+        with pytest.raises(BadInput, match="no name for an agent"):
             await cluster.join(await cluster.invite(), name)
         with pytest.raises(BadInput, match="not a name for an agent"):
             await cluster.invite(name)
 
-    run(tmp_path, test)
 
-
-def test_nobody_takes_the_name_of_another(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_nobody_takes_the_name_of_another(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         first = await cluster.join(await cluster.invite())
         with pytest.raises(Conflict, match="there is an agent gpu-1 already"):
             await cluster.join(await cluster.invite())
@@ -211,11 +187,9 @@ def test_nobody_takes_the_name_of_another(tmp_path: Path) -> None:
             await cluster.join(await cluster.invite(), "desk")
         assert cluster.refusal(first) == ""
 
-    run(tmp_path, test)
 
-
-def test_who_was_revoked_is_cut_off_and_may_be_invited_again(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_who_was_revoked_is_cut_off_and_may_be_invited_again(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         first = await cluster.join(await cluster.invite())
         await cluster.enrolment.revoke("gpu-1", ADA, dry_run=True)
         assert cluster.refusal(first) == ""
@@ -230,20 +204,16 @@ def test_who_was_revoked_is_cut_off_and_may_be_invited_again(tmp_path: Path) -> 
         with pytest.raises(NotFound):
             await cluster.enrolment.revoke("gpu-2", ADA)
 
-    run(tmp_path, test)
 
-
-def test_nobody_has_joined_that_nobody_knows(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_nobody_has_joined_that_nobody_knows(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         stranger = AUTHORITY.certify_agent("gpu-9", new_key().public_key(), START_MS)
         identity = AUTHORITY.identify(stranger, START_MS)
         assert cluster.roster.refusal(identity) == "no agent gpu-9 has joined"
 
-    run(tmp_path, test)
 
-
-def test_an_agent_renews_with_its_own_key(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_an_agent_renews_with_its_own_key(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         keys = [new_key() for _ in range(3)]
         first = await cluster.join(await cluster.invite(), key=keys[0])
         cluster.later(AGENT_LASTS_MS * 2 // 3)
@@ -258,11 +228,9 @@ def test_an_agent_renews_with_its_own_key(tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="has expired"):
             await cluster.renew(first, keys[0], new_key())
 
-    run(tmp_path, test)
 
-
-def test_nobody_else_renews(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_nobody_else_renews(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         key = new_key()
         admission = await cluster.join(await cluster.invite(), key=key)
         with pytest.raises(BadInput, match="the signature is wrong"):
@@ -272,11 +240,9 @@ def test_nobody_else_renews(tmp_path: Path) -> None:
             await cluster.renew(admission, key, new_key())
         assert cluster.kinds().count("agent.Renewed") == 0
 
-    run(tmp_path, test)
 
-
-def test_what_can_never_come_back_is_forgotten(tmp_path: Path) -> None:
-    async def test(cluster: Cluster) -> None:
+async def test_what_can_never_come_back_is_forgotten(tmp_path: Path) -> None:
+    async with opened(tmp_path) as cluster:
         await cluster.join(await cluster.invite())
         await cluster.join(await cluster.invite(), "gpu-2")
         await cluster.enrolment.revoke("gpu-1", ADA)
@@ -284,8 +250,6 @@ def test_what_can_never_come_back_is_forgotten(tmp_path: Path) -> None:
         await cluster.invite("gpu-3")
         assert [agent.name for agent in cluster.store.load().agents] == ["gpu-2"]
         assert [agent.name for agent, _ in await cluster.enrolment.agents()] == ["gpu-2"]
-
-    run(tmp_path, test)
 
 
 @pytest.mark.parametrize(

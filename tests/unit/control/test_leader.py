@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
 
 from rota.control.leader import Leader
 from rota.store.errors import StoreUnavailable
 from rota.store.leases import Claim, Leadership, Lease
-from tests import virtual_time
+
+pytestmark = pytest.mark.virtual_time
 
 TTL_MS = 600
 CLAIM = Claim("rota", "one", "http://127.0.0.1:1")
@@ -51,24 +54,19 @@ class Leases:
             raise StoreUnavailable("the database doesn't answer")
 
 
-def run(
-    test: Callable[[Leases, Leader], Awaitable[None]],
-    loop: Callable[[Coroutine[Any, Any, None]], None] = virtual_time.run,
-) -> None:
-    async def whole() -> None:
-        leases = Leases()
-        leader = Leader(leases, CLAIM, TTL_MS, clock=lambda: leases.now_s)  # type: ignore[arg-type]
-        try:
-            async with asyncio.timeout(20):
-                await test(leases, leader)
-        finally:
-            leader.close()
-
-    loop(whole())
+@asynccontextmanager
+async def standing() -> AsyncIterator[tuple[Leases, Leader]]:
+    leases = Leases()
+    leader = Leader(leases, CLAIM, TTL_MS, clock=lambda: leases.now_s)  # type: ignore[arg-type]
+    try:
+        async with asyncio.timeout(20):
+            yield leases, leader
+    finally:
+        leader.close()
 
 
-def test_it_waits_until_the_lease_is_free() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_it_waits_until_the_lease_is_free() -> None:
+    async with standing() as (leases, leader):
         leases.is_free = False
         waiting = asyncio.create_task(leader.lead())
         while (seen := await leader.who_leads()) is None:
@@ -82,11 +80,9 @@ def test_it_waits_until_the_lease_is_free() -> None:
         await waiting
         assert await leader.who_leads() is None
 
-    run(test)
 
-
-def test_a_lease_that_took_too_long_to_get_is_no_lease() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_a_lease_that_took_too_long_to_get_is_no_lease() -> None:
+    async with standing() as (leases, leader):
         leases.asking_takes_s = TTL_MS / 1000
         leading = asyncio.create_task(leader.lead())
         await asyncio.sleep(TTL_MS / 2000)
@@ -94,22 +90,19 @@ def test_a_lease_that_took_too_long_to_get_is_no_lease() -> None:
         leases.asking_takes_s = 0
         await leading
 
-    run(test)
 
-
-def test_a_lease_that_nobody_waits_for_any_more_is_given_up() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+@pytest.mark.real_time  # A thread asks.
+async def test_a_lease_that_nobody_waits_for_any_more_is_given_up() -> None:
+    async with standing() as (leases, leader):
         leading = asyncio.create_task(leader.lead())
         await asyncio.sleep(0)  # It has asked, and is told off before the answer is there.
         leading.cancel()
         await leader.resign()
         assert leases.resigned == [Leadership("rota", 7)]
 
-    run(test, asyncio.run)  # A thread asks.
 
-
-def test_it_leads_as_long_as_it_renews() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_it_leads_as_long_as_it_renews() -> None:
+    async with standing() as (leases, leader):
         await leader.lead()
         holding = asyncio.create_task(leader.hold())
         while leases.renewals < 5:
@@ -120,22 +113,18 @@ def test_it_leads_as_long_as_it_renews() -> None:
         await holding
         assert leases.resigned == [Leadership("rota", 7)]
 
-    run(test)
 
-
-def test_it_steps_down_when_another_leads() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_it_steps_down_when_another_leads() -> None:
+    async with standing() as (leases, leader):
         await leader.lead()
         leases.renewed = False
         await leader.hold()
         assert leader.lost.is_set()
         assert leases.renewals == 1
 
-    run(test)
 
-
-def test_it_steps_down_before_a_lease_ends_that_it_cannot_renew() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_it_steps_down_before_a_lease_ends_that_it_cannot_renew() -> None:
+    async with standing() as (leases, leader):
         await leader.lead()
         leases.is_gone = True
         leases.asking_takes_s = 0.03
@@ -145,11 +134,9 @@ def test_it_steps_down_before_a_lease_ends_that_it_cannot_renew() -> None:
         assert leases.renewals > 3  # It is no matter of one lost answer.
         assert leases.now_s < ends_s
 
-    run(test)
 
-
-def test_a_short_absence_of_the_database_is_survived() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_a_short_absence_of_the_database_is_survived() -> None:
+    async with standing() as (leases, leader):
         await leader.lead()
         leases.is_gone = True
         holding = asyncio.create_task(leader.hold())
@@ -163,33 +150,27 @@ def test_a_short_absence_of_the_database_is_survived() -> None:
         await leader.resign()
         await holding
 
-    run(test)
 
-
-def test_one_that_slept_through_its_lease_does_not_go_on() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_one_that_slept_through_its_lease_does_not_go_on() -> None:
+    async with standing() as (leases, leader):
         await leader.lead()
         leases.now_s += 3600
         leases.renewed = False
         await leader.hold()
         assert leader.lost.is_set()
 
-    run(test)
 
-
-def test_it_leads_again_after_it_was_lost() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_it_leads_again_after_it_was_lost() -> None:
+    async with standing() as (leases, leader):
         await leader.lead()
         leases.renewed = False
         await leader.hold()
         await leader.lead()
         assert not leader.lost.is_set()
 
-    run(test)
 
-
-def test_it_says_that_it_leads_only_while_nobody_else_can() -> None:
-    async def test(leases: Leases, leader: Leader) -> None:
+async def test_it_says_that_it_leads_only_while_nobody_else_can() -> None:
+    async with standing() as (leases, leader):
         assert not leader.leads()
         await leader.lead()
         assert leader.leads()
@@ -201,5 +182,3 @@ def test_it_says_that_it_leads_only_while_nobody_else_can() -> None:
         assert leader.leads()
         await leader.resign()
         assert not leader.leads()
-
-    run(test)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreError, StoreUnavailable, ValueRejected
 from rota.store.load import Loaded
 from rota.store.store import Store, open_store
+from tests.kit.waiting import eventually
 from tests.stored import job, keep
 
 GONE = StoreUnavailable("the disk is full")
@@ -82,12 +83,6 @@ def note(name: str) -> Callable[[Draft], str]:
     return command
 
 
-async def sure(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
-
-
 def kinds(store: Store) -> list[str]:
     return [event.row.kind for event in store.events(0)]
 
@@ -98,119 +93,94 @@ def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "RETRY_S", 0.01)
 
 
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(test())  # type: ignore[arg-type]
+async def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
+    async with controlled(tmp_path) as (transactor, failing):
+        failing.failure = GONE
+        with pytest.raises(Unavailable, match="the disk is full"):
+            await transactor.do(note("lost"))
+        assert transactor.fault == "the disk is full"
+        with pytest.raises(Unavailable):
+            await transactor.numbers(1)
+        assert kinds(failing.store) == []
 
 
-def test_what_cannot_be_kept_is_refused(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with controlled(tmp_path) as (transactor, failing):
-            failing.failure = GONE
-            with pytest.raises(Unavailable, match="the disk is full"):
-                await transactor.do(note("lost"))
-            assert transactor.fault == "the disk is full"
-            with pytest.raises(Unavailable):
-                await transactor.numbers(1)
-            assert kinds(failing.store) == []
-
-    run(test)
+async def test_it_notices_by_itself_that_the_store_is_gone_and_that_it_is_back(tmp_path: Path) -> None:
+    async with controlled(tmp_path) as (transactor, failing):
+        failing.failure = GONE
+        await eventually(lambda: transactor.fault == "the disk is full")
+        failing.failure = None
+        await eventually(lambda: not transactor.fault)
+        [event] = failing.store.events(0)
+        assert (event.row.kind, event.row.data) == ("store.Recovered", b'{"fault":"the disk is full"}')
 
 
-def test_it_notices_by_itself_that_the_store_is_gone_and_that_it_is_back(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with controlled(tmp_path) as (transactor, failing):
-            failing.failure = GONE
-            await sure(lambda: transactor.fault == "the disk is full")
-            failing.failure = None
-            await sure(lambda: not transactor.fault)
-            [event] = failing.store.events(0)
-            assert (event.row.kind, event.row.data) == ("store.Recovered", b'{"fault":"the disk is full"}')
-
-    run(test)
-
-
-def test_the_first_that_is_kept_says_that_the_store_is_back(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with controlled(tmp_path) as (transactor, failing):
-            failing.failure = GONE
-            with pytest.raises(Unavailable):
-                await transactor.do(note("lost"))
-            failing.failure = None
-            assert await transactor.do(note("kept")) == "kept"
-            assert kinds(failing.store).count("store.Recovered") == 1
-            assert kinds(failing.store).count("test.Noted") == 1
-            assert transactor.feed.last_seq == 2
-
-    run(test)
+async def test_the_first_that_is_kept_says_that_the_store_is_back(tmp_path: Path) -> None:
+    async with controlled(tmp_path) as (transactor, failing):
+        failing.failure = GONE
+        with pytest.raises(Unavailable):
+            await transactor.do(note("lost"))
+        failing.failure = None
+        assert await transactor.do(note("kept")) == "kept"
+        assert kinds(failing.store).count("store.Recovered") == 1
+        assert kinds(failing.store).count("test.Noted") == 1
+        assert transactor.feed.last_seq == 2
 
 
-def test_memory_that_is_behind_is_read_anew_as_soon_as_that_works(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with controlled(tmp_path) as (transactor, failing):
-            keep(failing.store, job("7"))  # Kept, though it was reported as lost.
-            failing.failure = StoreDiverged("a change was kept")
-            with pytest.raises(Unavailable):
-                await transactor.do(note("refused"))
-            failing.failure, failing.load_failure = None, GONE
-            with pytest.raises(Unavailable, match="the disk is full"):
-                await transactor.do(note("refused"))
-            assert JobId("7") not in transactor.memory.jobs
-            failing.load_failure = None
-            await sure(transactor.reloaded.is_set)
-            assert JobId("7") in transactor.memory.jobs
-            assert await transactor.do(note("kept")) == "kept"
-
-    run(test)
+async def test_memory_that_is_behind_is_read_anew_as_soon_as_that_works(tmp_path: Path) -> None:
+    async with controlled(tmp_path) as (transactor, failing):
+        keep(failing.store, job("7"))  # Kept, though it was reported as lost.
+        failing.failure = StoreDiverged("a change was kept")
+        with pytest.raises(Unavailable):
+            await transactor.do(note("refused"))
+        failing.failure, failing.load_failure = None, GONE
+        with pytest.raises(Unavailable, match="the disk is full"):
+            await transactor.do(note("refused"))
+        assert JobId("7") not in transactor.memory.jobs
+        failing.load_failure = None
+        await eventually(transactor.reloaded.is_set)
+        assert JobId("7") in transactor.memory.jobs
+        assert await transactor.do(note("kept")) == "kept"
 
 
-def test_a_value_that_the_store_rejects_harms_nobody_else(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with controlled(tmp_path) as (transactor, failing):
-            commit = failing.commit
+async def test_a_value_that_the_store_rejects_harms_nobody_else(tmp_path: Path) -> None:
+    async with controlled(tmp_path) as (transactor, failing):
+        commit = failing.commit
 
-            def picky(batch: Batch) -> int:
-                if any(event.subject == "odd" for event in batch.events):
-                    raise ValueRejected("a text isn't valid Unicode")
-                return commit(batch)
+        def picky(batch: Batch) -> int:
+            if any(event.subject == "odd" for event in batch.events):
+                raise ValueRejected("a text isn't valid Unicode")
+            return commit(batch)
 
-            failing.commit = picky  # type: ignore[method-assign]
-            answers = await asyncio.gather(
-                *(transactor.do(note(name)) for name in ("one", "odd", "two")), return_exceptions=True
-            )
-            assert (answers[0], answers[2]) == ("one", "two")
-            assert isinstance(answers[1], Conflict)
-            assert kinds(failing.store) == ["test.Noted"] * 2
-            assert not transactor.fault
-
-    run(test)
+        failing.commit = picky  # type: ignore[method-assign]
+        answers = await asyncio.gather(
+            *(transactor.do(note(name)) for name in ("one", "odd", "two")), return_exceptions=True
+        )
+        assert (answers[0], answers[2]) == ("one", "two")
+        assert isinstance(answers[1], Conflict)
+        assert kinds(failing.store) == ["test.Noted"] * 2
+        assert not transactor.fault
 
 
-def test_a_controller_that_has_stopped_gives_out_no_numbers(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with controlled(tmp_path) as (transactor, _):
-            await transactor.stop()
-            with pytest.raises(Unavailable, match="stopping"):
-                await transactor.numbers(1)
-
-    run(test)
+async def test_a_controller_that_has_stopped_gives_out_no_numbers(tmp_path: Path) -> None:
+    async with controlled(tmp_path) as (transactor, _):
+        await transactor.stop()
+        with pytest.raises(Unavailable, match="stopping"):
+            await transactor.numbers(1)
 
 
-def test_what_was_decided_before_memory_was_read_anew_is_refused(tmp_path: Path) -> None:
+async def test_what_was_decided_before_memory_was_read_anew_is_refused(tmp_path: Path) -> None:
     """A plan's room may be somebody else's by then. What users ask for is tried on what is true now."""
 
-    async def test() -> None:
-        async with controlled(tmp_path) as (transactor, failing):
-            failing.failure = StoreDiverged("a change was kept")
-            with pytest.raises(Unavailable):
-                await transactor.do(note("first"))
-            failing.failure = None
-            decided = asyncio.create_task(transactor.do_each([(JobId("7"), note("decided"))]))
-            asked = asyncio.create_task(transactor.do(note("asked")))
-            [refused] = await decided
-            assert isinstance(refused, Unavailable)
-            assert await asked == "asked"
-            assert await transactor.do_each([(JobId("7"), note("decided anew"))]) == [None]
-            subjects = [event.row.subject for event in failing.store.events(0)]
-            assert subjects == ["asked", "store", "decided anew"]
-
-    run(test)
+    async with controlled(tmp_path) as (transactor, failing):
+        failing.failure = StoreDiverged("a change was kept")
+        with pytest.raises(Unavailable):
+            await transactor.do(note("first"))
+        failing.failure = None
+        decided = asyncio.create_task(transactor.do_each([(JobId("7"), note("decided"))]))
+        asked = asyncio.create_task(transactor.do(note("asked")))
+        [refused] = await decided
+        assert isinstance(refused, Unavailable)
+        assert await asked == "asked"
+        assert await transactor.do_each([(JobId("7"), note("decided anew"))]) == [None]
+        subjects = [event.row.subject for event in failing.store.events(0)]
+        assert subjects == ["asked", "store", "decided anew"]

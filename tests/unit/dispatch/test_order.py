@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from msgspec.structs import replace
 
@@ -14,7 +12,7 @@ from rota.lifecycle.instructions import StartTask, StopTask
 from rota.lifecycle.state import EndReason, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName
 from tests.obedient import NOW, ObedientBackend
-from tests.unit.dispatch.test_take_up import Jobs, keep, sent
+from tests.unit.dispatch.jobs import Jobs, keep, sent
 
 pytestmark = pytest.mark.covers("job-3")
 
@@ -35,79 +33,64 @@ def set_up() -> tuple[ObedientBackend, Jobs, Dispatcher]:
     return backend, jobs, Dispatcher(Registry([backend]), jobs, keep)
 
 
-def test_an_end_that_is_recorded_is_settled_before_anything_starts() -> None:
+async def test_an_end_that_is_recorded_is_settled_before_anything_starts() -> None:
     """It was kept by an earlier server, or without anybody knowing: its room is given out by now, and the
     node isn't to leave it to somebody on standby as well."""
 
-    async def check() -> None:
-        backend, _, dispatcher = set_up()
-        over = TaskRef(JobId("9"), 0, 1)
-        backend.unsettled[over] = TaskEnded(over, NOW, TaskEnd(EndReason.EXITED, exit_code=0))
-        await dispatcher.reconcile()
-        assert backend.unsettled == {}
-        assert backend.stopped == []
-
-    asyncio.run(check())
+    backend, _, dispatcher = set_up()
+    over = TaskRef(JobId("9"), 0, 1)
+    backend.unsettled[over] = TaskEnded(over, NOW, TaskEnd(EndReason.EXITED, exit_code=0))
+    await dispatcher.reconcile()
+    assert backend.unsettled == {}
+    assert backend.stopped == []
 
 
-def test_nothing_is_sent_between_reading_anew_and_reconciling() -> None:
-    async def check() -> None:
-        backend, jobs, dispatcher = set_up()
-        await dispatcher.reconcile()
-        dispatcher.await_reconciling()
-        ref = jobs.has("1", HERE, TaskPhase.BOUND)
-        dispatcher.carry_out([start(ref)])
-        await sent(dispatcher)
-        assert backend.seen == []
-        await dispatcher.reconcile()
-        await sent(dispatcher)
-        assert [one.ref for one in backend.seen] == [ref]
-
-    asyncio.run(check())
+async def test_nothing_is_sent_between_reading_anew_and_reconciling() -> None:
+    backend, jobs, dispatcher = set_up()
+    await dispatcher.reconcile()
+    dispatcher.await_reconciling()
+    ref = jobs.has("1", HERE, TaskPhase.BOUND)
+    dispatcher.carry_out([start(ref)])
+    await sent(dispatcher)
+    assert backend.seen == []
+    await dispatcher.reconcile()
+    await sent(dispatcher)
+    assert [one.ref for one in backend.seen] == [ref]
 
 
-def test_a_task_that_is_to_stop_is_not_started_any_more() -> None:
-    async def check() -> None:
-        backend, jobs, dispatcher = set_up()
-        await dispatcher.reconcile()
-        ref = jobs.has("1", HERE, TaskPhase.STANDBY)
-        dispatcher.carry_out([start(ref)])
-        state = jobs.jobs[ref.job]
-        jobs.jobs[ref.job] = replace(state, live=(replace(state.live[0], phase=TaskPhase.STOPPING),))
-        dispatcher.carry_out([stop(ref)])
-        await sent(dispatcher)
-        assert backend.seen == []
-        assert backend.stopped == [ref]
-
-    asyncio.run(check())
+async def test_a_task_that_is_to_stop_is_not_started_any_more() -> None:
+    backend, jobs, dispatcher = set_up()
+    await dispatcher.reconcile()
+    ref = jobs.has("1", HERE, TaskPhase.STANDBY)
+    dispatcher.carry_out([start(ref)])
+    state = jobs.jobs[ref.job]
+    jobs.jobs[ref.job] = replace(state, live=(replace(state.live[0], phase=TaskPhase.STOPPING),))
+    dispatcher.carry_out([stop(ref)])
+    await sent(dispatcher)
+    assert backend.seen == []
+    assert backend.stopped == [ref]
 
 
-def test_a_start_that_is_held_back_and_was_never_sent_has_stopped_when_told_to() -> None:
-    async def check() -> None:
-        backend, jobs, dispatcher = set_up()
-        await dispatcher.reconcile()
-        jobs.vacating[HERE] = {TaskRef(JobId("5"), 0, 1)}
-        ref = jobs.has("1", HERE, TaskPhase.BOUND)
-        dispatcher.carry_out([start(ref)])
-        dispatcher.carry_out([stop(ref)])
-        await sent(dispatcher)
-        assert backend.stopped == []
-
-    asyncio.run(check())
+async def test_a_start_that_is_held_back_and_was_never_sent_has_stopped_when_told_to() -> None:
+    backend, jobs, dispatcher = set_up()
+    await dispatcher.reconcile()
+    jobs.vacating[HERE] = {TaskRef(JobId("5"), 0, 1)}
+    ref = jobs.has("1", HERE, TaskPhase.BOUND)
+    dispatcher.carry_out([start(ref)])
+    dispatcher.carry_out([stop(ref)])
+    await sent(dispatcher)
+    assert backend.stopped == []
 
 
-def test_one_that_may_have_been_sent_before_is_told_to_stop() -> None:
+async def test_one_that_may_have_been_sent_before_is_told_to_stop() -> None:
     """Its start is only repeated: if it counted as never sent, it would run on, recorded as stopped."""
 
-    async def check() -> None:
-        backend, jobs, dispatcher = set_up()
-        ref = jobs.has("1", HERE, TaskPhase.BOUND)
-        backend.started[ref] = None  # type: ignore[assignment]
-        backend._stops_at_once = False
-        jobs.vacating[HERE] = {TaskRef(JobId("5"), 0, 1)}
-        await dispatcher.reconcile()
-        dispatcher.carry_out([stop(ref)])
-        await sent(dispatcher)
-        assert backend.stopped == [ref]
-
-    asyncio.run(check())
+    backend, jobs, dispatcher = set_up()
+    ref = jobs.has("1", HERE, TaskPhase.BOUND)
+    backend.started[ref] = None  # type: ignore[assignment]
+    backend._stops_at_once = False
+    jobs.vacating[HERE] = {TaskRef(JobId("5"), 0, 1)}
+    await dispatcher.reconcile()
+    dispatcher.carry_out([stop(ref)])
+    await sent(dispatcher)
+    assert backend.stopped == [ref]

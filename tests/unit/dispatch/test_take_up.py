@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
 
-from rota.backends.backend import TaskRef, TaskReport
+from rota.backends.backend import TaskRef
 from rota.backends.registry import Registry
 from rota.dispatch.dispatcher import Dispatcher
-from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
+from rota.lifecycle.state import TaskPhase
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.live.test_runtime import spec
+from tests.unit.dispatch.jobs import Jobs, keep, sent
 
 pytestmark = pytest.mark.covers("agent-5", "job-3")
-
-
-class Jobs:
-    def __init__(self, *nodes: Node) -> None:
-        self.jobs: dict[JobId, JobState] = {}
-        self.vacating: dict[NodeName, set[TaskRef]] = {}
-        self._nodes = {node.name: node for node in nodes}
-
-    def node(self, name: NodeName) -> Node | None:
-        return self._nodes.get(name)
-
-    def has(self, job: str, on: str, phase: TaskPhase) -> TaskRef:
-        live = LiveTask(0, 1, NodeName(on), phase, bound_ms=1)
-        state = JobState(JobId(job), int(job), spec(), 1, phase=Phase.RUNNING, live=(live,), fence=1)
-        self.jobs[state.id] = state
-        return TaskRef(state.id, 0, 1)
 
 
 class Named(ObedientBackend):
@@ -57,77 +40,52 @@ def of(backend: str, name: str) -> Node:
     return replace(here, spec=replace(here.spec, backend=backend))
 
 
-async def keep(reports: Sequence[TaskReport]) -> Sequence[TaskReport]:
-    return ()
+async def test_those_with_nodes_are_asked_about_these_and_others_about_the_rest() -> None:
+    local = Named("local", of("local", "here"))
+    agents = Named("agents", waits=True)
+    jobs = Jobs(*local.here)
+    mine = jobs.has("1", "here", TaskPhase.RUNNING)
+    away = jobs.has("2", "away", TaskPhase.RUNNING)
+    gone = jobs.has("3", "here", TaskPhase.RUNNING)
+    renamed = jobs.has("4", "old-name", TaskPhase.RUNNING)
+    unwanted = TaskRef(JobId("9"), 0, 1)
+    for ref in (mine, renamed, unwanted):
+        local.started[ref] = None  # type: ignore[assignment]
+    local._stops_at_once = False
+    dispatcher = Dispatcher(Registry([agents, local]), jobs, keep)
+    assert await dispatcher.reconcile() == [gone]
+    assert set(local.asked) == {mine, gone, away, renamed}
+    assert agents.asked == [away]
+    assert local.stopped == [unwanted]
 
 
-async def sent(dispatcher: Dispatcher) -> None:
-    """All that was noted."""
-    running = asyncio.create_task(dispatcher.run())
-    for _ in range(20):
-        await asyncio.sleep(0)
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
+async def test_what_was_to_start_and_stop_is_said_again_where_its_node_may_be() -> None:
+    agents = Named("agents", waits=True)
+    jobs = Jobs()
+    bound = jobs.has("1", "away", TaskPhase.BOUND)
+    stopping = jobs.has("2", "away", TaskPhase.STOPPING)
+    dispatcher = Dispatcher(Registry([agents]), jobs, keep)
+    assert await dispatcher.reconcile() == []
+    await sent(dispatcher)
+    assert [start.ref for start in agents.seen] == [bound]
+    assert agents.stopped == [stopping]
 
 
-def test_those_with_nodes_are_asked_about_these_and_others_about_the_rest() -> None:
-    async def check() -> None:
-        local = Named("local", of("local", "here"))
-        agents = Named("agents", waits=True)
-        jobs = Jobs(*local.here)
-        mine = jobs.has("1", "here", TaskPhase.RUNNING)
-        away = jobs.has("2", "away", TaskPhase.RUNNING)
-        gone = jobs.has("3", "here", TaskPhase.RUNNING)
-        renamed = jobs.has("4", "old-name", TaskPhase.RUNNING)
-        unwanted = TaskRef(JobId("9"), 0, 1)
-        for ref in (mine, renamed, unwanted):
-            local.started[ref] = None  # type: ignore[assignment]
-        local._stops_at_once = False
-        dispatcher = Dispatcher(Registry([agents, local]), jobs, keep)
-        assert await dispatcher.reconcile() == [gone]
-        assert set(local.asked) == {mine, gone, away, renamed}
-        assert agents.asked == [away]
-        assert local.stopped == [unwanted]
-
-    asyncio.run(check())
+async def test_an_end_is_settled_where_it_ran_though_its_node_is_gone() -> None:
+    agents = Named("agents", of("agents", "away"))
+    jobs = Jobs(*agents.here)
+    bound = jobs.has("1", "away", TaskPhase.BOUND)
+    dispatcher = Dispatcher(Registry([agents]), jobs, keep)
+    await dispatcher.reconcile()
+    await sent(dispatcher)
+    agents.end(bound)
+    jobs._nodes.clear()
+    dispatcher.settle([bound], NodeName("away"))
+    await sent(dispatcher)
+    assert agents.unsettled == {}
 
 
-def test_what_was_to_start_and_stop_is_said_again_where_its_node_may_be() -> None:
-    async def check() -> None:
-        agents = Named("agents", waits=True)
-        jobs = Jobs()
-        bound = jobs.has("1", "away", TaskPhase.BOUND)
-        stopping = jobs.has("2", "away", TaskPhase.STOPPING)
-        dispatcher = Dispatcher(Registry([agents]), jobs, keep)
-        assert await dispatcher.reconcile() == []
-        await sent(dispatcher)
-        assert [start.ref for start in agents.seen] == [bound]
-        assert agents.stopped == [stopping]
-
-    asyncio.run(check())
-
-
-def test_an_end_is_settled_where_it_ran_though_its_node_is_gone() -> None:
-    async def check() -> None:
-        agents = Named("agents", of("agents", "away"))
-        jobs = Jobs(*agents.here)
-        bound = jobs.has("1", "away", TaskPhase.BOUND)
-        dispatcher = Dispatcher(Registry([agents]), jobs, keep)
-        await dispatcher.reconcile()
-        await sent(dispatcher)
-        agents.end(bound)
-        jobs._nodes.clear()
-        dispatcher.settle([bound], NodeName("away"))
-        await sent(dispatcher)
-        assert agents.unsettled == {}
-
-    asyncio.run(check())
-
-
-def test_what_nobody_could_start_any_more_is_lost() -> None:
-    async def check() -> None:
-        jobs = Jobs()
-        bound = jobs.has("1", "nowhere", TaskPhase.BOUND)
-        assert await Dispatcher(Registry([Named("local")]), jobs, keep).reconcile() == [bound]
-
-    asyncio.run(check())
+async def test_what_nobody_could_start_any_more_is_lost() -> None:
+    jobs = Jobs()
+    bound = jobs.has("1", "nowhere", TaskPhase.BOUND)
+    assert await Dispatcher(Registry([Named("local")]), jobs, keep).reconcile() == [bound]

@@ -19,10 +19,10 @@ from rota.snapshot import ClusterState, snapshot_of
 from rota.snapshot.waiting import LaneKey
 from tests.builders import PLUGINS, Cluster, policy
 from tests.operations import MOST_GROWTH, growth, operations
-from tests.unit.engine.test_compile import Compiling
+from tests.unit.engine.compiling import Compiling
 from tests.words import NOW_MS, apart, lie, near, tasks
 
-pytestmark = pytest.mark.covers("trust-1")
+pytestmark = [pytest.mark.covers("trust-1"), pytest.mark.slow]
 
 
 def crowded(groups: list[TaskGroup], **words: Any) -> Cluster:

@@ -17,7 +17,7 @@ from rota.model.job import JobRecord, Placement, Promise
 from rota.model.policy import Backfill, Policy, QueuePolicy
 from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
-from tests.unit.engine.explaining.test_remedy import applied
+from tests.unit.engine.explaining.applying import applied
 from tests.words import NOW_MS
 
 pytestmark = pytest.mark.covers("why-2")

@@ -13,7 +13,7 @@ from tests.builders import Cluster, policy
 from tests.words import NOW_MS, job, tasks
 
 
-def test_of_a_calendar() -> None:
+def test_maintenance_and_reservations_matter_when_they_begin_and_end() -> None:
     calendar = Calendar((Maintenance("m", 10, 20),), (Reservation("r", 15, 30, (NodeName("n"),), ("p",)),))
     assert sorted(moments.of_calendar(calendar)) == [10, 15, 20, 30]
 

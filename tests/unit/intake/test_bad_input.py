@@ -118,8 +118,8 @@ nodes:
 
 ## too many nodes
 nodes:
-- {name: a, count: 600000, resources: {}}
-- {name: b, count: 600000, resources: {}}  #! nodes[1]: 1,000,000 nodes
+- {name: a, resources: {}}
+- {name: b, count: 1000000, resources: {}}  #! nodes[1]: 1,000,000 nodes
 
 ## label that is a number
 nodes:

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.intake.spec_form import form_of
@@ -218,7 +218,6 @@ def specs(draw: st.DrawFn) -> JobSpec:
 
 
 @given(specs())
-@settings(max_examples=100, deadline=None)
 def test_reading_it_gives_the_spec_again(spec: JobSpec) -> None:
     body = json.dumps({"jobs": [form_of(spec)]}).encode()
     [job] = expand(read_submission(body, "other", "another"), 1)

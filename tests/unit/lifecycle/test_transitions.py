@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from rota.lifecycle.advance import Refused, advance, submitted
 from rota.lifecycle.events import Event
 from rota.lifecycle.state import TERMINAL, JobState, Phase
@@ -21,6 +23,7 @@ KEPT_BACK = JobSpec(TWO_TASKS, Run(("true",)), depends_on=(Dependency(JobId("1")
 HELD = JobSpec(TWO_TASKS, Run(("true",)), held=True)
 
 
+@pytest.mark.slow
 def test_the_table_holds_all_that_can_be_reached_and_nothing_else() -> None:
     drawn = {(one.before, one.after, event) for one in TRANSITIONS for event in one.events}
     reached = explored(FREE, depth=5) | explored(KEPT_BACK, depth=2) | explored(HELD, depth=2)

@@ -194,7 +194,9 @@ def test_the_time_limit_of_jobs_that_give_none(
         ),
     ],
 )
-def test_what_is_said(template: JobTemplate, limits: Limits, text: str, help: str) -> None:
+def test_an_excess_is_told_with_what_would_help(
+    template: JobTemplate, limits: Limits, text: str, help: str
+) -> None:
     [excess] = found(template, limits)
     assert (excess_text(excess), excess_help(excess)) == (text, help)
 

@@ -35,7 +35,7 @@ def job(labels: Labels = ()) -> JobRecord:
     return JobRecord(Job(JobId("job"), JobTemplate((TaskGroup(spec),))))
 
 
-def test_it_is_found() -> None:
+def test_the_example_plugin_is_found() -> None:
     (found,) = [one for one in PluginHost().installed() if one.name == "licences"]
     assert (found.package, found.version, found.fault) == ("rota-plugin-example", "0.1.0", "")
 
@@ -46,7 +46,7 @@ def test_who_needs_a_licence_goes_where_it_is() -> None:
     assert not result.faults
 
 
-def test_others_leave_it_free() -> None:
+def test_jobs_without_a_licence_leave_the_licensed_node_free() -> None:
     assert [one.node for one in plan(job()).bindings] == ["plain"]
 
 

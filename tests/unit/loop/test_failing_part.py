@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 from rota.lifecycle.instructions import Instruction
 from rota.loop.live.runtime import Runtime
@@ -14,8 +15,10 @@ from rota.model.ids import QueueName
 from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.store import open_store
+from tests.kit.live import ADA, no_files, now_ms
 from tests.obedient import ObedientBackend
-from tests.unit.loop.live.test_runtime import ADA, no_files
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Faulty:
@@ -23,20 +26,15 @@ class Faulty:
         raise ZeroDivisionError
 
 
-def test_without_a_vital_part_the_whole_has_failed(tmp_path: Path) -> None:
-    async def test() -> None:
-        with open_store(f"sqlite:///{tmp_path}/rota.db") as store:
-            runtime = Runtime(
-                store, Policy(), [ObedientBackend()], lambda: time.time_ns() // 10**6, lambda: 0.5, no_files
-            )
-            await runtime.start()
-            assert not runtime.failed.is_set()
-            runtime.transactor.follow(Faulty())
-            change = QueueState(QueueName("default"), QueueMode.PAUSED, 1)
-            unanswered = asyncio.create_task(runtime.desks.queues.set_queue(change, ADA))
-            async with asyncio.timeout(20):
-                await runtime.failed.wait()
-            unanswered.cancel()
-            await runtime.stop()
-
-    asyncio.run(test())
+async def test_without_a_vital_part_the_whole_has_failed(tmp_path: Path) -> None:
+    with open_store(f"sqlite:///{tmp_path}/rota.db") as store:
+        runtime = Runtime(store, Policy(), [ObedientBackend()], now_ms, lambda: 0.5, no_files)
+        await runtime.start()
+        assert not runtime.failed.is_set()
+        runtime.transactor.follow(Faulty())
+        change = QueueState(QueueName("default"), QueueMode.PAUSED, 1)
+        unanswered = asyncio.create_task(runtime.desks.queues.set_queue(change, ADA))
+        async with asyncio.timeout(20):
+            await runtime.failed.wait()
+        unanswered.cancel()
+        await runtime.stop()

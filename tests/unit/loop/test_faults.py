@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,11 @@ from rota.model.policy import Policy
 from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreUnavailable
 from rota.store.store import Store, open_store
+from tests.kit.live import no_files, now_ms, spec, submit, until
+from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend
-from tests.unit.loop.live.test_runtime import no_files, run, spec, submit, sure, until
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Moody(Store):
@@ -45,53 +47,46 @@ def moody(path: Path) -> Moody:
 
 
 async def started(store: Store, backend: ObedientBackend) -> Runtime:
-    clock = lambda: time.time_ns() // 1_000_000  # noqa: E731
-    runtime = Runtime(store, Policy(), [backend], clock, lambda: 0.5, no_files)
+    runtime = Runtime(store, Policy(), [backend], now_ms, lambda: 0.5, no_files)
     await runtime.start()
     return runtime
 
 
-def test_what_cant_be_kept_is_not_accepted_and_reports_come_again(tmp_path: Path) -> None:
-    async def test() -> None:
-        backend, store = ObedientBackend(), moody(tmp_path)
-        runtime = await started(store, backend)
-        [job] = await submit(runtime.desks, spec())
-        await until(runtime.desks, job, Phase.RUNNING)
-        store.mood = "full"
-        with pytest.raises(Unavailable, match="disk is full"):
-            await submit(runtime.desks, spec())
-        backend.end_job(job.id)
-        await sure(lambda: runtime.transactor.fault == "the disk is full")
-        assert not dict(await runtime.desks.status.health())["store"].healthy
-        assert (await runtime.desks.jobs.job(job.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
-        store.mood = ""
-        await until(runtime.desks, job, Phase.SUCCEEDED)
-        [later] = await submit(runtime.desks, spec())
-        await until(runtime.desks, later, Phase.RUNNING)
-        assert (await runtime.desks.status.stats()).finished == 1
-        await runtime.stop()
-        store.close()
-
-    run(test)
+async def test_what_cant_be_kept_is_not_accepted_and_reports_come_again(tmp_path: Path) -> None:
+    backend, store = ObedientBackend(), moody(tmp_path)
+    runtime = await started(store, backend)
+    [job] = await submit(runtime.desks, spec())
+    await until(runtime.desks, job, Phase.RUNNING)
+    store.mood = "full"
+    with pytest.raises(Unavailable, match="disk is full"):
+        await submit(runtime.desks, spec())
+    backend.end_job(job.id)
+    await eventually(lambda: runtime.transactor.fault == "the disk is full")
+    assert not dict(await runtime.desks.status.health())["store"].healthy
+    assert (await runtime.desks.jobs.job(job.id)).phase is Phase.RUNNING  # type: ignore[union-attr]
+    store.mood = ""
+    await until(runtime.desks, job, Phase.SUCCEEDED)
+    [later] = await submit(runtime.desks, spec())
+    await until(runtime.desks, later, Phase.RUNNING)
+    assert (await runtime.desks.status.stats()).finished == 1
+    await runtime.stop()
+    store.close()
 
 
-def test_what_turns_out_to_be_kept_after_all_is_taken_up(tmp_path: Path) -> None:
-    async def test() -> None:
-        backend, store = ObedientBackend(), moody(tmp_path)
-        runtime = await started(store, backend)
-        store.mood = "doubtful"
-        with pytest.raises(Unavailable):
-            await submit(runtime.desks, spec())
-        with pytest.raises(Unavailable):
-            await submit(runtime.desks, spec())
-        await sure(lambda: len(backend.started) == 1)
-        [ref] = backend.started
-        assert (await runtime.desks.jobs.job(ref.job)).number == 1  # type: ignore[union-attr]
-        backend.end(ref)
-        async with asyncio.timeout(20):
-            while (await runtime.desks.jobs.job(ref.job)).phase is not Phase.SUCCEEDED:  # type: ignore[union-attr]
-                await asyncio.sleep(0.01)
-        await runtime.stop()
-        store.close()
-
-    run(test)
+async def test_what_turns_out_to_be_kept_after_all_is_taken_up(tmp_path: Path) -> None:
+    backend, store = ObedientBackend(), moody(tmp_path)
+    runtime = await started(store, backend)
+    store.mood = "doubtful"
+    with pytest.raises(Unavailable):
+        await submit(runtime.desks, spec())
+    with pytest.raises(Unavailable):
+        await submit(runtime.desks, spec())
+    await eventually(lambda: len(backend.started) == 1)
+    [ref] = backend.started
+    assert (await runtime.desks.jobs.job(ref.job)).number == 1  # type: ignore[union-attr]
+    backend.end(ref)
+    async with asyncio.timeout(20):
+        while (await runtime.desks.jobs.job(ref.job)).phase is not Phase.SUCCEEDED:  # type: ignore[union-attr]
+            await asyncio.sleep(0.01)
+    await runtime.stop()
+    store.close()

@@ -25,10 +25,11 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Priority
 from rota.model.plan import Binding, Plan
 from rota.store.batch import NodeSettings
+from tests.kit.live import ADA, OPERATOR, running, spec, submit, until
+from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.live.test_runtime import ADA, OPERATOR, run, running, spec, submit, sure, until
 
-pytestmark = pytest.mark.covers("trust-1")
+pytestmark = [pytest.mark.covers("trust-1"), pytest.mark.slow]
 
 
 class Deciding:
@@ -50,7 +51,7 @@ class Deciding:
         self._may_end.clear()
         before = self.count
         runtime.live.look_again()
-        await sure(lambda: self.count > before)
+        await eventually(lambda: self.count > before)
 
     def ends(self) -> None:
         self._may_end.set()
@@ -69,9 +70,9 @@ async def until_decided(runtime: Runtime, deciding: Deciding) -> None:
     """The decision under way, and another one."""
     before = runtime.live.cycles
     deciding.ends()
-    await sure(lambda: runtime.live.cycles > before)
+    await eventually(lambda: runtime.live.cycles > before)
     runtime.live.look_again()
-    await sure(lambda: runtime.live.cycles > before + 1 and not runtime.live.turn.locked())
+    await eventually(lambda: runtime.live.cycles > before + 1 and not runtime.live.turn.locked())
 
 
 async def waiting_job(runtime: Runtime, deciding: Deciding, **more: Any) -> JobState:
@@ -110,13 +111,13 @@ async def drained(runtime: Runtime, backend: ObedientBackend, job: JobState) -> 
 async def gone(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     backend.here = [node("n2", cpus=1)]
     runtime.nodes_changed.set()
-    await sure(lambda: runtime.memory.node(NodeName("n1")) is None)
+    await eventually(lambda: runtime.memory.node(NodeName("n1")) is None)
 
 
 async def smaller(runtime: Runtime, backend: ObedientBackend, job: JobState) -> None:
     backend.here = [node("n1", cpus=1)]
     runtime.nodes_changed.set()
-    await sure(lambda: one_cpu_is_left(runtime))
+    await eventually(lambda: one_cpu_is_left(runtime))
 
 
 def one_cpu_is_left(runtime: Runtime) -> bool:
@@ -152,99 +153,83 @@ async def taken(runtime: Runtime, backend: ObedientBackend, job: JobState) -> No
 @pytest.mark.parametrize(
     "happens", [cancelled, held, cordoned, drained, gone, smaller, announced, paused, taken]
 )
-def test_nothing_starts_that_may_no_longer(happens: Meanwhile, deciding: Deciding, tmp_path: Path) -> None:
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=2))
-        async with running(tmp_path, backend) as runtime:
-            job = await waiting_job(runtime, deciding, cpus=2)
-            await happens(runtime, backend, job)
-            await until_decided(runtime, deciding)
-            assert not has_started(runtime, job)
-            assert not backend.seen
-
-    run(test)
-
-
-def test_without_a_change_it_starts(deciding: Deciding, tmp_path: Path) -> None:
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=2))
-        async with running(tmp_path, backend) as runtime:
-            job = await waiting_job(runtime, deciding, cpus=2)
-            deciding.ends()
-            await until(runtime.desks, job, Phase.RUNNING)
-
-    run(test)
+async def test_nothing_starts_that_may_no_longer(
+    happens: Meanwhile, deciding: Deciding, tmp_path: Path
+) -> None:
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with running(tmp_path, backend) as runtime:
+        job = await waiting_job(runtime, deciding, cpus=2)
+        await happens(runtime, backend, job)
+        await until_decided(runtime, deciding)
+        assert not has_started(runtime, job)
+        assert not backend.seen
 
 
-def test_what_matters_to_nobody_holds_nobody_up(deciding: Deciding, tmp_path: Path) -> None:
+async def test_without_a_change_it_starts(deciding: Deciding, tmp_path: Path) -> None:
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with running(tmp_path, backend) as runtime:
+        job = await waiting_job(runtime, deciding, cpus=2)
+        deciding.ends()
+        await until(runtime.desks, job, Phase.RUNNING)
+
+
+async def test_what_matters_to_nobody_holds_nobody_up(deciding: Deciding, tmp_path: Path) -> None:
     """Other jobs come and end, a node's load changes, a token goes."""
 
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=4))
-        async with running(tmp_path, backend) as runtime:
-            [other] = await submit(runtime.desks, spec(cpus=1))
-            await until(runtime.desks, other, Phase.RUNNING)
-            job = await waiting_job(runtime, deciding, cpus=2)
-            backend.end_job(other.id)
-            await until(runtime.desks, other, Phase.SUCCEEDED)
-            await submit(runtime.desks, spec(cpus=3))
-            backend.here = [replace(backend.here[0], load_milli=700)]
-            runtime.nodes_changed.set()
-            await sure(lambda: next(runtime.memory.nodes()).load_milli == 700)
-            cycles = runtime.live.cycles
-            deciding.ends()
-            await until(runtime.desks, job, Phase.RUNNING)
-            assert runtime.live.cycles == cycles + 1, "by the decision that was under way"
-
-    run(test)
+    backend = ObedientBackend(node("n1", cpus=4))
+    async with running(tmp_path, backend) as runtime:
+        [other] = await submit(runtime.desks, spec(cpus=1))
+        await until(runtime.desks, other, Phase.RUNNING)
+        job = await waiting_job(runtime, deciding, cpus=2)
+        backend.end_job(other.id)
+        await until(runtime.desks, other, Phase.SUCCEEDED)
+        await submit(runtime.desks, spec(cpus=3))
+        backend.here = [replace(backend.here[0], load_milli=700)]
+        runtime.nodes_changed.set()
+        await eventually(lambda: next(runtime.memory.nodes()).load_milli == 700)
+        cycles = runtime.live.cycles
+        deciding.ends()
+        await until(runtime.desks, job, Phase.RUNNING)
+        assert runtime.live.cycles == cycles + 1, "by the decision that was under way"
 
 
-def test_nobody_is_evicted_for_one_that_no_longer_waits(deciding: Deciding, tmp_path: Path) -> None:
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=2))
-        async with running(tmp_path, backend) as runtime:
-            [victim] = await submit(runtime.desks, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
-            await until(runtime.desks, victim, Phase.RUNNING)
-            urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
-            await cancelled(runtime, backend, urgent)
-            await until_decided(runtime, deciding)
-            assert runtime.memory.jobs[victim.id].phase is Phase.RUNNING
-            assert not backend.stopped
-
-    run(test)
+async def test_nobody_is_evicted_for_one_that_no_longer_waits(deciding: Deciding, tmp_path: Path) -> None:
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with running(tmp_path, backend) as runtime:
+        [victim] = await submit(runtime.desks, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
+        await until(runtime.desks, victim, Phase.RUNNING)
+        urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
+        await cancelled(runtime, backend, urgent)
+        await until_decided(runtime, deciding)
+        assert runtime.memory.jobs[victim.id].phase is Phase.RUNNING
+        assert not backend.stopped
 
 
-def test_one_whose_victim_has_ended_by_itself_starts(deciding: Deciding, tmp_path: Path) -> None:
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=2))
-        async with running(tmp_path, backend) as runtime:
-            [victim] = await submit(runtime.desks, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
-            await until(runtime.desks, victim, Phase.RUNNING)
-            urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
-            backend.end_job(victim.id)
-            await until(runtime.desks, victim, Phase.SUCCEEDED)
-            deciding.ends()
-            await until(runtime.desks, urgent, Phase.RUNNING)
-
-    run(test)
+async def test_one_whose_victim_has_ended_by_itself_starts(deciding: Deciding, tmp_path: Path) -> None:
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with running(tmp_path, backend) as runtime:
+        [victim] = await submit(runtime.desks, spec(cpus=2, priority=int(Priority.LOW), preemptible=True))
+        await until(runtime.desks, victim, Phase.RUNNING)
+        urgent = await waiting_job(runtime, deciding, cpus=2, priority=int(Priority.MEDIUM))
+        backend.end_job(victim.id)
+        await until(runtime.desks, victim, Phase.SUCCEEDED)
+        deciding.ends()
+        await until(runtime.desks, urgent, Phase.RUNNING)
 
 
-def test_everybody_else_is_answered(deciding: Deciding, tmp_path: Path) -> None:
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=2))
-        async with running(tmp_path, backend) as runtime:
-            job = await waiting_job(runtime, deciding, cpus=2)
-            async with asyncio.timeout(20):
-                [other] = await submit(runtime.desks, spec(cpus=2))
-                assert (await runtime.desks.questions.why(job.id, None, ADA)).explanation.job == job.id
-                assert (await runtime.desks.status.stats()).pending == 2
-                await runtime.desks.jobs.cancel(other.id, ADA, "")
-            assert runtime.live.turn.locked(), "the decision goes on"
-
-    run(test)
+async def test_everybody_else_is_answered(deciding: Deciding, tmp_path: Path) -> None:
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with running(tmp_path, backend) as runtime:
+        job = await waiting_job(runtime, deciding, cpus=2)
+        async with asyncio.timeout(20):
+            [other] = await submit(runtime.desks, spec(cpus=2))
+            assert (await runtime.desks.questions.why(job.id, None, ADA)).explanation.job == job.id
+            assert (await runtime.desks.status.stats()).pending == 2
+            await runtime.desks.jobs.cancel(other.id, ADA, "")
+        assert runtime.live.turn.locked(), "the decision goes on"
 
 
-def test_one_that_takes_for_ever_keeps_nobody_from_stopping(
+async def test_one_that_takes_for_ever_keeps_nobody_from_stopping(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     begun, interrupted = threading.Event(), threading.Event()
@@ -257,39 +242,32 @@ def test_one_that_takes_for_ever_keeps_nobody_from_stopping(
         finally:
             interrupted.set()
 
-    async def test() -> None:
-        async with running(tmp_path, ObedientBackend()) as runtime:
-            monkeypatch.setattr(module, "decide", endless)
-            monkeypatch.setattr(small, "MOST_NODES", 0)
-            runtime.live.look_again()
-            await sure(begun.is_set)
-            async with asyncio.timeout(20):
-                await runtime.stop()
-        assert interrupted.wait(20)
-
-    run(test)
+    async with running(tmp_path, ObedientBackend()) as runtime:
+        monkeypatch.setattr(module, "decide", endless)
+        monkeypatch.setattr(small, "MOST_NODES", 0)
+        runtime.live.look_again()
+        await eventually(begun.is_set)
+        async with asyncio.timeout(20):
+            await runtime.stop()
+    assert interrupted.wait(20)
 
 
 class TestRoom:
     """Of several that were decided on together, as many start as there is room for."""
 
-    def test_what_was_tried_before_counts(self, tmp_path: Path) -> None:
-        async def test() -> None:
-            backend = ObedientBackend(node("n1", cpus=2))
-            async with running(tmp_path, backend) as runtime:
-                await runtime.desks.queues.set_queue(
-                    QueueState(QueueName("default"), QueueMode.PAUSED, 0), OPERATOR
-                )
-                jobs = await submit(runtime.desks, *[spec(cpus=1)] * 3)
-                grounds = Grounds(runtime.memory, runtime.live.snapshot())
-                commands = [
-                    (one.id, grounds.binding(one.id, [Binding(one.id, 0, NodeName("n1"), ())]))
-                    for one in jobs
-                ]
-                failures = await runtime.transactor.do_each(commands)
-                assert [type(one) for one in failures] == [type(None), type(None), Outdated]
-                # What is kept by now counts as well.
-                [again] = await runtime.transactor.do_each(commands[2:])
-                assert isinstance(again, Outdated)
-
-        run(test)
+    async def test_what_was_tried_before_counts(self, tmp_path: Path) -> None:
+        backend = ObedientBackend(node("n1", cpus=2))
+        async with running(tmp_path, backend) as runtime:
+            await runtime.desks.queues.set_queue(
+                QueueState(QueueName("default"), QueueMode.PAUSED, 0), OPERATOR
+            )
+            jobs = await submit(runtime.desks, *[spec(cpus=1)] * 3)
+            grounds = Grounds(runtime.memory, runtime.live.snapshot())
+            commands = [
+                (one.id, grounds.binding(one.id, [Binding(one.id, 0, NodeName("n1"), ())])) for one in jobs
+            ]
+            failures = await runtime.transactor.do_each(commands)
+            assert [type(one) for one in failures] == [type(None), type(None), Outdated]
+            # What is kept by now counts as well.
+            [again] = await runtime.transactor.do_each(commands[2:])
+            assert isinstance(again, Outdated)

@@ -16,10 +16,10 @@ from rota.control.memory import Memory
 from rota.control.transactor import SLICE
 from rota.intake.submissions import Entry, Submission
 from rota.store.batch import Answer
+from tests.kit.live import ADA, running, spec
 from tests.obedient import ObedientBackend, node
-from tests.unit.loop.live.test_runtime import ADA, run, running, spec
 
-pytestmark = pytest.mark.covers("trust-1")
+pytestmark = [pytest.mark.covers("trust-1"), pytest.mark.slow]
 
 ELEMENTS = 3 * SLICE
 
@@ -62,40 +62,34 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> Steps:
     return counted
 
 
-def test_a_large_array_comes_in_is_held_and_goes(steps: Steps, tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
-            array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
-            async with steps.watched():
-                assert len(await runtime.desks.jobs.submit(array, ADA, dry_run=True)) == MOST_SHOWN
-                first, *_ = await runtime.desks.jobs.submit(array, ADA)
-                job = first.id.partition(".")[0]
-                assert len(await runtime.desks.jobs.release(job, ADA)) == ELEMENTS  # type: ignore[arg-type]
-                assert len(await runtime.desks.jobs.cancel(job, ADA, "")) == ELEMENTS  # type: ignore[arg-type]
-            assert 0 < steps.most <= 2 * SLICE
-
-    run(test)
+async def test_a_large_array_comes_in_is_held_and_goes(steps: Steps, tmp_path: Path) -> None:
+    async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
+        array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
+        async with steps.watched():
+            assert len(await runtime.desks.jobs.submit(array, ADA, dry_run=True)) == MOST_SHOWN
+            first, *_ = await runtime.desks.jobs.submit(array, ADA)
+            job = first.id.partition(".")[0]
+            assert len(await runtime.desks.jobs.release(job, ADA)) == ELEMENTS  # type: ignore[arg-type]
+            assert len(await runtime.desks.jobs.cancel(job, ADA, "")) == ELEMENTS  # type: ignore[arg-type]
+        assert 0 < steps.most <= 2 * SLICE
 
 
-def test_an_answer_that_is_kept_is_the_same(tmp_path: Path) -> None:
-    async def test() -> None:
-        async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
-            for number, count in enumerate((1, ELEMENTS)):
-                key = f"key {number}"
-                array = Submission((Entry(spec(held=True), array=tuple(range(count))),))
+async def test_an_answer_that_is_kept_is_the_same(tmp_path: Path) -> None:
+    async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
+        for number, count in enumerate((1, ELEMENTS)):
+            key = f"key {number}"
+            array = Submission((Entry(spec(held=True), array=tuple(range(count))),))
 
-                def answer_of(states: Any, key: str = key) -> Answer:
-                    return Answer("ada", key, "", 201, str(len(states)).encode(), 0)
+            def answer_of(states: Any, key: str = key) -> Answer:
+                return Answer("ada", key, "", 201, str(len(states)).encode(), 0)
 
-                await runtime.desks.jobs.submit(array, ADA, answer_of=answer_of)
-                kept = await runtime.desks.answers.answer("ada", key)
-                assert kept is not None
-                assert kept.body == str(count).encode()
-
-    run(test)
+            await runtime.desks.jobs.submit(array, ADA, answer_of=answer_of)
+            kept = await runtime.desks.answers.answer("ada", key)
+            assert kept is not None
+            assert kept.body == str(count).encode()
 
 
-def test_one_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_one_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     submit = Draft.submit
 
     def failing(self: Draft, job_id: Any, number: int, *args: Any) -> Any:
@@ -105,12 +99,9 @@ def test_one_that_is_refused_changes_nothing(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Draft, "submit", failing)
 
-    async def test() -> None:
-        async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
-            array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
-            with pytest.raises(ValueError, match="it can't be"):
-                await runtime.desks.jobs.submit(array, ADA)
-            assert not runtime.memory.jobs
-            assert await runtime.desks.jobs.submit(Submission((Entry(spec(held=True)),)), ADA)
-
-    run(test)
+    async with running(tmp_path, ObedientBackend(node("n1", cpus=1))) as runtime:
+        array = Submission((Entry(spec(held=True), array=tuple(range(ELEMENTS))),))
+        with pytest.raises(ValueError, match="it can't be"):
+            await runtime.desks.jobs.submit(array, ADA)
+        assert not runtime.memory.jobs
+        assert await runtime.desks.jobs.submit(Submission((Entry(spec(held=True)),)), ADA)

@@ -3,107 +3,67 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
-from rota.api.people import Role
-from rota.control.access import Who
-from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import EndReason, TaskEnd
-from rota.loop.live import loop as module
+from rota.loop.live.loop import LATER_S
 from rota.loop.live.runtime import Runtime
 from rota.model.ids import JobId
-from rota.model.policy import Policy
-from rota.model.run import JobSpec, Retry, Run
-from rota.store.store import open_store
+from rota.model.run import Retry
+from tests.kit.live import running, spec, submit
+from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node
-from tests.stored import template
 
-ADA = Who("ada", Role.SUBMITTER)
-NEVER_S = 3600.0
-
-
-async def no_files(sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
-    raise NotImplementedError
+pytestmark = pytest.mark.virtual_time
 
 
 @asynccontextmanager
 async def started(path: Path, backend: ObedientBackend) -> AsyncIterator[Runtime]:
     """After its first cycle."""
-    with open_store(f"sqlite:///{path}/rota.db") as store:
-        runtime = Runtime(
-            store, Policy(), [backend], lambda: time.time_ns() // 1_000_000, lambda: 0.5, no_files
-        )
-        await runtime.start()
-        try:
-            await sure(lambda: runtime.live.cycles == 1)
-            yield runtime
-        finally:
-            await runtime.stop()
+    async with running(path, backend) as runtime:
+        await eventually(lambda: runtime.live.cycles == 1)
+        yield runtime
 
 
-async def sure(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
+def has_started(runtime: Runtime, *jobs: str) -> bool:
+    return all(runtime.memory.jobs[JobId(job)].started_ms is not None for job in jobs)
 
 
-async def submit(runtime: Runtime, *specs: JobSpec) -> None:
-    await runtime.desks.jobs.submit(Submission(tuple(map(Entry, specs))), ADA)
+async def test_jobs_that_come_and_room_that_gets_free_bring_one_cycle_each(tmp_path: Path) -> None:
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with started(tmp_path, backend) as runtime:
+        await submit(runtime.desks, spec(), spec(), spec())
+        await eventually(lambda: has_started(runtime, "1", "2"))
+        await asyncio.sleep(0.5 * LATER_S)
+        assert runtime.live.cycles == 2, "one for the jobs that came, none for their starts"
+        backend.end_job("1")
+        await eventually(lambda: has_started(runtime, "3"))
+        assert runtime.live.cycles == 3, "one for the end"
 
 
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(test())  # type: ignore[arg-type]
+async def test_a_change_that_lets_nobody_start_brings_one_cycle_a_little_later(tmp_path: Path) -> None:
+    async with started(tmp_path, ObedientBackend()) as runtime:
+        await submit(runtime.desks, spec())
+        await eventually(lambda: has_started(runtime, "1"))
+        await asyncio.sleep(0.9 * LATER_S)
+        assert runtime.live.cycles == 2, "the one that started it"
+        await asyncio.sleep(0.1 * LATER_S)
+        assert runtime.live.cycles == 3
+        await asyncio.sleep(10 * LATER_S)
+        assert runtime.live.cycles == 3, "nothing has changed since"
 
 
-def has_started(runtime: Runtime, job: str) -> bool:
-    return runtime.memory.jobs[JobId(job)].started_ms is not None
-
-
-ONE_CPU = JobSpec(template(), Run(("true",)))
-
-
-def test_not_after_room_was_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LATER_S", NEVER_S)
-
-    async def test() -> None:
-        backend = ObedientBackend(node("n1", cpus=2))
-        async with started(tmp_path, backend) as runtime:
-            await submit(runtime, ONE_CPU, ONE_CPU, ONE_CPU)
-            await sure(lambda: has_started(runtime, "1") and has_started(runtime, "2"))
-            assert runtime.live.cycles == 2, "one for the jobs that came in, none for their starts"
-            backend.end_job("1")
-            await sure(lambda: has_started(runtime, "3"))
-            assert runtime.live.cycles == 3, "one for the end"
-
-    run(test)
-
-
-def test_after_a_while_even_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LATER_S", 0.02)
-
-    async def test() -> None:
-        async with started(tmp_path, ObedientBackend()) as runtime:
-            await submit(runtime, ONE_CPU)
-            await sure(lambda: runtime.live.cycles >= 3)
-
-    run(test)
-
-
-def test_when_a_job_waits_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LATER_S", NEVER_S)
-
-    async def test() -> None:
-        backend = ObedientBackend()
-        async with started(tmp_path, backend) as runtime:
-            await submit(runtime, replace(ONE_CPU, retry=Retry(limit=1, backoff_ms=1)))
-            await sure(lambda: has_started(runtime, "1"))
-            backend.end_job("1", TaskEnd(EndReason.EXITED, exit_code=3))
-            await sure(lambda: len(backend.seen) == 2)
-
-    run(test)
+async def test_a_job_that_waits_again_brings_a_cycle_when_its_pause_is_over(tmp_path: Path) -> None:
+    backend = ObedientBackend()
+    async with started(tmp_path, backend) as runtime:
+        await submit(runtime.desks, spec(retry=Retry(limit=1, backoff_ms=10_000)))
+        await eventually(lambda: has_started(runtime, "1"))
+        backend.end_job("1", TaskEnd(EndReason.EXITED, exit_code=3))
+        await asyncio.sleep(12)
+        assert len(backend.seen) == 1
+        await asyncio.sleep(1)
+        assert len(backend.seen) == 2, "10 s, and half of the half that chance may add"

@@ -183,6 +183,7 @@ def test_check_prints_problems_to_stderr_and_fails(
     )
 
 
+@pytest.mark.slow
 def test_the_requirements_of_this_project_can_be_read() -> None:
     result = coverage_map(Path(__file__).parents[3])
 

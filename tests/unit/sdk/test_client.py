@@ -2,8 +2,6 @@
 
 import re
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,14 +21,8 @@ from rota.sdk.errors import (
     WaitTimeout,
 )
 from rota.sdk.patience import Retries
+from tests.kit.waiting import wait_until
 from tests.unit.sdk.stand_in import Fault, StandIn
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 10) -> None:
-    give_up_s = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < give_up_s, "it never came to pass"
-        time.sleep(0.005)
 
 
 @pytest.mark.covers("job-1")
@@ -57,7 +49,7 @@ def test_waiting_ends_when_the_job_does(client: Client, server: StandIn) -> None
     ended: list[JobDocument] = []
     waiting = threading.Thread(target=lambda: ended.append(client.wait(job.id)))
     waiting.start()
-    until(lambda: any("events/stream" in request for request in server.requests))
+    wait_until(lambda: any("events/stream" in request for request in server.requests))
     server.finish(job.id, Phase.CANCELLED)
     waiting.join(10)
     assert [document.phase for document in ended] == [Phase.CANCELLED]
@@ -68,9 +60,9 @@ def test_waiting_goes_on_when_the_stream_breaks(client: Client, server: StandIn)
     ended: list[JobDocument] = []
     waiting = threading.Thread(target=lambda: ended.append(client.wait(job.id)))
     waiting.start()
-    until(lambda: len(server.requests) >= 3)  # submitted, listening, asked how it stands
+    wait_until(lambda: len(server.requests) >= 3)  # submitted, listening, asked how it stands
     server.break_streams()
-    until(lambda: sum("events/stream" in request for request in server.requests) == 2)
+    wait_until(lambda: sum("events/stream" in request for request in server.requests) == 2)
     server.finish(job.id, Phase.SUCCEEDED)
     waiting.join(10)
     assert len(ended) == 1

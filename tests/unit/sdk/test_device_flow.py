@@ -100,7 +100,9 @@ def test_somebody_confirms(provider: Scripted) -> None:
         ((200, b"x" * 300_000), Unreachable),
     ],
 )
-def test_what_ends_it(provider: Scripted, answer: tuple[int, Any], error: type[RotaError]) -> None:
+def test_a_refusal_of_the_provider_ends_the_sign_in(
+    provider: Scripted, answer: tuple[int, Any], error: type[RotaError]
+) -> None:
     with pytest.raises(error) as raised:
         provider.id_token(answer)
     assert str(raised.value).isprintable()

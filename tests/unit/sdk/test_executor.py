@@ -18,6 +18,7 @@ from rota.sdk.client import Client
 from rota.sdk.errors import BadInput, ExecutorClosed, JobFailed, NotPicklable, Unauthorised
 from rota.sdk.executor import Executor
 from rota.sdk.payload import RemoteTraceback
+from tests.kit.waiting import wait_until
 from tests.unit.sdk.stand_in import TOKEN, Fault, StandIn
 
 
@@ -27,16 +28,8 @@ def executor(client: Client) -> Iterator[Executor]:
         yield shared
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 20) -> None:
-    give_up_s = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < give_up_s, "it never came to pass"
-        time.sleep(0.005)
-
-
 def sleeper(started: Path) -> Callable[[], None]:
     def sleep() -> None:
-        import time
         from pathlib import Path
 
         Path(started).touch()
@@ -59,6 +52,7 @@ def test_a_call_is_a_job_with_the_function_s_name(executor: Executor, server: St
     assert job.command.endswith("-m rota.sdk.worker")
 
 
+@pytest.mark.slow
 def test_many_calls_are_few_arrays_and_few_requests(executor: Executor, server: StandIn) -> None:
     assert list(executor.map(lambda a, b: a - b, range(12), range(0, 120, 10))) == [
         a - b for a, b in zip(range(12), range(0, 120, 10), strict=True)
@@ -132,12 +126,12 @@ def test_what_cannot_be_sent_is_refused_at_once_and_named(executor: Executor, se
 
 def test_a_running_call_can_be_cancelled(executor: Executor, server: StandIn, tmp_path: Path) -> None:
     future = executor.submit(sleeper(tmp_path / "started"))
-    until(lambda: (tmp_path / "started").exists() and future.running())
+    wait_until(lambda: (tmp_path / "started").exists() and future.running())
     assert future.cancel()
     assert future.cancel()
     assert (future.cancelled(), future.done(), future.running()) == (True, True, False)
     assert concurrent.futures.wait([future], timeout=0).done == {future}
-    until(lambda: [job.phase for job in server.jobs.values()] == [Phase.CANCELLED])
+    wait_until(lambda: [job.phase for job in server.jobs.values()] == [Phase.CANCELLED])
     with pytest.raises(concurrent.futures.CancelledError):
         future.result()
 
@@ -169,7 +163,7 @@ def test_shutting_down_cancels_what_waits_and_waits_for_what_runs(tmp_path: Path
             return "went"
 
         running = executor.submit(wait_for_go)
-        until(running.running)
+        wait_until(running.running)
         waiting = [executor.submit(abs, number) for number in range(3)]
         executor.shutdown(wait=False, cancel_futures=True)
         with pytest.raises(ExecutorClosed):
@@ -191,7 +185,7 @@ def test_calls_survive_a_server_that_goes_away_for_a_while(executor: Executor, s
 
 def test_an_end_that_nobody_heard_of_is_found(executor: Executor, server: StandIn, tmp_path: Path) -> None:
     future = executor.submit(sleeper(tmp_path / "started"))
-    until(lambda: future.running() and (tmp_path / "started").exists())
+    wait_until(lambda: future.running() and (tmp_path / "started").exists())
     assert future.job_id is not None
     server.end_silently(future.job_id, Phase.TIMED_OUT)
     server.break_streams()
@@ -203,12 +197,12 @@ def test_a_token_that_is_no_longer_good_ends_all_calls(
     executor: Executor, server: StandIn, tmp_path: Path
 ) -> None:
     future = executor.submit(sleeper(tmp_path / "started"))
-    until(lambda: future.running())
+    wait_until(lambda: future.running())
     server.revoke_token()
     server.break_streams()
     with pytest.raises(Unauthorised):
         future.result(30)
-    until(lambda: takes_no_more(executor))
+    wait_until(lambda: takes_no_more(executor))
 
 
 def takes_no_more(executor: Executor) -> bool:
@@ -236,6 +230,7 @@ def test_without_a_server_there_is_no_executor(server: StandIn) -> None:
         rota.Executor(stranger)
 
 
+@pytest.mark.slow
 def test_a_program_that_just_ends_waits_for_its_calls(server: StandIn) -> None:
     program = """
 import rota

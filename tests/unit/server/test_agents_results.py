@@ -28,35 +28,29 @@ OUTPUT_BYTES = 10
 
 
 @pytest.mark.covers("agent-4")
-def test_a_result_is_heard_once_all_output_is_here(tmp_path: Path) -> None:
-    async def check() -> None:
-        backend, task, session = _parts(tmp_path)
-        calls = AgentCalls(backend, FileStore(Folders(tmp_path)))
-        answer = asyncio.create_task(calls.result(session, task, ENDED, OUTPUT_BYTES))
-        await task.wrote(OUTPUT_BYTES - 1)
-        await asyncio.sleep(0.01)
-        assert task.over is None
-        await task.wrote(OUTPUT_BYTES)
-        task.settled.set()
-        assert await answer
-        assert task.over == ENDED
-
-    asyncio.run(check())
+async def test_a_result_is_heard_once_all_output_is_here(tmp_path: Path) -> None:
+    backend, task, session = _parts(tmp_path)
+    calls = AgentCalls(backend, FileStore(Folders(tmp_path)))
+    answer = asyncio.create_task(calls.result(session, task, ENDED, OUTPUT_BYTES))
+    await task.wrote(OUTPUT_BYTES - 1)
+    await asyncio.sleep(0.01)
+    assert task.over is None
+    await task.wrote(OUTPUT_BYTES)
+    task.settled.set()
+    assert await answer
+    assert task.over == ENDED
 
 
-def test_one_whose_output_doesnt_come_is_left_to_the_stream(
+async def test_one_whose_output_doesnt_come_is_left_to_the_stream(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(agents, "KEPT_WITHIN_S", 0.01)
 
-    async def check() -> None:
-        backend, task, session = _parts(tmp_path)
-        calls = AgentCalls(backend, FileStore(Folders(tmp_path)))
-        assert not await calls.result(session, task, ENDED, OUTPUT_BYTES)
-        await task.wrote(OUTPUT_BYTES)
-        assert task.over is None
-
-    asyncio.run(check())
+    backend, task, session = _parts(tmp_path)
+    calls = AgentCalls(backend, FileStore(Folders(tmp_path)))
+    assert not await calls.result(session, task, ENDED, OUTPUT_BYTES)
+    await task.wrote(OUTPUT_BYTES)
+    assert task.over is None
 
 
 def _parts(folder: Path) -> tuple[AgentsBackend, AgentTask, Session]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import httpx
 import pytest
 
 from rota.api.people import Role
 from rota.server.access import at_least
-from rota.server.problems import TITLES
 from rota.server.route import ChangeQuery, Route
 from rota.server.routes import ROUTES
 from tests.unit.server.fake_desk import Service
+from tests.unit.server.problems import assert_problem
 
 NAMES = {
     "job": "17",
@@ -37,16 +36,6 @@ def route_id(one: Any) -> str | None:
 
 def path_of(route: Route[Any, Any], **names: str) -> str:
     return re.sub(r"{(\w+)}", lambda match: {**NAMES, **names}[match[1]], route.path)
-
-
-def assert_problem(response: httpx.Response, status: int, kind: str) -> dict[str, Any]:
-    assert (response.status_code, response.headers["content-type"]) == (status, "application/problem+json")
-    problem: dict[str, Any] = response.json()
-    assert problem["type"] == f"/problems/{kind}"
-    assert (problem["title"], problem["status"]) == (TITLES[kind], status)
-    assert problem["detail"]
-    assert problem["help"]
-    return problem
 
 
 def test_operation_ids_and_paths_are_unique() -> None:

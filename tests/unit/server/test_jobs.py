@@ -14,7 +14,7 @@ from rota.lifecycle.state import EndReason, Phase, TaskEnd
 from rota.model.extension import Answer
 from rota.store.errors import BadCursor, StoreUnavailable
 from tests.unit.server.fake_desk import Service, secret_of
-from tests.unit.server.test_every_route import assert_problem
+from tests.unit.server.problems import assert_problem
 
 ONE_JOB = {"jobs": [{"command": ["true"], "project": "vision"}]}
 

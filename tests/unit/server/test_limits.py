@@ -6,7 +6,7 @@ from rota.api.people import Role
 from rota.server.limits import Limits, RateLimit
 from rota.server.problems import ProblemError
 from tests.unit.server.fake_desk import Service
-from tests.unit.server.test_every_route import assert_problem
+from tests.unit.server.problems import assert_problem
 
 
 def test_a_client_may_ask_so_often_and_then_at_a_steady_rate() -> None:

@@ -26,11 +26,11 @@ LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
 @pytest.fixture
 def _as_before() -> Iterator[None]:
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, configured = root.handlers[:], root.level, structlog.get_config()
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
+    structlog.configure(**configured)
 
 
 @pytest.mark.covers("ops-2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 from litestar.types import ASGIApp, Receive, Scope, Send
@@ -17,7 +16,7 @@ def saying(what: str, said: list[str]) -> ASGIApp:
     return app
 
 
-def test_it_is_asked_anew_for_every_request() -> None:
+async def test_it_is_asked_anew_for_every_request() -> None:
     said: list[str] = []
     is_sure = True
     stage = Stage(saying("standby", said))
@@ -26,17 +25,13 @@ def test_it_is_asked_anew_for_every_request() -> None:
         nothing: Any = None
         await stage(nothing, nothing, nothing)
 
-    async def check() -> None:
-        nonlocal is_sure
-        await ask()
-        stage.lead(saying("leader", said), lambda: is_sure)
-        await ask()
-        is_sure = False
-        await ask()
-        is_sure = True
-        await ask()
-        stage.clear()
-        await ask()
-
-    asyncio.run(check())
+    await ask()
+    stage.lead(saying("leader", said), lambda: is_sure)
+    await ask()
+    is_sure = False
+    await ask()
+    is_sure = True
+    await ask()
+    stage.clear()
+    await ask()
     assert said == ["standby", "leader", "standby", "leader", "standby"]

@@ -62,105 +62,84 @@ def limits(**more: float) -> StreamLimits:
     return StreamLimits(asyncio.Event(), **more)
 
 
-def test_a_client_that_hangs_up_ends_the_reading() -> None:
-    async def run() -> None:
-        line, source = Line(), Source(2)
-        reading = asyncio.create_task(line.get(StreamReply(source.chunks(), "x/y", limits())))
-        while len(line.chunks) < 2:
-            await asyncio.sleep(0)
-        line.hung_up.set()
-        await reading
-        assert source.is_closed
-
-    asyncio.run(run())
+async def test_a_client_that_hangs_up_ends_the_reading() -> None:
+    line, source = Line(), Source(2)
+    reading = asyncio.create_task(line.get(StreamReply(source.chunks(), "x/y", limits())))
+    while len(line.chunks) < 2:
+        await asyncio.sleep(0)
+    line.hung_up.set()
+    await reading
+    assert source.is_closed
 
 
-def test_a_slow_client_holds_up_the_source_and_is_dropped() -> None:
-    async def run() -> None:
-        line, source = Line(takes=3), Source(1000)
-        await line.get(StreamReply(source.chunks(), "x/y", limits(slow_seconds=0.02)))
-        assert line.was_aborted
-        assert source.is_closed
-        assert source.given == 4
-
-    asyncio.run(run())
+async def test_a_slow_client_holds_up_the_source_and_is_dropped() -> None:
+    line, source = Line(takes=3), Source(1000)
+    await line.get(StreamReply(source.chunks(), "x/y", limits(slow_seconds=0.02)))
+    assert line.was_aborted
+    assert source.is_closed
+    assert source.given == 4
 
 
-def test_a_silent_source_is_alive_as_long_as_the_token_is() -> None:
-    async def run() -> None:
-        line, source = Line(), Source(0)
-        asked = 0
+async def test_a_silent_source_is_alive_as_long_as_the_token_is() -> None:
+    line, source = Line(), Source(0)
+    asked = 0
 
-        async def still_allowed() -> bool:
-            nonlocal asked
-            asked += 1
-            return asked < 3
+    async def still_allowed() -> bool:
+        nonlocal asked
+        asked += 1
+        return asked < 3
 
-        beating = limits(heartbeat_seconds=0.001)
-        reply = StreamReply(source.chunks(), "x/y", beating, heartbeat=b":\n", still_allowed=still_allowed)
-        await line.get(reply)
-        assert set(line.chunks) == {b":\n", b""}
-        assert asked == 3
-        assert line.is_complete
-        assert source.is_closed
-
-    asyncio.run(run())
+    beating = limits(heartbeat_seconds=0.001)
+    reply = StreamReply(source.chunks(), "x/y", beating, heartbeat=b":\n", still_allowed=still_allowed)
+    await line.get(reply)
+    assert set(line.chunks) == {b":\n", b""}
+    assert asked == 3
+    assert line.is_complete
+    assert source.is_closed
 
 
 @pytest.mark.covers("trust-3")
-def test_a_busy_stream_sends_nothing_more_once_it_is_not_allowed() -> None:
-    async def run() -> None:
-        line, source = Line(takes=10**9), Source(10**9)
+async def test_a_busy_stream_sends_nothing_more_once_it_is_not_allowed() -> None:
+    line, source = Line(takes=10**9), Source(10**9)
 
-        async def still_allowed() -> bool:
-            return len(line.chunks) < 3
+    async def still_allowed() -> bool:
+        return len(line.chunks) < 3
 
-        await line.get(
-            StreamReply(source.chunks(), "x/y", limits(), heartbeat=b":\n", still_allowed=still_allowed)
-        )
-        assert line.chunks == [b"x", b"x", b"x", b""]
-        assert line.is_complete
-        assert source.is_closed
-
-    asyncio.run(run())
+    await line.get(
+        StreamReply(source.chunks(), "x/y", limits(), heartbeat=b":\n", still_allowed=still_allowed)
+    )
+    assert line.chunks == [b"x", b"x", b"x", b""]
+    assert line.is_complete
+    assert source.is_closed
 
 
 @pytest.mark.covers("trust-3")
-def test_a_file_that_is_not_allowed_to_its_end_does_not_look_complete() -> None:
-    async def run() -> None:
-        line, source = Line(), Source(10)
+async def test_a_file_that_is_not_allowed_to_its_end_does_not_look_complete() -> None:
+    line, source = Line(), Source(10)
 
-        async def still_allowed() -> bool:
-            return len(line.chunks) < 3
+    async def still_allowed() -> bool:
+        return len(line.chunks) < 3
 
-        await line.get(StreamReply(source.chunks(), "x/y", limits(), still_allowed=still_allowed))
-        assert line.chunks == [b"x", b"x", b"x"]
-        assert line.was_aborted
-        assert not line.is_complete
-        assert source.is_closed
-
-    asyncio.run(run())
+    await line.get(StreamReply(source.chunks(), "x/y", limits(), still_allowed=still_allowed))
+    assert line.chunks == [b"x", b"x", b"x"]
+    assert line.was_aborted
+    assert not line.is_complete
+    assert source.is_closed
 
 
-def test_a_source_that_breaks_leaves_the_answer_incomplete() -> None:
-    async def run() -> None:
-        line, source = Line(), Source(1, OSError("disk"))
-        await line.get(StreamReply(source.chunks(), "x/y", limits()))
-        assert line.was_aborted
-        assert not line.is_complete
-
-    asyncio.run(run())
+async def test_a_source_that_breaks_leaves_the_answer_incomplete() -> None:
+    line, source = Line(), Source(1, OSError("disk"))
+    await line.get(StreamReply(source.chunks(), "x/y", limits()))
+    assert line.was_aborted
+    assert not line.is_complete
 
 
-def test_what_is_wrong_from_the_start_is_raised_before_anything_is_sent() -> None:
-    async def run() -> None:
-        with pytest.raises(FileNotFoundError):
-            await begun(Source(0, FileNotFoundError()).chunks())
-        source = Source(2)
-        chunks = await begun(source.chunks())
-        assert source.given == 1
-        assert [await anext(chunks), await anext(chunks)] == [b"x", b"x"]
-        await chunks.aclose()  # type: ignore[attr-defined]
-        assert source.is_closed
-
-    asyncio.run(run())
+async def test_what_is_wrong_from_the_start_is_raised_before_anything_is_sent() -> None:
+    with pytest.raises(FileNotFoundError):
+        await begun(Source(0, FileNotFoundError()).chunks())
+    source = Source(2)
+    chunks = await begun(source.chunks())
+    assert source.given == 1
+    assert [await anext(chunks), await anext(chunks)] == [b"x", b"x"]
+    await chunks.aclose()  # type: ignore[attr-defined]
+    assert source.is_closed

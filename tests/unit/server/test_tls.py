@@ -73,5 +73,5 @@ def test_beyond_this_machine_only_with_tls(tmp_path: Path, host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])
-def test_on_this_machine_without(host: str) -> None:
+def test_an_address_of_this_machine_needs_no_certificate(host: str) -> None:
     check_address(host, None)

@@ -52,64 +52,52 @@ async def put(uploads: Uploads, user: str, letter: str, size_kib: int) -> bool:
     return await uploads.put(hashlib.sha256(content).hexdigest(), pieces(content), user)
 
 
-def test_a_user_may_have_so_much_and_others_as_much(folders: Folders) -> None:
-    async def check() -> None:
-        uploads = opened(folders)
-        assert await put(uploads, "mia", "a", 60)
-        with pytest.raises(ProblemError, match="60Ki of 100Ki, and this one would be too much") as caught:
-            await put(uploads, "mia", "b", 60)
-        assert caught.value.status == 413
-        assert await put(uploads, "mia", "c", 20)
-        assert await put(uploads, "ben", "b", 60)
-        for letter in "defg":
-            assert await put(uploads, "free", letter, 60)
-        assert uploads.used_bytes("mia") == 80 * KIB
-
-    asyncio.run(check())
+async def test_a_user_may_have_so_much_and_others_as_much(folders: Folders) -> None:
+    uploads = opened(folders)
+    assert await put(uploads, "mia", "a", 60)
+    with pytest.raises(ProblemError, match="60Ki of 100Ki, and this one would be too much") as caught:
+        await put(uploads, "mia", "b", 60)
+    assert caught.value.status == 413
+    assert await put(uploads, "mia", "c", 20)
+    assert await put(uploads, "ben", "b", 60)
+    for letter in "defg":
+        assert await put(uploads, "free", letter, 60)
+    assert uploads.used_bytes("mia") == 80 * KIB
 
 
-def test_what_was_sent_before_counts_once_and_for_everybody_who_sent_it(folders: Folders) -> None:
-    async def check() -> None:
-        uploads = opened(folders)
-        assert await put(uploads, "mia", "a", 60)
-        assert not await put(uploads, "mia", "a", 60)
-        assert not await put(uploads, "ben", "a", 60)
-        assert [uploads.used_bytes(user) for user in ("mia", "ben", "eve")] == [60 * KIB, 60 * KIB, 0]
-
-    asyncio.run(check())
+async def test_what_was_sent_before_counts_once_and_for_everybody_who_sent_it(folders: Folders) -> None:
+    uploads = opened(folders)
+    assert await put(uploads, "mia", "a", 60)
+    assert not await put(uploads, "mia", "a", 60)
+    assert not await put(uploads, "ben", "a", 60)
+    assert [uploads.used_bytes(user) for user in ("mia", "ben", "eve")] == [60 * KIB, 60 * KIB, 0]
 
 
-def test_several_at_once_count_together(folders: Folders) -> None:
-    async def check() -> None:
-        uploads = opened(folders)
-        answers = await asyncio.gather(
-            *(put(uploads, "mia", letter, 40) for letter in "abcd"), return_exceptions=True
-        )
-        assert sum(answer is True for answer in answers) <= 2
-        assert uploads.used_bytes("mia") <= QUOTA_BYTES
-        # What was refused counts no more.
-        assert await put(uploads, "mia", "e", 10)
-
-    asyncio.run(check())
+async def test_several_at_once_count_together(folders: Folders) -> None:
+    uploads = opened(folders)
+    answers = await asyncio.gather(
+        *(put(uploads, "mia", letter, 40) for letter in "abcd"), return_exceptions=True
+    )
+    assert sum(answer is True for answer in answers) <= 2
+    assert uploads.used_bytes("mia") <= QUOTA_BYTES
+    # What was refused counts no more.
+    assert await put(uploads, "mia", "e", 10)
 
 
-def test_small_files_count_too(folders: Folders) -> None:
-    async def check() -> None:
-        uploads = opened(folders)
+async def test_small_files_count_too(folders: Folders) -> None:
+    uploads = opened(folders)
 
-        async def put_many() -> int:
-            for number in range(100):
-                content = str(number).encode()
-                try:
-                    await uploads.put(hashlib.sha256(content).hexdigest(), pieces(content), "mia")
-                except ProblemError:
-                    return number
-            return 100
+    async def put_many() -> int:
+        for number in range(100):
+            content = str(number).encode()
+            try:
+                await uploads.put(hashlib.sha256(content).hexdigest(), pieces(content), "mia")
+            except ProblemError:
+                return number
+        return 100
 
-        number = await put_many()
-        assert 4096 * number <= QUOTA_BYTES <= 4096 * (number + 2)
-
-    asyncio.run(check())
+    number = await put_many()
+    assert 4096 * number <= QUOTA_BYTES <= 4096 * (number + 2)
 
 
 def test_all_is_known_after_a_restart_but_what_is_gone(folders: Folders) -> None:
@@ -130,13 +118,10 @@ def test_all_is_known_after_a_restart_but_what_is_gone(folders: Folders) -> None
     assert not [path for path in folders.uploaded.rglob("*") if path.is_file()]
 
 
-def test_what_isnt_what_it_is_said_to_be_isnt_anybodys(folders: Folders) -> None:
-    async def check() -> None:
-        uploads = opened(folders)
-        with pytest.raises(BadInput, match="upload it again"):
-            await uploads.put("0" * 64, pieces(b"x"), "mia")
-        with pytest.raises(BadInput, match="larger than"):
-            await put(uploads, "mia", "a", 90)
-        assert uploads.used_bytes("mia") == 0
-
-    asyncio.run(check())
+async def test_what_isnt_what_it_is_said_to_be_isnt_anybodys(folders: Folders) -> None:
+    uploads = opened(folders)
+    with pytest.raises(BadInput, match="upload it again"):
+        await uploads.put("0" * 64, pieces(b"x"), "mia")
+    with pytest.raises(BadInput, match="larger than"):
+        await put(uploads, "mia", "a", 90)
+    assert uploads.used_bytes("mia") == 0

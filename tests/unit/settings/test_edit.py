@@ -20,12 +20,12 @@ LAB = Context(url="https://lab.example.org", project='a"b')
         ("client.context = 'old'\n", 'client.context = "lab"\n'),
     ],
 )
-def test_the_context_in_use(before: str, after: str) -> None:
+def test_the_context_in_use_is_written_into_the_file(before: str, after: str) -> None:
     assert with_current_context(before, "lab") == after
 
 
 @pytest.mark.parametrize("before", ["", "# mine\n[server]\nport = 1", "[client]\ncontext = 'x'\n"])
-def test_one_more_context(before: str) -> None:
+def test_a_context_is_added_at_the_end(before: str) -> None:
     after = with_context(before, "the lab", LAB)
     assert after.startswith(before)
     assert tomllib.loads(after)["client"]["contexts"] == {

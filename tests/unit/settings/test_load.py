@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
 
 
-def test_without_any() -> None:
+def test_defaults_hold_without_any_file() -> None:
     settings = load_settings([], HOME, {})
     assert settings.server.data == "/home/ada/.local/share/rota"
     assert (settings.server.address, settings.server.embedded_worker) == ("127.0.0.1", True)

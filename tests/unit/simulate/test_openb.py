@@ -38,6 +38,7 @@ def test_published_policies(
     assert found.placed == {"1-gpu": whole, "cpu-only": 1.0, "multi-gpu": 1.0, "share": share}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, 2])
 def test_rotas_own_allocates_more(seed: int) -> None:
     ours, theirs = outcome("gpu-packing", seed), outcome("fgd", seed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Unpack
 
 import pytest
 from msgspec.structs import replace
@@ -17,26 +16,13 @@ from rota.model.plan import Plan
 from rota.model.policy import Policy, QueuePolicy, QueueStrategy
 from rota.model.reasons import BeyondCapacity, Insufficient
 from rota.model.taints import Effect, Taint
-from rota.model.workload import ENDLESS_MS, RecordedEnd, SimJob, Workload
+from rota.model.workload import ENDLESS_MS, RecordedEnd, SimJob
 from rota.simulate.epoch import since
 from rota.simulate.result import JobResult, SimResult, Stretch
 from rota.simulate.run import simulate
 from rota.snapshot.state import RunTimes, Snapshot
 from tests.builders import PLUGINS, Cluster, policy
-from tests.words import JobWords, job
-
-NODES = Cluster().node("n", cpu=4).records.nodes
-
-
-def sim_job(name: str, *, at: float = 0, runs: float = 60, **words: Unpack[JobWords]) -> SimJob:
-    """Times are seconds from the beginning of the workload."""
-    arrival_ms = int(at * 1000)
-    arrived = replace(job(name, words), submitted_ms=arrival_ms)
-    return SimJob(arrived, arrival_ms, int(runs * 1000))
-
-
-def workload(*jobs: SimJob, epoch_ms: int = 0) -> Workload:
-    return Workload("w", jobs, NODES, epoch_ms=epoch_ms)
+from tests.unit.simulate.workloads import NODES, sim_job, workload
 
 
 def replayed(*jobs: SimJob, how: Policy | None = None, every: float = 0, **calendar: object) -> SimResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,14 @@ from rota.model.ids import NodeName, QueueName
 from rota.model.job import Placement
 from rota.model.workload import ENDLESS_MS, SimJob, Workload, offered_load
 from rota.simulate.workloads import Carelessness, at_load, with_careless_limits, with_interactive
-from tests.unit.simulate.test_run import sim_job, workload
+from tests.unit.simulate.workloads import sim_job, workload
 
 SWF = Path(__file__).parents[2] / "data" / "traces" / "rota_synth_256.swf.gz"
-TRACE = read_workload(SWF, options=TraceOptions(tasks="whole"))
+
+
+@cache
+def trace() -> Workload:
+    return read_workload(SWF, options=TraceOptions(tasks="whole"))
 
 
 def some(count: int = 40) -> Workload:
@@ -25,7 +30,7 @@ def some(count: int = 40) -> Workload:
 class TestLoad:
     @pytest.mark.parametrize("load", [0.5, 1.0, 1.1])
     def test_is_what_was_asked_for(self, load: float) -> None:
-        assert offered_load(at_load(TRACE, load)) == pytest.approx(load, rel=1e-6)
+        assert offered_load(at_load(trace(), load)) == pytest.approx(load, rel=1e-6)
 
     def test_leaves_all_but_arrivals_as_it_was(self) -> None:
         before, after = some(), at_load(some(), 3)
@@ -73,7 +78,7 @@ class TestInteractive:
         assert tuple(back) == some().jobs
 
     def test_equal_jobs_share_one_template_as_before(self) -> None:
-        moved = with_interactive(TRACE, 1, seed=1)
+        moved = with_interactive(trace(), 1, seed=1)
         assert len({id(one.job.template) for one in moved.jobs}) == len(
             {one.job.template for one in moved.jobs}
         )
@@ -95,7 +100,7 @@ def _in_queue(one: SimJob, queue: str) -> SimJob:
 class TestCarelessLimits:
     @pytest.mark.parametrize("kind", Carelessness)
     def test_are_far_too_high_for_most_and_too_low_for_some(self, kind: Carelessness) -> None:
-        jobs = with_careless_limits(TRACE, 1, kind).jobs
+        jobs = with_careless_limits(trace(), 1, kind).jobs
         limits = [one.job.template.time_limit_ms or 0 for one in jobs]
         generous = sum(limit > 2 * one.run_ms for one, limit in zip(jobs, limits, strict=True))
         cut = sum(limit < one.run_ms for one, limit in zip(jobs, limits, strict=True))
@@ -104,26 +109,26 @@ class TestCarelessLimits:
 
     @pytest.mark.parametrize("kind", Carelessness)
     def test_are_round(self, kind: Carelessness) -> None:
-        limits = {one.job.template.time_limit_ms for one in with_careless_limits(TRACE, 1, kind).jobs}
+        limits = {one.job.template.time_limit_ms for one in with_careless_limits(trace(), 1, kind).jobs}
         assert len(limits) < 25
         assert all(limit is not None and limit % 300_000 == 0 for limit in limits)
 
     @pytest.mark.parametrize("kind", Carelessness)
     def test_are_drawn_by_the_seed(self, kind: Carelessness) -> None:
-        one, same, other = (with_careless_limits(TRACE, seed, kind) for seed in (1, 1, 2))
+        one, same, other = (with_careless_limits(trace(), seed, kind) for seed in (1, 1, 2))
         assert one == same
         assert one != other
 
     @pytest.mark.parametrize("kind", Carelessness)
     def test_leave_arrivals_and_run_times_as_they_were(self, kind: Carelessness) -> None:
-        jobs = with_careless_limits(TRACE, 1, kind).jobs
+        jobs = with_careless_limits(trace(), 1, kind).jobs
         assert [(one.job.id, one.arrival_ms, one.run_ms) for one in jobs] == [
-            (one.job.id, one.arrival_ms, one.run_ms) for one in TRACE.jobs
+            (one.job.id, one.arrival_ms, one.run_ms) for one in trace().jobs
         ]
 
     def test_of_habit_many_users_always_ask_for_the_same(self) -> None:
         by_user: dict[str, set[int | None]] = {}
-        for one in with_careless_limits(TRACE, 1, Carelessness.HABIT).jobs:
+        for one in with_careless_limits(trace(), 1, Carelessness.HABIT).jobs:
             by_user.setdefault(one.job.template.user, set()).add(one.job.template.time_limit_ms)
         assert sum(len(limits) == 1 for limits in by_user.values()) > len(by_user) / 2
 

@@ -7,7 +7,7 @@ from threading import Event, Thread
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from rota.snapshot import ClusterState, Snapshot
 from rota.snapshot.state import with_waiting
 from tests.builders import PLUGINS, Cluster
 from tests.properties.clusters import Situation, situations
-from tests.unit.snapshot.test_state import change, contents, job_named, node_named
+from tests.unit.snapshot.changing import change, contents, job_named, node_named
 from tests.words import NOW_MS
 
 
@@ -53,7 +53,6 @@ def test_it_says_the_same_after_any_changes(seed: int) -> None:
 
 
 @pytest.mark.covers("trust-1")
-@settings(max_examples=40)
 @given(situations(), st.randoms(use_true_random=False))
 def test_it_gives_the_same_plan_after_any_changes(situation: Situation, chance: random.Random) -> None:
     state = ClusterState(situation.policy.defaults)
@@ -71,6 +70,7 @@ def test_it_gives_the_same_plan_after_any_changes(situation: Situation, chance: 
     assert decide(snapshot, situation.policy, NOW_MS, PLUGINS) == plan
 
 
+@pytest.mark.slow
 @pytest.mark.covers("trust-1")
 @pytest.mark.usefixtures("threads_take_turns_often")
 def test_another_thread_may_read_it_while_the_state_changes() -> None:
@@ -127,7 +127,6 @@ def test_one_that_nobody_looks_at_any_more_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("extended", [{}, {"never-asked-for": 1}], ids=["known rows", "a new row"])
-@settings(max_examples=40)
 @given(situations(), st.randoms(use_true_random=False))
 def test_jobs_that_might_come_are_decided_on_as_if_they_had(
     extended: dict[str, int], situation: Situation, chance: random.Random

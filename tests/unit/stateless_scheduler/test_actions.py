@@ -3,14 +3,14 @@
 from rota.backends.backend import TaskRef
 from rota.model.ids import JobId
 from rota.stateless_scheduler.actions import Action, Book
-from tests.unit.loop.test_when_to_look import ONE_CPU
+from tests.kit.live import spec
 
 
 def test_what_its_controller_has_just_named_is_about_to_be_claimed() -> None:
     book = Book(["ci"], 0, 1000)
-    ref = TaskRef(Action("ci", "a", ONE_CPU).job, 0, 1)
+    ref = TaskRef(Action("ci", "a", spec()).job, 0, 1)
     assert book.may_be_claimed(ref, 0), "the controller isn't back yet"
-    action = Action("ci", "a", ONE_CPU)
+    action = Action("ci", "a", spec())
     action.is_coming = True
     book.add(action)
     book.seats["ci"].is_complete = True

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
 from threading import Event
-from typing import Any
 
 import pytest
 
@@ -15,11 +13,9 @@ from rota.stateless_scheduler import directing
 from rota.stateless_scheduler.nothing_kept import NothingKept
 from rota.store.batch import Batch
 from rota.wire import controllers_pb2 as wire
-from tests import virtual_time
 from tests.unit.stateless_scheduler.bench import (
     ABANDONED_AFTER_MS,
     PATIENCE_S,
-    Bench,
     action,
     eventually,
     ordered,
@@ -29,21 +25,12 @@ from tests.unit.stateless_scheduler.bench import (
     started,
 )
 
-
-def run(
-    check: Callable[[Bench], Awaitable[None]],
-    loop: Callable[[Coroutine[Any, Any, None]], None] = virtual_time.run,
-) -> None:
-    async def all_of_it() -> None:
-        async with started() as bench:
-            await check(bench)
-
-    loop(all_of_it())
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.mark.covers("agent-5")
-def test_nothing_starts_before_its_controller_has_recorded_where() -> None:
-    async def check(bench: Bench) -> None:
+async def test_nothing_starts_before_its_controller_has_recorded_where() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -56,12 +43,10 @@ def test_nothing_starts_before_its_controller_has_recorded_where() -> None:
         line.record(placement)
         assert await ordered(agent) == [("offer", [placement.fence])]
 
-    run(check)
-
 
 @pytest.mark.covers("agent-4")
-def test_an_agent_may_forget_an_end_once_the_controller_has_kept_it() -> None:
-    async def check(bench: Bench) -> None:
+async def test_an_agent_may_forget_an_end_once_the_controller_has_kept_it() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -79,12 +64,10 @@ def test_an_agent_may_forget_an_end_once_the_controller_has_kept_it() -> None:
         assert not line.seat.actions
         assert len(line.all("running")) == 1
 
-    run(check)
-
 
 @pytest.mark.covers("agent-1")
-def test_who_waits_is_told_why_and_whenever_that_changes() -> None:
-    async def check(bench: Bench) -> None:
+async def test_who_waits_is_told_why_and_whenever_that_changes() -> None:
+    async with started() as bench:
         line = bench.line()
         await line.submit(action("a"), action("b"))
         waiting = await line.hear("waiting")
@@ -96,12 +79,10 @@ def test_who_waits_is_told_why_and_whenever_that_changes() -> None:
         await settles()
         assert len(line.all("waiting")) == 2
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5")
-def test_what_a_controller_knows_to_run_is_found_at_its_agent() -> None:
-    async def check(bench: Bench) -> None:
+async def test_what_a_controller_knows_to_run_is_found_at_its_agent() -> None:
+    async with started() as bench:
         placement = wire.Placement(action="a", fence=7, node="one")
         agent = bench.agent("one", ref_of(placement))
         [node] = await bench.backend.nodes()
@@ -121,12 +102,10 @@ def test_what_a_controller_knows_to_run_is_found_at_its_agent() -> None:
         assert (await line.placement("b")).node == "one"
         assert [news for news in line.all("placed") if news.placements[0].action == "a"] == []
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5")
-def test_a_controller_that_leaves_in_the_middle_of_saying_what_runs() -> None:
-    async def check(bench: Bench) -> None:
+async def test_a_controller_that_leaves_in_the_middle_of_saying_what_runs() -> None:
+    async with started() as bench:
         placement = wire.Placement(action="a", fence=7, node="one")
         agent, line = bench.agent("one", ref_of(placement)), bench.line()
         saying = asyncio.create_task(line.submit(action("a", placement), action("b")))
@@ -142,14 +121,12 @@ def test_a_controller_that_leaves_in_the_middle_of_saying_what_runs() -> None:
         bench.end(agent, ref_of(placement))
         assert (await again.hear("ended")).outcome == "succeeded"
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5", "agent-6")
-def test_an_agent_that_is_not_there_is_waited_for_until_it_must_have_ended_its_tasks(
+async def test_an_agent_that_is_not_there_is_waited_for_until_it_must_have_ended_its_tasks(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def check(bench: Bench) -> None:
+    async with started() as bench:
         line = bench.line()
         bench.agent("two")
         await line.submit(action("a", wire.Placement(action="a", fence=7, node="one")))
@@ -163,12 +140,10 @@ def test_an_agent_that_is_not_there_is_waited_for_until_it_must_have_ended_its_t
         assert placement.fence > 7
         assert "wasn't heard of" in (await line.hear("waiting")).reason
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5")
-def test_fences_rise_though_the_clock_is_behind_that_of_an_earlier_scheduler() -> None:
-    async def check(bench: Bench) -> None:
+async def test_fences_rise_though_the_clock_is_behind_that_of_an_earlier_scheduler() -> None:
+    async with started() as bench:
         bench.agent("one")
         line = bench.line()
         last_fence = bench.now_ms + 60_000
@@ -177,22 +152,18 @@ def test_fences_rise_though_the_clock_is_behind_that_of_an_earlier_scheduler() -
         await line.submit(waits_again)
         assert (await line.placement("a")).fence > last_fence
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5")
-def test_what_its_agent_does_not_have_is_placed_again_at_once() -> None:
-    async def check(bench: Bench) -> None:
+async def test_what_its_agent_does_not_have_is_placed_again_at_once() -> None:
+    async with started() as bench:
         bench.agent("one")
         line = bench.line()
         await line.submit(action("a", wire.Placement(action="a", fence=7, node="one")))
         assert (await line.placement("a")).fence > 7
 
-    run(check)
 
-
-def test_what_nobody_asks_for_is_revoked_once_all_controllers_have_come() -> None:
-    async def check(bench: Bench) -> None:
+async def test_what_nobody_asks_for_is_revoked_once_all_controllers_have_come() -> None:
+    async with started() as bench:
         unknown = ref_of(wire.Placement(action="old", fence=3))
         agent = bench.agent("one", unknown)
         opening = asyncio.create_task(bench.backend.wanted(agent, unknown, is_kept=True))
@@ -204,11 +175,9 @@ def test_what_nobody_asks_for_is_revoked_once_all_controllers_have_come() -> Non
         [node] = await bench.backend.nodes()
         assert not node.cordoned
 
-    run(check)
 
-
-def test_what_waits_leaves_with_its_controller_and_what_runs_goes_on() -> None:
-    async def check(bench: Bench) -> None:
+async def test_what_waits_leaves_with_its_controller_and_what_runs_goes_on() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("runs"))
         placement = await line.placement("runs")
@@ -225,12 +194,10 @@ def test_what_waits_leaves_with_its_controller_and_what_runs_goes_on() -> None:
         assert (await again.hear("running")).ref.fence == placement.fence
         assert [news for news in orders(agent) if news[0] == "settle"] == []
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5")
-def test_an_end_that_was_not_kept_is_told_again_from_the_beginning() -> None:
-    async def check(bench: Bench) -> None:
+async def test_an_end_that_was_not_kept_is_told_again_from_the_beginning() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -251,14 +218,12 @@ def test_an_end_that_was_not_kept_is_told_again_from_the_beginning() -> None:
         again.keep(await again.hear("ended"))
         assert ("settle", [placement.fence]) in await ordered(agent)
 
-    run(check)
-
 
 @pytest.mark.covers("agent-3", "agent-5")
-def test_an_end_is_not_told_before_its_controller_has_said_how_far_it_is() -> None:
+async def test_an_end_is_not_told_before_its_controller_has_said_how_far_it_is() -> None:
     """It came back, and what its action wrote meanwhile is still with the agent."""
 
-    async def check(bench: Bench) -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -277,15 +242,15 @@ def test_an_end_is_not_told_before_its_controller_has_said_how_far_it_is() -> No
         bench.end(agent, ref_of(placement))
         assert (await again.hear("ended")).outcome == "succeeded"
 
-    run(check)
-
 
 @pytest.mark.covers("agent-3", "agent-5")
 @pytest.mark.parametrize("back", ["before", "after"])
-def test_an_end_that_is_lost_with_its_agent_before_its_controller_has_it_has_not_happened(back: str) -> None:
+async def test_an_end_that_is_lost_with_its_agent_before_its_controller_has_it_has_not_happened(
+    back: str,
+) -> None:
     """Whether the controller is back before the agent is lost, or after."""
 
-    async def check(bench: Bench) -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -306,12 +271,10 @@ def test_an_end_that_is_lost_with_its_agent_before_its_controller_has_it_has_not
         await again.placement("a", after=placement.fence)
         assert again.all("ended") == []
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5")
-def test_an_end_that_was_told_is_told_once_more_when_its_agent_is_lost() -> None:
-    async def check(bench: Bench) -> None:
+async def test_an_end_that_was_told_is_told_once_more_when_its_agent_is_lost() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -331,12 +294,10 @@ def test_an_end_that_was_told_is_told_once_more_when_its_agent_is_lost() -> None
         again.keep(ended)
         assert not again.seat.actions
 
-    run(check)
-
 
 @pytest.mark.covers("agent-5")
-def test_one_that_was_cancelled_does_not_run_anew_when_its_agent_is_lost() -> None:
-    async def check(bench: Bench) -> None:
+async def test_one_that_was_cancelled_does_not_run_anew_when_its_agent_is_lost() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -352,11 +313,9 @@ def test_one_that_was_cancelled_does_not_run_anew_when_its_agent_is_lost() -> No
         await again.submit(action("a", placement))
         assert (await again.hear("ended")).outcome == "cancelled"
 
-    run(check)
 
-
-def test_one_who_is_back_learns_that_an_action_waits_again() -> None:
-    async def check(bench: Bench) -> None:
+async def test_one_who_is_back_learns_that_an_action_waits_again() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -375,14 +334,12 @@ def test_one_who_is_back_learns_that_an_action_waits_again() -> None:
         await again.submit(action("a", placement))
         assert "preempted" in (await again.hear("waiting")).reason
 
-    run(check)
-
 
 @pytest.mark.covers("agent-3", "agent-5")
-def test_an_end_that_its_controller_missed_is_not_told_before_all_that_came_before_it() -> None:
+async def test_an_end_that_its_controller_missed_is_not_told_before_all_that_came_before_it() -> None:
     """It names the action when its end is on the way from the agent, and isn't told yet."""
 
-    async def check(bench: Bench) -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         placement = await line.placement("a")
@@ -403,14 +360,13 @@ def test_an_end_that_its_controller_missed_is_not_told_before_all_that_came_befo
         again.keep(ended)
         assert ("settle", [placement.fence]) in await ordered(agent)
 
-    run(check)
 
-
+@pytest.mark.real_time  # The thread that commits waits.
 @pytest.mark.covers("agent-5")
-def test_one_who_is_back_while_its_actions_are_being_given_up_is_not_told_that_they_ended(
+async def test_one_who_is_back_while_its_actions_are_being_given_up_is_not_told_that_they_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def check(bench: Bench) -> None:
+    async with started() as bench:
         line = bench.line()
         await line.submit(action("a"))
         committing, may_commit = Event(), Event()
@@ -433,12 +389,10 @@ def test_one_who_is_back_while_its_actions_are_being_given_up_is_not_told_that_t
         await again.placement("a")
         assert again.all("ended") == []
 
-    run(check, asyncio.run)  # The thread that commits waits.
-
 
 @pytest.mark.covers("agent-5")
-def test_one_who_is_back_before_its_actions_are_given_up_keeps_them() -> None:
-    async def check(bench: Bench) -> None:
+async def test_one_who_is_back_before_its_actions_are_given_up_keeps_them() -> None:
+    async with started() as bench:
         line = bench.line()
         await line.submit(action("a"))
         line.leave()
@@ -448,11 +402,9 @@ def test_one_who_is_back_before_its_actions_are_given_up_keeps_them() -> None:
         await again.placement("a")
         assert again.all("ended") == []
 
-    run(check)
 
-
-def test_what_a_controller_does_not_name_any_more_is_settled_or_stopped() -> None:
-    async def check(bench: Bench) -> None:
+async def test_what_a_controller_does_not_name_any_more_is_settled_or_stopped() -> None:
+    async with started() as bench:
         one, two, line = bench.agent("one"), bench.agent("two"), bench.line()
         await line.submit(action("a"), action("b"))
         for id in ("a", "b"):
@@ -466,11 +418,9 @@ def test_what_a_controller_does_not_name_any_more_is_settled_or_stopped() -> Non
         await eventually(lambda: tasks[1].is_to_stop)
         assert not line.seat.actions
 
-    run(check)
 
-
-def test_a_controller_that_stays_away_is_given_up() -> None:
-    async def check(bench: Bench) -> None:
+async def test_a_controller_that_stays_away_is_given_up() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one"), bench.line()
         await line.submit(action("a"))
         line.record(await line.placement("a"))
@@ -484,11 +434,9 @@ def test_a_controller_that_stays_away_is_given_up() -> None:
         assert not line.seat.actions
         await eventually(lambda: task.is_to_stop)
 
-    run(check)
 
-
-def test_one_who_records_nothing_is_taken_for_gone() -> None:
-    async def check(bench: Bench) -> None:
+async def test_one_who_records_nothing_is_taken_for_gone() -> None:
+    async with started() as bench:
         bench.agent("one")
         line, other = bench.line(), bench.line("nightly")
         await line.submit(action("a"))
@@ -500,13 +448,11 @@ def test_one_who_records_nothing_is_taken_for_gone() -> None:
         assert "recorded within 30 s" in line.outbox.why_closed
         assert (await other.placement("b")).node == "one"
 
-    run(check)
 
-
-def test_an_action_that_cannot_be_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_action_that_cannot_be_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(directing, "MOST_ACTIONS", 2)
 
-    async def check(bench: Bench) -> None:
+    async with started() as bench:
         line = bench.line()
         bad = wire.Action(id="bad", job='{"command": "true", "resources": {"cpu": "much"}}')
         await line.submit(bad, action("a"), wire.Action(id="", job="{}"), action("b"), action("c"))
@@ -517,11 +463,9 @@ def test_an_action_that_cannot_be_harms_no_other(monkeypatch: pytest.MonkeyPatch
         assert all(one.problem and one.remedy for one in line.all("refused"))
         assert list(line.seat.actions) == ["a", "b"]
 
-    run(check)
 
-
-def test_cancelled_while_it_waits_while_it_is_not_recorded_and_while_it_runs() -> None:
-    async def check(bench: Bench) -> None:
+async def test_cancelled_while_it_waits_while_it_is_not_recorded_and_while_it_runs() -> None:
+    async with started() as bench:
         agent, line = bench.agent("one", cpus=2), bench.line()
         await line.submit(action("runs"), action("placed"), action("waits"))
         runs = await line.placement("runs")
@@ -536,11 +480,9 @@ def test_cancelled_while_it_waits_while_it_is_not_recorded_and_while_it_runs() -
         assert agent.agent.tasks[ref_of(runs)].is_to_stop
         assert [one.action for one in line.all("refused")] == ["nobody"]
 
-    run(check)
 
-
-def test_why() -> None:
-    async def check(bench: Bench) -> None:
+async def test_why() -> None:
+    async with started() as bench:
         line = bench.line()
         await line.submit(action("a"))
         bench.scheduler.directing.ask(line.seat, "a")
@@ -548,5 +490,3 @@ def test_why() -> None:
         assert '"job":"a"' in why.document
         bench.scheduler.directing.ask(line.seat, "nobody")
         assert (await line.hear("refused")).field == "action"
-
-    run(check)

@@ -103,7 +103,7 @@ class AgentsService(AgentsServicer):
 
     # -- one for each agent
 
-    async def Attend(
+    async def Attend(  # noqa: N802 – the name in the .proto
         self, request_iterator: AsyncIterator[wire.AgentNews], context: Context
     ) -> AsyncIterator[wire.AgentOrders]:
         first = await self._first_word(request_iterator, context)
@@ -166,7 +166,7 @@ class AgentsService(AgentsServicer):
 
     # -- one for each task
 
-    async def Perform(
+    async def Perform(  # noqa: N802 – the name in the .proto
         self, request_iterator: AsyncIterator[wire.TaskNews], context: Context
     ) -> AsyncIterator[wire.TaskOrders]:
         opening = (await self._first_word(request_iterator, context)).opening

@@ -107,7 +107,7 @@ class Connections:
         self,
         request: Request,
         credentials: Credentials,
-        timeout: aiohttp.ClientTimeout,
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 – aiohttp's: several limits in one
         may_send: Callable[[], bool] | None = None,
     ) -> Answer:
         """The whole answer, also where nobody looks at it: only then the connection is free for the next.
@@ -127,7 +127,10 @@ class Connections:
 
     @asynccontextmanager
     async def stream(
-        self, request: Request, credentials: Credentials, timeout: aiohttp.ClientTimeout
+        self,
+        request: Request,
+        credentials: Credentials,
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 – aiohttp's: several limits in one
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         """An answer that comes bit by bit. Raises Unreachable, also for what goes wrong while it is read."""
         try:

@@ -266,7 +266,7 @@ class LiveLoop:
                 except Refused:
                     log.info("deadline.ignored", job=job_id)
 
-    def _commands(self, plan: Plan, grounds: Grounds) -> Iterator[tuple[JobId, Command]]:
+    def _commands(self, plan: Plan, grounds: Grounds) -> Iterator[tuple[JobId, Command]]:  # noqa: C901, PLR0912 – one stanza for each kind of command
         by_job: dict[JobId, list[Binding]] = {}
         for binding in plan.bindings:
             by_job.setdefault(binding.job, []).append(binding)

@@ -45,7 +45,7 @@ KEEP_ALL = Retention()
 
 
 class Runtime:
-    def __init__(
+    def __init__(  # noqa: PLR0913 – the parts of a cluster, put together here
         self,
         store: Store,
         policy: Policy,

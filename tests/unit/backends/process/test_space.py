@@ -36,7 +36,7 @@ class Disk:
         (0, 0, True),  # Some file systems don't tell.
     ],
 )
-def test_so_much_is_left(
+def test_a_reserve_of_the_disk_is_left_free(
     monkeypatch: pytest.MonkeyPatch, size_mib: int, free_mib: float, has_room: bool
 ) -> None:
     monkeypatch.setattr(os, "fstatvfs", lambda file: Disk(size_mib, free_mib))

@@ -48,6 +48,7 @@ def test_silent_where_it_takes_long(server: FakeServer, monkeypatch: pytest.Monk
     answered.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", ["rota show ", "rota nodes cordon ", "rota logs -f 1"])
 def test_the_shell_gets_nothing_and_no_error(words: str, tmp_path: Path) -> None:
     process = subprocess.run(

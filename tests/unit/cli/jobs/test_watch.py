@@ -36,7 +36,9 @@ def test_how_a_job_ended_is_seen_for_a_while(server: FakeServer) -> None:
     assert [job.phase for job in jobs.refreshed()] == [Phase.FAILED]
 
 
-def test_and_then_no_longer(server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_that_is_over_leaves_the_screen_after_a_while(
+    server: FakeServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now_s = [0.0]
     server.has(running("17"))
     jobs = watched(server)

@@ -69,12 +69,12 @@ def test_it_fits_a_terminal_whatever_somebody_sent(recorded: FakeServer) -> None
         assert "\x1b[2J" not in shown
 
 
-def test_as_lines_of_json(recorded: FakeServer) -> None:
+def test_records_are_printed_as_lines_of_json(recorded: FakeServer) -> None:
     assert [line[:8] for line in rota("audit", "-o", "json").lines] == ['{"seq":1', '{"seq":2', '{"seq":3']
     assert rota("audit", "-o", "yaml").lines[0] == "---"
 
 
-def test_what_is_asked_for(recorded: FakeServer) -> None:
+def test_filters_of_the_audit_reach_the_server(recorded: FakeServer) -> None:
     result = rota(
         "audit", "--user", "ada", "--verdict", "refused", "--since", "2026-01-01T00:00:00Z", "--limit", "1"
     )
@@ -85,7 +85,7 @@ def test_what_is_asked_for(recorded: FakeServer) -> None:
 
 
 @pytest.mark.parametrize("option", [("--verdict", "perhaps"), ("--since", "soon"), ("--limit", "0")])
-def test_what_nobody_can_mean(recorded: FakeServer, option: tuple[str, str]) -> None:
+def test_bad_filters_of_the_audit_are_named(recorded: FakeServer, option: tuple[str, str]) -> None:
     result = rota("audit", *option)
     assert (result.code, result.out) == (1, "")
     assert option[0] in result.err

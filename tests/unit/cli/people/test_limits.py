@@ -41,7 +41,7 @@ def test_operators_are_told_that_no_default_holds_them(server: FakeServer) -> No
     assert rota("limits").lines[1:] == ["default limits don't apply to operators and admins", "no limits"]
 
 
-def test_of_others(server: FakeServer) -> None:
+def test_limits_of_another_user_and_project(server: FakeServer) -> None:
     server.limits_answer = answer()
     assert rota("limits", "--user", "bob", "--project", "audio", "-o", "json").data["limits"] == []
     (asked,) = server.asked

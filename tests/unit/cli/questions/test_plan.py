@@ -18,12 +18,9 @@ import yaml
 
 from rota.loop.hosting.plugin_host import GROUP
 from tests.unit.cli.calling import MIXED, MIXED_FILES, rota, write
+from tests.unit.cli.manifests import kube_node, pod, widest
 
 POLICY = ("--policy", str(MIXED / "policy.yaml"))
-
-
-def widest(text: str) -> int:
-    return max(len(line.rstrip()) for line in text.splitlines())
 
 
 class TestData:
@@ -163,31 +160,6 @@ def _small(folder: Path, plugin: str) -> tuple[str, ...]:
         policy=f"plugins: [{{name: {plugin}}}]",
     )
     return cluster, jobs, "--policy", policy
-
-
-def pod(name: str, node: str = "", gang: str = "", cpu: str = "1", priority: int = 0) -> str:
-    labels = f"batch.scheduling.k8s.io/gang: {gang}" if gang else ""
-    return f"""
-apiVersion: v1
-kind: Pod
-metadata: {{name: {name}, namespace: team, labels: {{{labels}}}}}
-spec:
-  {f"nodeName: {node}" if node else ""}
-  priority: {priority}
-  containers: [{{name: main, resources: {{requests: {{cpu: "{cpu}"}}}}}}]
-status: {{phase: {"Running" if node else "Pending"}}}
----"""
-
-
-def kube_node(name: str, cpu: int) -> str:
-    return f"""
-apiVersion: v1
-kind: Node
-metadata: {{name: {name}}}
-status:
-  allocatable: {{cpu: "{cpu}", memory: 8Gi, pods: "110"}}
-  conditions: [{{type: Ready, status: "True"}}]
----"""
 
 
 class TestPods:
@@ -345,6 +317,7 @@ PATIENT = """
     """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("columns", [80, 200])
 def test_on_a_real_terminal(columns: int) -> None:
     code, out = on_terminal(columns, "plan", *MIXED_FILES, *POLICY)

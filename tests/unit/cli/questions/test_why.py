@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.cli.calling import MIXED, MIXED_FILES, Result, rota, write
-from tests.unit.cli.questions.test_plan import kube_node, pod, widest
+from tests.unit.cli.manifests import kube_node, pod, widest
 
 POLICY = ("--policy", str(MIXED / "policy.yaml"))
 
@@ -34,7 +34,7 @@ class TestWaiting:
         nodes = [node for one in why("caption", "-o", "json").data["refusals"] for node in one["nodes"]]
         assert len(nodes) == len(set(nodes)) == 22
 
-    def test_in_words(self) -> None:
+    def test_reasons_are_printed_in_words(self) -> None:
         result = why("caption", columns=120)
         assert result.lines[0].startswith("caption waits: not now, planned to start at ")
         assert result.lines[1] == "4 cpu, 16Gi memory, 2 gpu, model L4; priority low"
@@ -71,7 +71,7 @@ class TestRemedies:
         ]
         assert "What would make it possible, the smallest change first" in rota("why", "job", *files).lines
 
-    def test_in_words(self) -> None:
+    def test_remedies_are_printed_in_words(self) -> None:
         lines = why("caption").lines
         at = lines.index("What would let it start now, the smallest change first")
         assert lines[at + 2].split("  ") == ["ask for at most 1 gpu (asks 2)", "infer-0", ""]
@@ -90,7 +90,7 @@ class TestScores:
         weighted = sum(data["weights"][name] * value for name, value in chosen["criteria"].items())
         assert chosen["total"] == pytest.approx(weighted / 100, abs=0.1)
 
-    def test_in_words(self) -> None:
+    def test_scores_are_printed_as_a_table(self) -> None:
         lines = why("search").lines
         at = lines.index("How nodes scored for its first task, 0 to 100")
         assert lines[at + 1].split() == [

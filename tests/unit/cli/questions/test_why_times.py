@@ -100,7 +100,7 @@ def test_a_queue_that_is_paused_is_all_there_is_to_say(tmp_path: Path) -> None:
     assert lines("stopped", tmp_path)[2:] == ["queue: queue night is paused: disks are full"]
 
 
-def test_in_data(tmp_path: Path) -> None:
+def test_starts_and_remedies_are_in_the_json(tmp_path: Path) -> None:
     sweep = data("sweep", tmp_path)
     assert (sweep["start"], sweep["promised"]) == ("2026-01-01T22:00:00Z", False)
     assert [(one["change"], one["start"]) for one in sweep["remedies"]] == [

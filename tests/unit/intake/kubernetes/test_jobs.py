@@ -169,7 +169,11 @@ def test_all_jobs_together_are_bounded() -> None:
             ),
             'spec.template.metadata.annotations["batch.scheduling.k8s.io/min-available"]',
         ),
-        (batch_job("parallelism: 1000000").replace("cpu: 2", "cpu: 1P"), "spec.template.spec"),
+        pytest.param(
+            batch_job("parallelism: 1000000").replace("cpu: 2", "cpu: 1P"),
+            "spec.template.spec",
+            marks=pytest.mark.slow,
+        ),
         ("{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {}}", "spec.template"),
     ],
 )

@@ -13,6 +13,8 @@ from rota.model.task import TaskSpec
 from rota.model.workload import Workload
 from tests.unit.intake.traces.reading import DATA, left_out, read_data, refusal
 
+pytestmark = pytest.mark.slow
+
 FILE = "scheduler-perf.json"
 FACTS: dict[str, Any] = {case["name"]: case for case in json.loads((DATA / FILE).read_text())["workloads"]}
 

@@ -33,6 +33,7 @@ def workload() -> Workload:
     return read_data(TRACE)
 
 
+@pytest.mark.slow
 class TestTheWholeTrace:
     def test_has_the_totals_that_its_readme_states(self, workload: Workload) -> None:
         sizes = [one.job.template.task_count for one in workload.jobs]
@@ -144,6 +145,7 @@ class TestWhatIsLeftOut:
         assert left_out(workload, "no limit").count == 1
 
 
+@pytest.mark.slow
 class TestTheMachine:
     HEADER = "; MaxProcs: 10"
 

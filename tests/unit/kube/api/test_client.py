@@ -120,13 +120,10 @@ def test_where_nobody_listens_nothing_has_happened() -> None:
     ask(question)
 
 
-def test_silence_ends_a_call() -> None:
-    async def main() -> None:
-        async with silent_server() as server, server.client(timeout_s=0.05) as client:
-            with pytest.raises(Unreachable):
-                await client.bind("ns", "a", "node-1")
-
-    asyncio.run(main())
+async def test_silence_ends_a_call() -> None:
+    async with silent_server() as server, server.client(timeout_s=0.05) as client:
+        with pytest.raises(Unreachable):
+            await client.bind("ns", "a", "node-1")
 
 
 def test_waiting_for_a_connection_is_no_silence_of_the_server() -> None:
@@ -291,16 +288,13 @@ def test_a_version_that_is_too_old() -> None:
     ask(question, Answer(410, {"code": 410}), Answer(chunks=(json.encode(told) + b"\n",)))
 
 
-def test_a_watch_that_falls_silent_is_over() -> None:
-    async def main() -> None:
-        said = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + line("ADDED")
-        async with silent_server(said) as server, server.client() as client:
-            watch = client.watch(PODS, "5", silent_s=0.05)
-            assert [change.kind for change in await anext(watch)] == [ChangeKind.ADDED]
-            with pytest.raises(Silent):
-                await anext(watch)
-
-    asyncio.run(main())
+async def test_a_watch_that_falls_silent_is_over() -> None:
+    said = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n" + line("ADDED")
+    async with silent_server(said) as server, server.client() as client:
+        watch = client.watch(PODS, "5", silent_s=0.05)
+        assert [change.kind for change in await anext(watch)] == [ChangeKind.ADDED]
+        with pytest.raises(Silent):
+            await anext(watch)
 
 
 @pytest.mark.parametrize("body", ["text", {"items": 7}])

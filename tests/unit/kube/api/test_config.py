@@ -58,7 +58,7 @@ def test_within_a_cluster(account: Path) -> None:
     assert find_cluster(environment=six, service_account=account).server == "https://[fd00::1]:443"
 
 
-def test_what_is_missing(tmp_path: Path, account: Path) -> None:
+def test_a_cluster_that_cant_be_found_is_told_with_what_to_give(tmp_path: Path, account: Path) -> None:
     with pytest.raises(InputError, match="give --kubeconfig, set KUBECONFIG, or run in a cluster"):
         find_cluster(environment={"HOME": str(tmp_path)})
     with pytest.raises(InputError, match="KUBECONFIG: there is no file /none; name one that exists"):

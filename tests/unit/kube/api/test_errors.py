@@ -38,7 +38,7 @@ def test_a_disruption_budget_is_no_overload() -> None:
     assert not error.may_pass
 
 
-def test_what_it_says() -> None:
+def test_an_api_error_says_call_code_and_message() -> None:
     error = api_error(CALL, Status(code=409, message="pod web-1 is already assigned"))
     assert str(error) == "create pods/binding team-a/web-1: 409: pod web-1 is already assigned"
     assert str(api_error(CALL, Status(code=418))).endswith("418: refused")

@@ -33,43 +33,36 @@ def runs(folder: Path) -> int:
     return len((folder / "runs").read_text().splitlines())
 
 
-def test_a_token_until_it_expires(tmp_path: Path) -> None:
+async def test_a_token_until_it_expires(tmp_path: Path) -> None:
     now_s = EXPIRES_S - 100
 
-    async def main() -> None:
-        nonlocal now_s
-        says = answer(token="t", expirationTimestamp=EXPIRES)
-        source = PluginCredentials(plugin(tmp_path, f"echo '{says}'"), clock=lambda: now_s)
-        first = await source.current()
-        assert first.token == "t"
-        assert await source.current() is first
-        assert runs(tmp_path) == 1
-        now_s = EXPIRES_S - 5
-        assert await source.current() is first, "the same token, asked for anew"
-        assert runs(tmp_path) == 2
-
-    asyncio.run(main())
+    says = answer(token="t", expirationTimestamp=EXPIRES)
+    source = PluginCredentials(plugin(tmp_path, f"echo '{says}'"), clock=lambda: now_s)
+    first = await source.current()
+    assert first.token == "t"
+    assert await source.current() is first
+    assert runs(tmp_path) == 1
+    now_s = EXPIRES_S - 5
+    assert await source.current() is first, "the same token, asked for anew"
+    assert runs(tmp_path) == 2
 
 
-def test_it_is_asked_again_when_refused_by_one_at_a_time(tmp_path: Path) -> None:
-    async def main() -> None:
-        source = PluginCredentials(plugin(tmp_path, f"echo '{answer(token='t')}'"))
-        found = await asyncio.gather(*(source.current() for _ in range(5)))
-        assert runs(tmp_path) == 1
-        source.refused(found[0])
-        await source.current()
-        assert runs(tmp_path) == 2
-
-    asyncio.run(main())
+async def test_it_is_asked_again_when_refused_by_one_at_a_time(tmp_path: Path) -> None:
+    source = PluginCredentials(plugin(tmp_path, f"echo '{answer(token='t')}'"))
+    found = await asyncio.gather(*(source.current() for _ in range(5)))
+    assert runs(tmp_path) == 1
+    source.refused(found[0])
+    await source.current()
+    assert runs(tmp_path) == 2
 
 
-def test_a_certificate(tmp_path: Path) -> None:
+def test_a_plugin_may_answer_with_a_certificate(tmp_path: Path) -> None:
     says = answer(clientCertificateData="chain", clientKeyData="key")
     source = PluginCredentials(plugin(tmp_path, f"echo '{says}'"))
     assert asyncio.run(source.current()).certificate == Certificate(b"chain", b"key")
 
 
-def test_what_it_is_told(tmp_path: Path) -> None:
+def test_a_plugin_is_given_its_arguments_and_environment(tmp_path: Path) -> None:
     made = plugin(
         tmp_path,
         f'[ "$1 $COLOUR" = "get blue" ] && echo \'{answer(API_VERSIONS[1], token="t")}\'',

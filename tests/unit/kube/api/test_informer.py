@@ -15,9 +15,9 @@ from rota.kube.api.objects import Status
 from rota.kube.api.resources import PODS
 from rota.kube_objects.objects import Metadata, Pod, PodSpec
 from rota.patience.backoff import Backoff
-from tests.virtual_time import run
+from tests.kit.virtual_time import run
 
-pytestmark = pytest.mark.covers("kube-5")
+pytestmark = [pytest.mark.covers("kube-5"), pytest.mark.virtual_time]
 
 CALL = Call("watch", "pods")
 AWAY = NotConnected(CALL, "refused")
@@ -282,18 +282,15 @@ def test_copies_of_manifests_are_not_held() -> None:
     follow(server, check)
 
 
-def test_a_handler_that_raises_ends_it() -> None:
-    async def main() -> None:
-        server = Server()
-        server.lists = [[page(pod("a", 1))]]
-        informer = Informer(server, PODS)
+async def test_a_handler_that_raises_ends_it() -> None:
+    server = Server()
+    server.lists = [[page(pod("a", 1))]]
+    informer = Informer(server, PODS)
 
-        def broken(old: Pod | None, new: Pod | None) -> None:
-            raise ZeroDivisionError
+    def broken(old: Pod | None, new: Pod | None) -> None:
+        raise ZeroDivisionError
 
-        informer.subscribe(broken)
-        with pytest.raises(ExceptionGroup) as raised:
-            await informer.run()
-        assert raised.group_contains(ZeroDivisionError)
-
-    run(main())
+    informer.subscribe(broken)
+    with pytest.raises(ExceptionGroup) as raised:
+        await informer.run()
+    assert raised.group_contains(ZeroDivisionError)

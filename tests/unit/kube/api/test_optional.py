@@ -13,9 +13,9 @@ from rota.kube.api.informer import Informer
 from rota.kube.api.objects import PodGroup
 from rota.kube.api.optional import LOOK_AGAIN_S, OptionalInformer
 from rota.kube.api.resources import PLUGIN_GROUPS
-from tests.unit.kube.mirror.test_pod_groups import group
+from tests.kit.virtual_time import run
+from tests.unit.kube.mirror.pod_groups import group
 from tests.unit.kube.still_cluster import StillCluster
-from tests.virtual_time import run
 
 pytestmark = pytest.mark.covers("kube-2", "kube-5")
 

@@ -13,6 +13,7 @@ from rota.kube.mirror.reasons import GangIncomplete, GangOthersFirst, PodGroupMi
 from rota.kube.scheduling.words import held_text
 from rota.kube_objects.objects import Metadata, Pod
 from rota.model.ids import JobId, NodeName, TaskName
+from tests.unit.kube.mirror.pod_groups import group
 from tests.unit.kube.pods import Told, node, pod
 
 pytestmark = pytest.mark.covers("kube-2")
@@ -27,11 +28,6 @@ def told() -> Told:
     made = Told()
     made.mirror.node_changed(None, node("n", cpu="8"))
     return made
-
-
-def group(least: int | None = None, **roles: int) -> PodGroup:
-    spec: dict[str, Any] = {"minMember": least, "minTaskMember": roles or None}
-    return msgspec.convert({"metadata": {"name": "g", "namespace": "default"}, "spec": spec}, PodGroup)
 
 
 def labelled(name: str, **more: Any) -> Pod:

@@ -15,8 +15,9 @@ from rota.kube.scheduling.cycle import Scheduling
 from rota.kube.scheduling.run import default_policy
 from rota.loop.telemetry.metrics import Metrics
 from rota.model.plan import Plan
+from tests.kit.waiting import eventually
 from tests.unit.kube.pods import SCHEDULER, Told, node, pod
-from tests.unit.kube.scheduling.test_binding import Bench
+from tests.unit.kube.scheduling.bench import Bench
 
 pytestmark = pytest.mark.covers("trust-1")
 
@@ -41,12 +42,6 @@ def deciding(monkeypatch: pytest.MonkeyPatch) -> Iterator[Deciding]:
     monkeypatch.setattr(module, "decide", slow)
     yield slow
     slow.may_end.set()
-
-
-async def sure(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.005)
 
 
 def nothing(told: Told) -> None:
@@ -90,41 +85,31 @@ def bound_by_another(told: Told) -> None:
         (bound_by_another, False),
     ],
 )
-def test_what_changes_while_it_decides_counts(
+async def test_what_changes_while_it_decides_counts(
     happens: Callable[[Told], None], is_bound: bool, deciding: Deciding
 ) -> None:
-    async def test() -> None:
-        bench = Bench()
-        scheduling = Scheduling(
-            bench.mirror, bench.binder, bench.recorder, default_policy(SCHEDULER), Metrics()
-        )
-        running = asyncio.create_task(scheduling.run())
-        await sure(lambda: deciding.count == 1)
-        # The loop goes on: here others renew the lease.
-        for _ in range(5):
-            await asyncio.sleep(0)
-        happens(bench.told)
-        deciding.may_end.set()
-        await sure(lambda: scheduling.cycles >= 1)
-        scheduling.look_again()
-        await sure(lambda: scheduling.cycles >= 2)
-        running.cancel()
+    bench = Bench()
+    scheduling = Scheduling(bench.mirror, bench.binder, bench.recorder, default_policy(SCHEDULER), Metrics())
+    running = asyncio.create_task(scheduling.run())
+    await eventually(lambda: deciding.count == 1)
+    # The loop goes on: here others renew the lease.
+    for _ in range(5):
+        await asyncio.sleep(0)
+    happens(bench.told)
+    deciding.may_end.set()
+    await eventually(lambda: scheduling.cycles >= 1)
+    scheduling.look_again()
+    await eventually(lambda: scheduling.cycles >= 2)
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert bench.server.binds == ([("p", "n")] if is_bound else [])
+
+
+async def test_a_decision_that_takes_for_ever_keeps_nobody_from_stopping(deciding: Deciding) -> None:
+    bench = Bench()
+    scheduling = Scheduling(bench.mirror, bench.binder, bench.recorder, default_policy(SCHEDULER), Metrics())
+    running = asyncio.create_task(scheduling.run())
+    await eventually(lambda: deciding.count == 1)
+    running.cancel()
+    async with asyncio.timeout(20):
         await asyncio.gather(running, return_exceptions=True)
-        assert bench.server.binds == ([("p", "n")] if is_bound else [])
-
-    asyncio.run(test())
-
-
-def test_a_decision_that_takes_for_ever_keeps_nobody_from_stopping(deciding: Deciding) -> None:
-    async def test() -> None:
-        bench = Bench()
-        scheduling = Scheduling(
-            bench.mirror, bench.binder, bench.recorder, default_policy(SCHEDULER), Metrics()
-        )
-        running = asyncio.create_task(scheduling.run())
-        await sure(lambda: deciding.count == 1)
-        running.cancel()
-        async with asyncio.timeout(20):
-            await asyncio.gather(running, return_exceptions=True)
-
-    asyncio.run(test())

@@ -13,8 +13,10 @@ from rota.kube.api.errors import Call, KubeError, NotConnected
 from rota.kube.scheduling.event_recorder import PAUSES, EventRecorder
 from rota.kube_objects.objects import Pod
 from rota.model.ids import NodeName, TaskName
+from tests.kit.virtual_time import run
 from tests.unit.kube.pods import pod
-from tests.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 P = TaskName("default/p")
 
@@ -141,11 +143,8 @@ def test_a_server_that_is_away_is_told_later() -> None:
     assert server.messages == ["no room"]
 
 
-def test_events_are_dropped_rather_than_piled_up() -> None:
-    async def main() -> None:
-        recorder = EventRecorder(Server(), lambda _: None, "us", "me")
-        for _ in range(10_001):
-            recorder.scheduled(pod("p"), NodeName("n"))
-        assert recorder.dropped_events == 1
-
-    run(main())
+async def test_events_are_dropped_rather_than_piled_up() -> None:
+    recorder = EventRecorder(Server(), lambda _: None, "us", "me")
+    for _ in range(10_001):
+        recorder.scheduled(pod("p"), NodeName("n"))
+    assert recorder.dropped_events == 1

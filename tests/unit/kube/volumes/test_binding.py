@@ -13,12 +13,12 @@ from rota.kube.volumes.binding import WITHIN_S, VolumeBinder, VolumesLost
 from rota.kube_objects.objects import PersistentVolumeClaim
 from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName, TaskName
+from tests.kit.virtual_time import run
 from tests.unit.kube.pods import node
 from tests.unit.kube.storage import claim, pod_with, storage_class, volume
 from tests.unit.kube.volumes.cluster import Volumes
-from tests.virtual_time import run
 
-pytestmark = pytest.mark.covers("kube-3", "kube-5")
+pytestmark = [pytest.mark.covers("kube-3", "kube-5"), pytest.mark.virtual_time]
 
 P = TaskName("default/p")
 CONFLICT = Conflict(Call("patch", "persistentvolumes"), Status(code=409))
@@ -111,7 +111,7 @@ def test_a_claim_that_is_deleted_meanwhile() -> None:
         provide(known, api, "claim-v", then=lambda: known.book.claim(claim("claim-v"), None))
 
 
-def test_a_volume_that_the_controller_takes_from_its_claim() -> None:
+async def test_a_volume_that_the_controller_takes_from_its_claim() -> None:
     known, api = cluster("v"), Api()
     one = pod_with("p", "claim-v")
     assert known.book.reserve(P, one, NodeName("n"))
@@ -124,14 +124,11 @@ def test_a_volume_that_the_controller_takes_from_its_claim() -> None:
         known.book.volume(given, free)
         assert is_so()
 
-    async def main() -> None:
-        with pytest.raises(VolumesLost):
-            await VolumeBinder(api, known.book, until).provide(P, one)
-
-    run(main())
+    with pytest.raises(VolumesLost):
+        await VolumeBinder(api, known.book, until).provide(P, one)
 
 
-def test_who_makes_a_volume_gives_up_by_taking_the_node_from_the_claim() -> None:
+async def test_who_makes_a_volume_gives_up_by_taking_the_node_from_the_claim() -> None:
     known, api = cluster(provisioner="made.example.com"), Api()
     known.add(claim("data"))
     one = pod_with("p", "data")
@@ -143,28 +140,22 @@ def test_who_makes_a_volume_gives_up_by_taking_the_node_from_the_claim() -> None
         known.book.claim(claim("data", selected="n"), claim("data"))
         assert is_so()
 
-    async def main() -> None:
-        with pytest.raises(VolumesLost):
-            await VolumeBinder(api, known.book, until).provide(P, one)
-
-    run(main())
+    with pytest.raises(VolumesLost):
+        await VolumeBinder(api, known.book, until).provide(P, one)
 
 
-def test_what_never_comes_isnt_waited_for_without_end() -> None:
+async def test_what_never_comes_isnt_waited_for_without_end() -> None:
     known, api = cluster("v"), Api()
 
-    async def main() -> None:
-        one = pod_with("p", "claim-v")
-        assert known.book.reserve(P, one, NodeName("n"))
+    one = pod_with("p", "claim-v")
+    assert known.book.reserve(P, one, NodeName("n"))
 
-        async def until(is_so: Any) -> None:
-            await asyncio.Event().wait()
+    async def until(is_so: Any) -> None:
+        await asyncio.Event().wait()
 
-        with pytest.raises(TimeoutError):
-            await VolumeBinder(api, known.book, until).provide(P, one)
-        assert asyncio.get_running_loop().time() == pytest.approx(WITHIN_S)
-
-    run(main())
+    with pytest.raises(TimeoutError):
+        await VolumeBinder(api, known.book, until).provide(P, one)
+    assert asyncio.get_running_loop().time() == pytest.approx(WITHIN_S)
 
 
 def test_who_shares_a_claim_waits_for_whoever_was_first() -> None:

@@ -73,89 +73,74 @@ def test_in_the_order_of_time(streams: tuple[str, ...], told: str) -> None:
     assert read(*(written(*batches.split("|")) for batches in streams)) == told
 
 
-def test_one_that_is_slow_is_waited_for() -> None:
-    async def test() -> None:
-        slow, fast = Writer(), Writer()
-        fast.give("f2")
-        fast.end()
-        batches = merged([slow.stream(), fast.stream()])
-        first = asyncio.ensure_future(anext(batches))
-        for _ in range(20):
-            await asyncio.sleep(0)
-        assert not first.done()
-        slow.give("s1")
-        assert texts(await first) == ["s1"]
-        slow.end()
-        assert texts(await anext(batches)) == ["f2"]
-        assert await anext(batches, None) is None
-
-    asyncio.run(test())
+async def test_one_that_is_slow_is_waited_for() -> None:
+    slow, fast = Writer(), Writer()
+    fast.give("f2")
+    fast.end()
+    batches = merged([slow.stream(), fast.stream()])
+    first = asyncio.ensure_future(anext(batches))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not first.done()
+    slow.give("s1")
+    assert texts(await first) == ["s1"]
+    slow.end()
+    assert texts(await anext(batches)) == ["f2"]
+    assert await anext(batches, None) is None
 
 
-def test_followed_streams_begin_in_the_order_of_time_and_go_on_as_things_arrive() -> None:
-    async def test() -> None:
-        one, other = Writer(), Writer()
-        one.give("a1", "a3")
-        other.give("b2", "b4")
-        batches = merged([one.stream(), other.stream()], settling_s=0.01)
-        assert texts(await anext(batches)) == ["a1", "b2", "a3"]
-        assert texts(await anext(batches)) == ["b4"], "though the other might write something earlier"
-        other.give("b9")
-        assert texts(await anext(batches)) == ["b9"]
-        one.give("a7")
-        assert texts(await anext(batches)) == ["a7"]
-        one.end()
-        other.give("b10")
-        assert texts(await anext(batches)) == ["b10"], "the end of one is not that of all"
-        other.end()
-        assert await anext(batches, None) is None
-
-    asyncio.run(test())
+async def test_followed_streams_begin_in_the_order_of_time_and_go_on_as_things_arrive() -> None:
+    one, other = Writer(), Writer()
+    one.give("a1", "a3")
+    other.give("b2", "b4")
+    batches = merged([one.stream(), other.stream()], settling_s=0.01)
+    assert texts(await anext(batches)) == ["a1", "b2", "a3"]
+    assert texts(await anext(batches)) == ["b4"], "though the other might write something earlier"
+    other.give("b9")
+    assert texts(await anext(batches)) == ["b9"]
+    one.give("a7")
+    assert texts(await anext(batches)) == ["a7"]
+    one.end()
+    other.give("b10")
+    assert texts(await anext(batches)) == ["b10"], "the end of one is not that of all"
+    other.end()
+    assert await anext(batches, None) is None
 
 
-def test_one_that_is_silent_holds_nobody_up() -> None:
+async def test_one_that_is_silent_holds_nobody_up() -> None:
     """The second of two is waited for once, and not with each batch of the first."""
 
-    async def test() -> None:
-        one, silent = Writer(), Writer()
-        batches = merged([one.stream(), silent.stream()], settling_s=0.01)
-        one.give("a1")
-        assert texts(await anext(batches)) == ["a1"]
-        loop = asyncio.get_running_loop()
-        with mock.patch.object(loop, "call_later", wraps=loop.call_later) as timer:
-            for at in range(2, 50):
-                one.give(f"a{at}")
-                assert texts(await anext(batches)) == [f"a{at}"]
-        timer.assert_not_called()
-        await batches.aclose()
-
-    asyncio.run(test())
+    one, silent = Writer(), Writer()
+    batches = merged([one.stream(), silent.stream()], settling_s=0.01)
+    one.give("a1")
+    assert texts(await anext(batches)) == ["a1"]
+    loop = asyncio.get_running_loop()
+    with mock.patch.object(loop, "call_later", wraps=loop.call_later) as timer:
+        for at in range(2, 50):
+            one.give(f"a{at}")
+            assert texts(await anext(batches)) == [f"a{at}"]
+    timer.assert_not_called()
+    await batches.aclose()
 
 
-def test_whoever_stops_reading_ends_all_reading() -> None:
-    async def test() -> None:
-        one, other = Writer(), Writer()
-        one.give("a1")
-        batches = merged([one.stream(), other.stream()], settling_s=0.01)
-        await anext(batches)
-        await batches.aclose()
-        assert one.is_closed
-        assert other.is_closed
-
-    asyncio.run(test())
+async def test_whoever_stops_reading_ends_all_reading() -> None:
+    one, other = Writer(), Writer()
+    one.give("a1")
+    batches = merged([one.stream(), other.stream()], settling_s=0.01)
+    await anext(batches)
+    await batches.aclose()
+    assert one.is_closed
+    assert other.is_closed
 
 
-def test_a_stream_that_fails_fails_the_whole() -> None:
+async def test_a_stream_that_fails_fails_the_whole() -> None:
     async def broken() -> AsyncIterator[Sequence[LogChunk]]:
         yield [chunk("b1")]
         raise OSError("the disk is gone")
 
-    async def test() -> None:
-        other = Writer()
-        batches = merged([broken(), other.stream()], settling_s=0.01)
-        assert texts(await anext(batches)) == ["b1"]
-        with pytest.raises(OSError, match="the disk is gone"):
-            await anext(batches)
-        assert other.is_closed
-
-    asyncio.run(test())
+    other = Writer()
+    batches = merged([broken(), other.stream()], settling_s=0.01)
+    assert texts(await anext(batches)) == ["b1"]
+    with pytest.raises(OSError, match="the disk is gone"):
+        await anext(batches)
+    assert other.is_closed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -14,10 +13,6 @@ from rota.engine.budget import Budget
 from rota.loop.desk.question_pool import OutOfTime, QuestionLimits, Questions, TimeBudget
 
 pytestmark = pytest.mark.covers("trust-1")
-
-
-def run(test: Callable[[], Awaitable[None]]) -> None:
-    asyncio.run(test())  # type: ignore[arg-type]
 
 
 class Held:
@@ -39,24 +34,21 @@ async def begun(question: Held) -> None:
             await asyncio.sleep(0.005)
 
 
-def test_one_user_asks_one_thing_at_a_time_and_holds_up_nobody_else() -> None:
-    async def test() -> None:
-        questions = Questions(QuestionLimits(at_once=2))
-        first, second, other = Held(), Held(), Held()
-        asked = [asyncio.create_task(questions.ask("mallory", one)) for one in (first, second)]
-        await begun(first)
-        asked.append(asyncio.create_task(questions.ask("ada", other)))
-        await begun(other)
-        other.may_end.set()
-        assert await asked[2] == "answer"
-        assert not second.begun.is_set()
-        first.may_end.set()
-        await begun(second)
-        second.may_end.set()
-        assert await asyncio.gather(*asked) == ["answer"] * 3
-        questions.close()
-
-    run(test)
+async def test_one_user_asks_one_thing_at_a_time_and_holds_up_nobody_else() -> None:
+    questions = Questions(QuestionLimits(at_once=2))
+    first, second, other = Held(), Held(), Held()
+    asked = [asyncio.create_task(questions.ask("mallory", one)) for one in (first, second)]
+    await begun(first)
+    asked.append(asyncio.create_task(questions.ask("ada", other)))
+    await begun(other)
+    other.may_end.set()
+    assert await asked[2] == "answer"
+    assert not second.begun.is_set()
+    first.may_end.set()
+    await begun(second)
+    second.may_end.set()
+    assert await asyncio.gather(*asked) == ["answer"] * 3
+    questions.close()
 
 
 @pytest.mark.parametrize(
@@ -67,50 +59,41 @@ def test_one_user_asks_one_thing_at_a_time_and_holds_up_nobody_else() -> None:
     ],
     ids=["of one user", "of all"],
 )
-def test_too_many_are_refused(limits: QuestionLimits, users: list[str]) -> None:
-    async def test() -> None:
-        questions, held = Questions(limits), Held()
-        asked = [asyncio.create_task(questions.ask(user, held)) for user in users]
-        await begun(held)
-        with pytest.raises(Unavailable, match="too many questions"):
-            await questions.ask(users[-1] if limits.waiting > 2 else "d", held)
-        held.may_end.set()
-        assert await asyncio.gather(*asked) == ["answer"] * 3
-        assert await questions.ask("d", lambda _: "again") == "again"
-        questions.close()
-
-    run(test)
+async def test_too_many_are_refused(limits: QuestionLimits, users: list[str]) -> None:
+    questions, held = Questions(limits), Held()
+    asked = [asyncio.create_task(questions.ask(user, held)) for user in users]
+    await begun(held)
+    with pytest.raises(Unavailable, match="too many questions"):
+        await questions.ask(users[-1] if limits.waiting > 2 else "d", held)
+    held.may_end.set()
+    assert await asyncio.gather(*asked) == ["answer"] * 3
+    assert await questions.ask("d", lambda _: "again") == "again"
+    questions.close()
 
 
-def test_one_that_takes_for_ever_is_interrupted_and_the_next_is_answered() -> None:
+async def test_one_that_takes_for_ever_is_interrupted_and_the_next_is_answered() -> None:
     def endless(budget: Budget) -> str:
         while True:
             time.sleep(0.001)
 
-    async def test() -> None:
-        questions = Questions(QuestionLimits(time_s=0.2, at_once=1))
-        async with asyncio.timeout(20):
-            with pytest.raises(OutOfTime, match="given up"):
-                await questions.ask("ada", endless)
-            assert await questions.ask("ada", lambda _: "answer") == "answer"
-        questions.close()
-
-    run(test)
+    questions = Questions(QuestionLimits(time_s=0.2, at_once=1))
+    async with asyncio.timeout(20):
+        with pytest.raises(OutOfTime, match="given up"):
+            await questions.ask("ada", endless)
+        assert await questions.ask("ada", lambda _: "answer") == "answer"
+    questions.close()
 
 
-def test_whoever_waits_for_others_too_long_is_told_so() -> None:
-    async def test() -> None:
-        questions, held = Questions(QuestionLimits(time_s=0.3, at_once=1)), Held()
-        first = asyncio.create_task(questions.ask("mallory", held))
-        await begun(held)
-        async with asyncio.timeout(20):
-            with pytest.raises(Unavailable, match="before this one"):
-                await questions.ask("ada", held)
-        held.may_end.set()
-        await asyncio.gather(first, return_exceptions=True)
-        questions.close()
-
-    run(test)
+async def test_whoever_waits_for_others_too_long_is_told_so() -> None:
+    questions, held = Questions(QuestionLimits(time_s=0.3, at_once=1)), Held()
+    first = asyncio.create_task(questions.ask("mallory", held))
+    await begun(held)
+    async with asyncio.timeout(20):
+        with pytest.raises(Unavailable, match="before this one"):
+            await questions.ask("ada", held)
+    held.may_end.set()
+    await asyncio.gather(first, return_exceptions=True)
+    questions.close()
 
 
 def test_the_budget_is_spent_after_its_time() -> None:
@@ -120,23 +103,17 @@ def test_the_budget_is_spent_after_its_time() -> None:
     assert short.is_spent
 
 
-def test_whoever_answers_knows_the_budget() -> None:
-    async def test() -> None:
-        questions = Questions(QuestionLimits(time_s=1000))
-        assert await questions.ask("ada", lambda budget: budget.is_spent) is False
-        questions.close()
-
-    run(test)
+async def test_whoever_answers_knows_the_budget() -> None:
+    questions = Questions(QuestionLimits(time_s=1000))
+    assert await questions.ask("ada", lambda budget: budget.is_spent) is False
+    questions.close()
 
 
-def test_what_fails_fails_for_whoever_asked() -> None:
+async def test_what_fails_fails_for_whoever_asked() -> None:
     def failing(budget: Budget) -> str:
         raise ValueError("it can't be")
 
-    async def test() -> None:
-        questions = Questions()
-        with pytest.raises(ValueError, match="it can't be"):
-            await questions.ask("ada", failing)
-        questions.close()
-
-    run(test)
+    questions = Questions()
+    with pytest.raises(ValueError, match="it can't be"):
+        await questions.ask("ada", failing)
+    questions.close()

@@ -150,6 +150,7 @@ def test_input_files_stay_while_nobody_knows_all_jobs(store: Store, uploads: Fil
     assert uploads.find(sha256) is None
 
 
+@pytest.mark.slow
 @pytest.mark.covers("trust-5")
 def test_all_that_is_to_go_goes_at_once_in_small_steps(store: Store) -> None:
     numbers = range(1, 2001)

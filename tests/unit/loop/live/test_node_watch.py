@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 
+import pytest
+
 from rota.loop.live.node_watch import EVERY_S, LONGEST_REST_S, REST, SETTLE_S, look_at_changes
-from tests.virtual_time import run
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Looks:
@@ -34,28 +37,19 @@ class Looks:
         return [round(after - before, 6) for before, after in zip(self.at_s[1:], self.at_s[2:], strict=False)]
 
 
-def test_now_and_then_if_nothing_changes() -> None:
-    async def check() -> None:
-        looks = Looks(0.0, change=False)
-        await looks.for_s(60)
-        assert set(looks.gaps_s()) == {EVERY_S}
-
-    run(check())
+async def test_now_and_then_if_nothing_changes() -> None:
+    looks = Looks(0.0, change=False)
+    await looks.for_s(60)
+    assert set(looks.gaps_s()) == {EVERY_S}
 
 
-def test_with_rests_as_long_as_many_looks_if_something_always_changes() -> None:
-    async def check() -> None:
-        looks = Looks(0.01)
-        await looks.for_s(60)
-        assert set(looks.gaps_s()) == {round(SETTLE_S + 0.01 + REST * 0.01, 6)}
-
-    run(check())
+async def test_with_rests_as_long_as_many_looks_if_something_always_changes() -> None:
+    looks = Looks(0.01)
+    await looks.for_s(60)
+    assert set(looks.gaps_s()) == {round(SETTLE_S + 0.01 + REST * 0.01, 6)}
 
 
-def test_one_that_took_long_doesnt_keep_the_next_away() -> None:
-    async def check() -> None:
-        looks = Looks(30.0)
-        await looks.for_s(300)
-        assert set(looks.gaps_s()) == {round(SETTLE_S + 30 + LONGEST_REST_S, 6)}
-
-    run(check())
+async def test_one_that_took_long_doesnt_keep_the_next_away() -> None:
+    looks = Looks(30.0)
+    await looks.for_s(300)
+    assert set(looks.gaps_s()) == {round(SETTLE_S + 30 + LONGEST_REST_S, 6)}

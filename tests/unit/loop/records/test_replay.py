@@ -66,10 +66,11 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.covers("why-4", "decide-1")
 @settings(max_examples=3)
 @given(st.lists(situations(), min_size=8, max_size=8), st.integers(1, 2**32 - 1))
-def test_in_another_process(batch: list[Situation], hash_seed: int) -> None:
+def test_a_record_replays_equally_in_another_process(batch: list[Situation], hash_seed: int) -> None:
     with TemporaryDirectory() as folder:
         for one in batch:
             record_plans(Path(folder), one.records, [one.policy] * 2)

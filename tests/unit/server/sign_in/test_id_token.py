@@ -31,7 +31,7 @@ def read(token: str, *keys: SigningKey, expected: Expected = EXPECTED, at_ms: in
 
 
 @pytest.mark.parametrize("key", KEYS, ids=["RS256", "ES256"])
-def test_what_the_provider_signed(key: SigningKey) -> None:
+def test_a_token_signed_by_the_provider_is_read(key: SigningKey) -> None:
     found = read(key.sign(claims()))
     assert (found.issuer, found.subject) == (ISSUER, "id-of-ada")
     assert found.all["preferred_username"] == "ada"
@@ -89,7 +89,7 @@ def with_changed_claims() -> str:
         "[" * 10_000,
     ],
 )
-def test_what_nobody_signed(token: str) -> None:
+def test_an_unsigned_or_mangled_token_is_refused(token: str) -> None:
     with pytest.raises(BadIdToken):
         read(token)
 

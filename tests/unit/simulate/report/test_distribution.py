@@ -22,5 +22,5 @@ def test_of_many_durations_only_as_many_steps_as_can_be_seen() -> None:
     assert shares[-1] == pytest.approx(2999 / 3000)
 
 
-def test_of_nothing() -> None:
+def test_the_distribution_of_no_values_is_flat() -> None:
     assert [y for _, y in cumulative([], 0, AXIS)] == [0, 0]

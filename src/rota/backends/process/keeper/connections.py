@@ -74,6 +74,12 @@ class Connections:
         self._watch.remove(self._listening.fileno())
         self._listening.close()
 
+    def let_go(self) -> None:
+        """Closes them all, and nothing is watched any more."""
+        for each in self._open.values():
+            each.socket.close()
+        self._listening.close()
+
     def _accept(self) -> None:
         try:
             peer, _ = self._listening.accept()

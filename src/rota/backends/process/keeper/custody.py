@@ -89,6 +89,11 @@ class Custody:
             self._running or self._side_work.is_going_on or self._ledger.to_start or self._outlets.are_stalled
         )
 
+    def let_go(self) -> None:
+        """Of what is open for tasks; they go on."""
+        for task in self._running.values():
+            task.let_go()
+
     # What makes tasks move
 
     def start_some(self) -> None:

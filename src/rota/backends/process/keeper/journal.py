@@ -147,6 +147,10 @@ class Journal:
 
     def close(self) -> None:
         self.flush()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """What was added and not flushed is lost."""
         os.close(self._file)
 
     def _rewrite(self, entries: Iterable[Entry]) -> None:

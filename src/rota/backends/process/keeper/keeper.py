@@ -98,10 +98,24 @@ class Keeper:
         self._heed_lease()
         self._carry_out()
 
+    @property
+    def unsettled(self) -> Sequence[TaskRef]:
+        """Tasks that are to start or run, and those whose end is not settled yet."""
+        return self._ledger.refs()
+
     def close(self) -> None:
         self._connections.close()
         self._journal.close()
         self._cgroups.remove()
+        self._watch.close()
+
+    def let_go(self) -> None:
+        """Closes what it has open and does nothing else: no word to anybody, nothing written. A kernel does
+        this for a process that is killed."""
+        self._connections.let_go()
+        self._journal.let_go()
+        self._custody.let_go()
+        self._watch.close()
 
     def _carry_out(self) -> None:
         try:

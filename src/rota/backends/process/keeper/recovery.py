@@ -41,7 +41,7 @@ class Finished:
         return KeptTask.finished(self.report, self.started, self.lane)
 
 
-def remember(entries: Iterable[journal.Entry]) -> tuple[list[Remembered], list[Finished]]:
+def remember(entries: Iterable[journal.Entry]) -> tuple[list[Remembered], list[Finished]]:  # noqa: C901, PLR0912 – one case for each kind of entry
     unfinished: dict[TaskRef, Remembered] = {}
     finished: dict[TaskRef, Finished] = {}
     for entry in entries:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
+from contextlib import suppress
 from enum import Enum
 from typing import Self
 
@@ -94,6 +96,16 @@ class KeptTask:
     @property
     def ref(self) -> TaskRef:
         return self.start.ref
+
+    def let_go(self) -> None:
+        """Closes what is open for it; it goes on."""
+        # One that has just ended may be closed in part.
+        with suppress(OSError):
+            if self.pidfd is not None:
+                os.close(self.pidfd)
+        with suppress(OSError):
+            if self.drain is not None:
+                self.drain.close()
 
     @property
     def lacks_secrets(self) -> bool:

@@ -44,7 +44,7 @@ def unified(tmp_path: Path, group: str, controllers: str) -> str:
     return mountinfo((tmp_path, "cgroup2", "rw"))
 
 
-def test_one_hierarchy_for_each(tmp_path: Path) -> None:
+def test_each_controller_of_version_1_has_its_own_hierarchy(tmp_path: Path) -> None:
     for name in ("cpu", "memory/mine", "pids"):
         (tmp_path / name).mkdir(parents=True)
     mounts = mountinfo(

@@ -32,7 +32,9 @@ def masked(values: list[str], *pieces: bytes) -> bytes:
         ([], [b"nothing ", b"to hide"], b"nothing to hide"),
     ],
 )
-def test_what_is_written(values: list[str], pieces: list[bytes], written: bytes) -> None:
+def test_secrets_are_masked_wherever_pieces_part_them(
+    values: list[str], pieces: list[bytes], written: bytes
+) -> None:
     assert masked(values, *pieces) == written
 
 
@@ -51,6 +53,7 @@ def test_long_lines_are_hidden_to_the_last_byte(period: int) -> None:
     assert masked([secret], b"<", secret.encode()[:500], secret.encode()[500:], b">").strip(b"*<>") == b""
 
 
+@pytest.mark.slow
 def test_a_read_full_of_secrets_is_no_hard_work() -> None:
     """The keeper has one thread: what one task writes must not keep it from the others."""
     mask = Mask(["a" * length for length in range(4, 120)])
