@@ -12,8 +12,8 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
+from rota.cli import job_values as read
 from rota.cli.completion import queue_names
-from rota.cli.jobs import job_form as read
 
 
 class Fills(NamedTuple):
