@@ -41,6 +41,10 @@ class JobDocument(Document, frozen=True, kw_only=True):
     """Of the task that decided its fate, once it is over."""
     command: str
     """As one line, shortened."""
+    waits_for: list[str] = field(default_factory=list)
+    """Jobs that have to end before, and haven't yet: the first 20."""
+    not_before: datetime | None = None
+    """When the pause before its retry is over."""
 
     @property
     def is_over(self) -> bool:
@@ -49,11 +53,6 @@ class JobDocument(Document, frozen=True, kw_only=True):
     @property
     def succeeded(self) -> bool:
         return self.phase is Phase.SUCCEEDED
-
-    waits_for: list[str] = field(default_factory=list)
-    """Jobs that have to end before, and haven't yet: the first 20."""
-    not_before: datetime | None = None
-    """When the pause before its retry is over."""
 
 
 class AttemptDocument(Document, frozen=True, kw_only=True):

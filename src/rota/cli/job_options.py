@@ -1,18 +1,17 @@
 """A job in options: the same for all commands that take a job that way.
 
-Each option is declared once, as a field of `Wishes`: how it is shown to users, and which field of a job file
-it fills. The rest is made from that.
+Each option is declared once, as a field of `JobOptions`: how it is shown to users, and which field of a job
+file it fills. The rest is made from that.
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from rota.cli import job_form as read
+from rota.cli import job_form as read, job_values as read
 from rota.cli.completion import queue_names
 
 
@@ -27,7 +26,7 @@ class Fills(NamedTuple):
 Many = list[str] | None
 
 
-class Wishes(NamedTuple):
+class JobOptions(NamedTuple):
     """What was given; None: nothing. Amounts are read along with the job."""
 
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the job."), Fills("name")] = None
@@ -115,11 +114,11 @@ class Wishes(NamedTuple):
     ] = False
 
 
-def form_of(wishes: Wishes, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, object]:
+def form_of(options: JobOptions, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, object]:
     """The job in the form of a job file: only what was given."""
     form: dict[str, object] = {"command": list(command)} if command else {}
     for name, _, fills in _options():
-        given = getattr(wishes, name)
+        given = getattr(options, name)
         if given is None or given is False or given == []:
             continue
         outer, _, inner = fills.field.partition(".")
@@ -147,36 +146,8 @@ def option_of(field: str) -> str | None:
 
 def _options() -> Iterator[tuple[str, str, Fills]]:
     """Each with its name, and as users write it."""
-    for name, hint in get_type_hints(Wishes, include_extras=True).items():
+    for name, hint in get_type_hints(JobOptions, include_extras=True).items():
         shown, fills = hint.__metadata__
         # In an annotation, typer takes the first name of an option for its default.
         names = (one for one in (shown.default, f"--{name}") if isinstance(one, str))
         yield name, next(names), fills
-
-
-def takes_wishes(command: Callable[..., None]) -> Callable[..., None]:
-    """The command gets `wishes`; its users see an option for each of them."""
-    own = inspect.signature(command, eval_str=True)
-    options = [
-        inspect.Parameter(
-            name,
-            inspect.Parameter.KEYWORD_ONLY,
-            annotation=hint,
-            default=Wishes._field_defaults[name],
-        )
-        for name, hint in get_type_hints(Wishes, include_extras=True).items()
-    ]
-
-    def with_wishes(**given: Any) -> None:
-        wishes = Wishes(**{option.name: given.pop(option.name) for option in options})
-        command(wishes=wishes, **given)
-
-    parameters = [one for one in own.parameters.values() if one.name != "wishes"]
-    required = [one for one in parameters if one.default is one.empty]
-    optional = [one for one in parameters if one.default is not one.empty]
-    shown = [one.replace(kind=inspect.Parameter.KEYWORD_ONLY) for one in (*required, *options, *optional)]
-    with_wishes.__signature__ = own.replace(parameters=shown)  # type: ignore[attr-defined]
-    with_wishes.__name__ = command.__name__
-    with_wishes.__doc__ = command.__doc__
-    with_wishes.__annotations__ = {}
-    return with_wishes

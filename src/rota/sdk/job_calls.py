@@ -50,7 +50,7 @@ class JobCalls:
 
     @sent
     def plan(self, *jobs: JobForm) -> Call[PlanAnswer]:
-        """What would happen if these jobs came in now, and whose planned starts would change."""
+        """Plan jobs without submitting them: when they would start, and whose planned starts would change."""
         return send("POST", "/plan", {"jobs": jobs}, PlanAnswer)
 
     @listed
@@ -173,12 +173,12 @@ class JobCalls:
 
     @sent
     def me(self) -> Call[MeDocument]:
-        """Whom the token stands for."""
+        """Show the user and role of the token."""
         return get("/me", MeDocument)
 
     @sent
     def limits(self, *, user: str | None = None, project: str | None = None) -> Call[LimitsDocument]:
-        """What you may ask for and hold, and how much of it you do; for operators, also somebody else's."""
+        """Show your limits, and how much of them you use; for operators, also those of another user."""
         return get("/limits", LimitsDocument, user=user, project=project)
 
     @sent

@@ -8,7 +8,7 @@ import typer
 
 from rota.cli.command_list import TakesCommandLine, command_line, new_app
 from rota.cli.completion import job_ids
-from rota.cli.job_options import Wishes, takes_wishes
+from rota.cli.job_options import JobOptions
 from rota.cli.jobs.options import JobFilter, ProjectFilter, QueueFilter, UserFilter
 from rota.cli.option_structs import expand_options
 from rota.cli.options import DryRun, JobArgument, JobArguments, ListOutput, Output
@@ -18,8 +18,8 @@ app = new_app()
 
 
 @app.command(cls=TakesCommandLine)
-@takes_wishes
-def run(ctx: typer.Context, wishes: Wishes) -> None:
+@expand_options
+def run(ctx: typer.Context, options: JobOptions) -> None:
     """Run a command as a job, follow its output and exit with its status.
 
     On Ctrl-C, Rota asks whether to detach from the job or to cancel it. A second Ctrl-C cancels the job.
@@ -30,14 +30,14 @@ def run(ctx: typer.Context, wishes: Wishes) -> None:
     """
     from rota.cli.jobs import run as work
 
-    raise typer.Exit(work.run(command_line(ctx), wishes))
+    raise typer.Exit(work.run(command_line(ctx), options))
 
 
 @app.command(cls=TakesCommandLine)
-@takes_wishes
+@expand_options
 def submit(
     ctx: typer.Context,
-    wishes: Wishes,
+    options: JobOptions,
     file: Annotated[
         str | None,
         typer.Argument(
@@ -54,7 +54,7 @@ def submit(
     """
     from rota.cli.jobs import submit as work
 
-    work.submit(file, command_line(ctx), wishes, output, dry_run=dry_run)
+    work.submit(file, command_line(ctx), options, output, dry_run=dry_run)
 
 
 @app.command()

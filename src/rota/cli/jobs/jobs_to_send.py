@@ -12,7 +12,8 @@ from rota.api.jobs import Submitted
 from rota.cli.client.connection import Server
 from rota.cli.command_list import chosen_context
 from rota.cli.job_form import merged
-from rota.cli.job_options import Wishes, form_of, option_of
+from rota.cli.job_options import JobOptions, Wishes, form_of, option_of
+from rota.cli.jobs.job_form import merged
 from rota.cli.jobs.parts import submit_in_parts
 from rota.cli.output import talk
 from rota.intake.errors import InputError
@@ -25,7 +26,7 @@ from rota.settings.paths import default_files
 _STANDARD_INPUT = "-"
 
 
-def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFile:
+def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> JobFile:
     """The jobs of a file, changed by the options; or a job for a command. For a script, `command` has its
     arguments."""
     if file is None and not command:
@@ -33,7 +34,7 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
     project = context_project()
     default: dict[str, object] = {"project": project} if project else {}
     if file is None:
-        return _checked([{**default, **form_of(wishes, command, os.environ)}])
+        return _checked([{**default, **form_of(options, command, os.environ)}])
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     if _is_script(file, raw):
         found = _read_script(file, raw, command)
@@ -43,7 +44,7 @@ def read_jobs(file: str | None, command: Sequence[str], wishes: Wishes) -> JobFi
         found = read_submission_file(file, raw=raw)
     for warning in found.submission.warnings:
         talk(f"warning: {file}: {warning}")
-    given = form_of(wishes, (), os.environ)
+    given = form_of(options, (), os.environ)
     if not given and not default:
         return found
     changed = _checked([merged({**default, **job}, given) for job in found.jobs])

@@ -18,7 +18,7 @@ import typer
 from rota.api.jobs import JobDetail
 from rota.cli.client.connection import Server, connect
 from rota.cli.exits import EX_INTERRUPTED, EX_OK
-from rota.cli.job_options import Wishes
+from rota.cli.job_options import JobOptions
 from rota.cli.jobs.estimates import estimate_text
 from rota.cli.jobs.jobs_to_send import read_jobs, send
 from rota.cli.jobs.run_status import status_of
@@ -45,13 +45,13 @@ class Answer(Enum):
     CANCEL = "cancel"
 
 
-def run(command: Sequence[str], wishes: Wishes) -> int:
+def run(command: Sequence[str], options: JobOptions) -> int:
     """The exit code."""
     if not command:
         raise typer.BadParameter("give a command after --, as in `rota run -- make`", param_hint="COMMAND")
-    if wishes.array is not None:
+    if options.array is not None:
         raise typer.BadParameter("`rota run` follows one job; use `rota submit`", param_hint="--array")
-    jobs = read_jobs(None, command, wishes)
+    jobs = read_jobs(None, command, options)
     with connect() as server:
         [job] = send(server, jobs).jobs
         talk(f"submitted job {job.id} ({one_line(job.name)})")

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from rota.api.jobs import Submitted, SubmittedEntry
 from rota.cli.client.connection import connect
-from rota.cli.job_options import Wishes
+from rota.cli.job_options import JobOptions
 from rota.cli.jobs.job_tables import jobs_table, rows_of
 from rota.cli.jobs.jobs_to_send import read_jobs, send
 from rota.cli.jobs.parts import CutShort
@@ -21,9 +21,9 @@ _FEW = 20
 
 
 def submit(
-    file: str | None, command: Sequence[str], wishes: Wishes, form: ListForm, *, dry_run: bool
+    file: str | None, command: Sequence[str], options: JobOptions, form: ListForm, *, dry_run: bool
 ) -> None:
-    jobs = read_jobs(file, command, wishes)
+    jobs = read_jobs(file, command, options)
     with connect() as server:
         try:
             _tell(send(server, jobs, dry_run=dry_run), form)

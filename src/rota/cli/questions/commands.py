@@ -9,7 +9,7 @@ import typer
 from rota.cli.command_list import TakesCommandLine, command_line, new_app
 from rota.cli.completion import job_ids
 from rota.cli.exits import EX_OK, EX_REFUSED, EX_WAITING
-from rota.cli.job_options import Wishes, takes_wishes
+from rota.cli.job_options import JobOptions
 from rota.cli.kube_options import KubeOptions
 from rota.cli.option_structs import expand_options
 from rota.cli.options import DryRun, JobArgument, JobArguments, Output, PolicyFile
@@ -104,10 +104,10 @@ def eta(
 
 
 @app.command(cls=TakesCommandLine)
-@takes_wishes
+@expand_options
 def plan(
     ctx: typer.Context,
-    wishes: Wishes,
+    options: JobOptions,
     first: Annotated[
         str | None,
         typer.Argument(
@@ -135,7 +135,7 @@ def plan(
     if jobs is None:
         from rota.cli.questions.plan_from_server import plan_submission
 
-        all_placed = plan_submission(first, command_line(ctx), wishes, output)
+        all_placed = plan_submission(first, command_line(ctx), options, output)
     else:
         from rota.cli.questions import plan_from_files
         from rota.cli.questions.files import Files

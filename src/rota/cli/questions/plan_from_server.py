@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rota.api.questions import PlanAnswer, PlannedJob
 from rota.cli.client.connection import connect
-from rota.cli.job_options import Wishes
+from rota.cli.job_options import JobOptions
 from rota.cli.jobs.jobs_to_send import read_jobs
 from rota.cli.output import Form
 from rota.cli.showing import clock, show_one
@@ -25,9 +25,9 @@ _NOW_MS = 1000
 """What would start within a second starts now."""
 
 
-def plan_submission(file: str | None, command: Sequence[str], wishes: Wishes, form: Form) -> bool:
+def plan_submission(file: str | None, command: Sequence[str], options: JobOptions, form: Form) -> bool:
     """Shows the answer, and says whether all would start now."""
-    jobs = read_jobs(file, command, wishes)
+    jobs = read_jobs(file, command, options)
     with connect() as server:
         answer = server.plan(*jobs.jobs)
     now = clock()

@@ -109,7 +109,7 @@ def _extended(extension: Extension) -> Reply:
 
 
 async def plan_jobs(call: Call[Query, bytes], questions: QuestionsDesk) -> Reply:
-    """What would happen if these jobs came in now, and whose planned starts would change."""
+    """Plan jobs without submitting them: when they would start, and whose planned starts would change."""
     submission = await beside(len(call.body) // BYTES_OF_A_JOB, read_jobs, call.body, call.who)
     answer = await questions.plan(submission, call.who)
     return await beside(len(answer.jobs) + len(answer.changes), json_reply, answer)

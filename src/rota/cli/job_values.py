@@ -1,0 +1,74 @@
+"""Values of a job file, made of what was given in options. Errors name the option."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+import typer
+
+Environment = Mapping[str, str]
+"""Of this process: for variables that are given without a value."""
+
+
+def as_given(value: object, _: Environment) -> object:
+    return value
+
+
+def number_or_name(text: str, _: Environment) -> int | str:
+    return int(text) if text.removeprefix("-").isdecimal() and text.isascii() and len(text) < 12 else text
+
+
+def environment(given: Sequence[str], ours: Environment) -> dict[str, str]:
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not name:
+            raise typer.BadParameter(f'"{text}" has no name; write NAME=VALUE', param_hint="--env")
+        if not equals and name not in ours:
+            raise typer.BadParameter(f"{name} isn't set here; write {name}=VALUE", param_hint="--env")
+        found[name] = value if equals else ours[name]
+    return found
+
+
+def secrets(given: Sequence[str], _: Environment) -> dict[str, str]:
+    return dict(_secret(text) for text in given)
+
+
+def files(given: Sequence[str], _: Environment) -> list[dict[str, object]]:
+    return [_file(text) for text in given]
+
+
+def labels(given: Sequence[str], _: Environment) -> dict[str, str]:
+
+    from rota.cli.option_values import pairs_of
+
+    return dict(pairs_of("--label", given))
+
+
+def dependencies(given: Sequence[str], _: Environment) -> list[dict[str, str]]:
+    return [_dependency(text) for text in given]
+
+
+def _secret(text: str) -> tuple[str, str]:
+    """`VARIABLE=NAME`, or `VARIABLE` for the secret of the same name."""
+    variable, _, name = text.partition("=")
+    return variable, name or variable
+
+
+def _file(text: str) -> dict[str, object]:
+    """`LOCAL` or `LOCAL:REMOTE`."""
+    local, _, remote = text.partition(":")
+    name = remote or os.path.basename(local)
+    if not name:
+        raise typer.BadParameter(f'"{text}" names no file', param_hint="--file")
+    return {"path": name, "from": local, "executable": os.access(local, os.X_OK)}
+
+
+def _dependency(text: str) -> dict[str, str]:
+    job, _, after = text.partition(":")
+    if after not in ("", "success", "failure", "any"):
+        raise typer.BadParameter(
+            f'"{after}" is not a way to end; write {job}, {job}:failure or {job}:any', param_hint="--after"
+        )
+    return {"job": job, "after": after or "success"}
