@@ -23,11 +23,9 @@ from rota.model.ids import JobId, TaskName
 from tests.unit.kube.pods import node, pod
 from tests.unit.kube.scheduling.bench import Bench, P, Q
 
-pytestmark = pytest.mark.virtual_time
-
 CALL = Call("create", "pods/binding")
 
-pytestmark = pytest.mark.covers("kube-4", "kube-5")
+pytestmark = [pytest.mark.covers("kube-4", "kube-5"), pytest.mark.virtual_time]
 
 
 async def test_what_is_bound_stays_assumed_until_it_is_seen() -> None:

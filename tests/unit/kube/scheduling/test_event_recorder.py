@@ -16,11 +16,9 @@ from rota.model.ids import NodeName, TaskName
 from tests.kit.virtual_time import run
 from tests.unit.kube.pods import pod
 
-pytestmark = pytest.mark.virtual_time
-
 P = TaskName("default/p")
 
-pytestmark = pytest.mark.covers("kube-7")
+pytestmark = [pytest.mark.covers("kube-7"), pytest.mark.virtual_time]
 
 
 class Server:
