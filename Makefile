@@ -21,7 +21,7 @@ setup-run:
 	@scripts/setup.sh run
 
 .PHONY: demo
-demo: setup-run ## Show a plan for a mixed example cluster
+demo: setup-run ## Start a server, run a mixed workload on it and show it live, a minute
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/demo.sh
 
 .PHONY: test
