@@ -21,7 +21,7 @@ setup-run:
 	@scripts/setup.sh run
 
 .PHONY: demo
-demo: setup-run ## Show a plan for a mixed example cluster
+demo: setup-run ## Start a server, run a mixed workload on it and show it live, a minute
 	@PATH="$(CURDIR)/$(BIN):$$PATH" scripts/demo.sh
 
 .PHONY: test
@@ -56,6 +56,15 @@ coverage-map: setup-run ## Print for every requirement the tests that show it
 	@$(BIN)/python scripts/coverage_map.py
 coverage-check: setup-run
 	@$(BIN)/python scripts/coverage_map.py --check
+
+.PHONY: docs docs-tables screenshots
+docs: docs-tables ## Build the documentation as a site, with references made from the code (build/docs/site)
+	@scripts/setup.sh docs
+	@$(BIN)/python -m scripts.site.build
+docs-tables: setup-run ## Write the tables of README and docs/benchmarks.md from bench/results
+	@$(BIN)/python -m bench.tables
+screenshots: setup-run ## Take the pictures of the README from a real server, a minute (docs/images)
+	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m scripts.site.screenshots
 
 .PHONY: bench bench-engine
 bench: bench-engine bench-growth bench-openb bench-sim bench-server bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer

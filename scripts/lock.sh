@@ -16,6 +16,7 @@ compile() { # OUTPUT ARGUMENTS…
 }
 compile constraints.txt --group dev "$@"
 compile constraints-runtime.txt --constraints constraints.txt "$@"
+compile constraints-docs.txt --constraints constraints.txt --group docs "$@"
 
 # An address in a lock file ties the project to one registry, and may hold a secret.
 if grep -nE '://|@|^[[:space:]]*(-i|-f|--(extra-)?index|--find-links|--trusted-host|/)' constraints*.txt; then

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes .venv ready: "run" installs what Rota needs, "dev" (the default) also what its tests need.
+# Makes .venv ready: "run" installs what Rota needs, "dev" (the default) also what its tests need, and "docs"
+# what builds the documentation, which may be installed beside the others.
 # Every make target calls this; when nothing changed since the last time, it ends at once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -8,7 +9,8 @@ level=${1:-dev}
 case $level in
     run) pins=constraints-runtime.txt ;;
     dev) pins=constraints.txt ;;
-    *) echo "usage: scripts/setup.sh [run|dev]" >&2; exit 2 ;;
+    docs) pins=constraints-docs.txt ;;
+    *) echo "usage: scripts/setup.sh [run|dev|docs]" >&2; exit 2 ;;
 esac
 venv=$PWD/.venv
 example=examples/rota-plugin-example
@@ -17,7 +19,7 @@ say() { echo "setup: $*" >&2; }
 
 inputs() {
     pwd
-    cat pyproject.toml constraints.txt constraints-runtime.txt scripts/setup.sh
+    cat pyproject.toml constraints.txt constraints-runtime.txt constraints-docs.txt scripts/setup.sh
     cat "$example/pyproject.toml" 2>/dev/null || true
 }
 digest=$(inputs | sha256sum)
@@ -25,7 +27,8 @@ digest=$(inputs | sha256sum)
 ready() { # LEVEL
     [ -x "$venv/bin/python" ] && [ "$(cat "$venv/.ready-$1" 2>/dev/null)" = "$digest" ]
 }
-done_already() { ready dev || { [ "$level" = run ] && ready run; }; }
+# Whatever is installed for a larger level serves "run", too.
+done_already() { ready "$level" || { [ "$level" = run ] && { ready dev || ready docs; }; }; }
 
 suits() { # PYTHON
     "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
@@ -86,7 +89,8 @@ fi
 
 say "preparing .venv (level $level), once"
 venv_is_sound || make_venv
-rm -f "$venv"/.ready-*
+# Levels that are ready stay so: their pins agree, and none removes what another installed.
+for mark in run dev docs; do ready "$mark" || rm -f "$venv/.ready-$mark"; done
 install --require-hashes --only-binary :all: -r "$pins"
 install --no-deps --no-build-isolation -e .
 if [ "$level" = dev ] && [ -f "$example/pyproject.toml" ]; then

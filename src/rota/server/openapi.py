@@ -168,6 +168,9 @@ def _query_parameters(route: Route[Any, Any]) -> list[dict[str, object]]:
     parameters = []
     for name, spec in fields.items():
         shown = _not_null(spec)
+        if "$ref" in shown:
+            # Written out: what only queries use isn't among the documents that could be referred to.
+            shown = {**components[shown.pop("$ref")], **shown}
         description = shown.pop("description", "")
         parameters.append({"name": name, "in": "query", "description": description, "schema": shown})
     return parameters

@@ -29,6 +29,11 @@ def test_every_route_is_in_it() -> None:
 
 def test_every_reference_leads_somewhere_and_every_schema_is_used() -> None:
     text = json.dumps(DOCUMENT)
+    references = set(re.findall(r'"\$ref": "([^"]+)"', text))
+    assert {one.rpartition("/")[0] for one in references} == {
+        "#/components/schemas",
+        "#/components/responses",
+    }
     named = set(re.findall(r'"#/components/schemas/([^"]+)"', text))
     assert named == set(DOCUMENT["components"]["schemas"])
 
