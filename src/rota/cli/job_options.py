@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
-from rota.cli import job_form as read, job_values as read
+from rota.cli import job_values as read
 from rota.cli.completion import queue_names
 
 

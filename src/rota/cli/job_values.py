@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import typer
 
+from rota.cli.pairs import pairs_of
+
 Environment = Mapping[str, str]
 """Of this process: for variables that are given without a value."""
 
@@ -40,9 +42,6 @@ def files(given: Sequence[str], _: Environment) -> list[dict[str, object]]:
 
 
 def labels(given: Sequence[str], _: Environment) -> dict[str, str]:
-
-    from rota.cli.option_values import pairs_of
-
     return dict(pairs_of("--label", given))
 
 

@@ -11,8 +11,7 @@ import typer
 from rota.api.jobs import Submitted
 from rota.cli.client.connection import Server
 from rota.cli.command_list import chosen_context
-from rota.cli.job_form import merged
-from rota.cli.job_options import JobOptions, Wishes, form_of, option_of
+from rota.cli.job_options import JobOptions, form_of, option_of
 from rota.cli.jobs.job_form import merged
 from rota.cli.jobs.parts import submit_in_parts
 from rota.cli.output import talk

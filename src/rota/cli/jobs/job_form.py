@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
-
-import typer
-
-from rota.cli.pairs import pairs_of
+from collections.abc import Mapping
 
 _ADDED_TO = ("depends_on", "files")
 
