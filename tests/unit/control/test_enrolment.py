@@ -169,7 +169,7 @@ async def test_the_invitation_may_say_the_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a b", "-x"])
 async def test_bad_names_are_refused(tmp_path: Path, name: str) -> None:
     async with opened(tmp_path) as cluster:
-        with pytest.raises(BadInput, match="no name for an agent"):
+        with pytest.raises(BadInput, match="not a name for an agent"):
             await cluster.join(await cluster.invite(), name)
         with pytest.raises(BadInput, match="not a name for an agent"):
             await cluster.invite(name)

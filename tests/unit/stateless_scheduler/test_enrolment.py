@@ -77,7 +77,7 @@ async def test_a_trial_invites_nobody(desk: Desk) -> None:
 async def test_who_can_not_be_invited(desk: Desk) -> None:
     with pytest.raises(BadInput, match="is missing"):
         await desk.token("")
-    with pytest.raises(BadInput, match="no name for an agent"):
+    with pytest.raises(BadInput, match="not a name for an agent"):
         await desk.token("../one")
     with pytest.raises(BadInput, match="keeps nothing of its agents"):
         await desk.invite("one", AgentNode("gpu"), ADA)

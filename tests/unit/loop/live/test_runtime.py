@@ -173,7 +173,7 @@ async def test_a_paused_queue_starts_nothing_until_it_opens(tmp_path: Path) -> N
         await asyncio.sleep(0.1)
         assert backend.seen == []
         await desk.queues.set_queue(QueueState(queue, QueueMode.CLOSED, 1), ADA)
-        with pytest.raises(Conflict, match="takes no jobs"):
+        with pytest.raises(Conflict, match="accepts no jobs"):
             await submit(desk, spec())
         await desk.queues.set_queue(QueueState(queue, QueueMode.OPEN, 1), ADA)
         await until(desk, job, Phase.RUNNING)
