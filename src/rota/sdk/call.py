@@ -68,9 +68,22 @@ class _Declared(Generic[P]):
         self.__signature__ = inspect.Signature(parameters)
         self._of_method = inspect.Signature(parameters[1:])
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__name__ = name
+
     def __call__(self, client: object, /, *args: P.args, **kwargs: P.kwargs) -> Any:
         """As any method that is asked of its class."""
         return getattr(client, self.__name__)(*args, **kwargs)
+
+    def _of_class(self) -> Any:
+        """A function, so that `help` shows it as a method."""
+
+        def function(client: object, /, *args: P.args, **kwargs: P.kwargs) -> Any:
+            return self(client, *args, **kwargs)
+
+        function.__dict__.update(vars(self), call=getattr(self, "call", None))
+        function.__name__, function.__doc__ = self.__name__, self.__doc__
+        return function
 
     def _described(self, method: Callable[P, T]) -> Callable[P, T]:
         method.__name__, method.__doc__ = self.__name__, self.__doc__
@@ -97,7 +110,7 @@ class sent(_Declared[P], Generic[P, T]):  # noqa: N801 – used as a decorator
     def __get__(self, client: Awaiting, owner: type) -> Callable[P, Coroutine[Any, Any, T]]: ...
     def __get__(self, client: Any, owner: type) -> Any:
         if client is None:
-            return self
+            return self._of_class()
 
         def method(*args: P.args, **kwargs: P.kwargs) -> Any:
             return client.send(self.make(client, *args, **kwargs))
@@ -120,7 +133,7 @@ class listed(_Declared[P], Generic[P, T]):  # noqa: N801 – used as a decorator
     def __get__(self, client: Awaiting, owner: type) -> Callable[P, AsyncIterator[T]]: ...
     def __get__(self, client: Any, owner: type) -> Any:
         if client is None:
-            return self
+            return self._of_class()
         return self._described(
             self._awaited(client) if isinstance(client, Awaiting) else self._waited(client)
         )

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import pydoc
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -42,6 +43,14 @@ def test_methods_say_what_they_take(server: StandIn) -> None:
         assert list(inspect.signature(client.cancel).parameters) == ["job", "message", "dry_run"]
         assert client.cancel.__doc__ is not None
         assert "whether it waits or runs" in client.cancel.__doc__
+
+
+def test_help_shows_them(server: StandIn) -> None:
+    shown = pydoc.plain(pydoc.render_doc(Client))
+    assert "cancel(self, job: 'str', *, message: 'str' = '', dry_run: 'bool' = False)" in shown
+    assert " job_page(self, *, project" in shown
+    with Client(server.url, TOKEN) as client:
+        assert Client.me(client) == client.me()
 
 
 def test_running_and_waiting(server: StandIn) -> None:
