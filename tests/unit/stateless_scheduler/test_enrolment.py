@@ -79,7 +79,7 @@ async def test_who_can_not_be_invited(desk: Desk) -> None:
         await desk.token("")
     with pytest.raises(BadInput, match="not a name for an agent"):
         await desk.token("../one")
-    with pytest.raises(BadInput, match="keeps nothing of its agents"):
+    with pytest.raises(BadInput, match="stores nothing about its agents"):
         await desk.invite("one", AgentNode("gpu"), ADA)
     desk.roster.watch(lambda: {"one": AgentSeen(connected=True, heartbeat_ms=START_MS)}, lambda _: None)
     with pytest.raises(Conflict, match="agent one is connected"):
