@@ -122,8 +122,10 @@ class Workbench:
 
     def is_refused(self, stretch: Stretch) -> bool:
         """Whether one just like it was refused before, and nobody has made room since."""
-        refusal = self.refusals.get(stretch.cursor.lane)
-        return refusal is not None and refusal.before.evicted == len(self.evictor.evictions)
+        lane = stretch.cursor.lane
+        if lane not in self.refusals:
+            return False
+        return self.refusals[lane].before.evicted == len(self.evictor.evictions)
 
     def refuse(
         self,

@@ -58,7 +58,8 @@ def _start_beside(kept: Room | None, bench: Workbench, stretch: Stretch, work: W
 
 def _start_some(bench: Workbench, stretch: Stretch, work: Work) -> int:
     # Shares of quotas that are lent change with each job; and who is watched is placed by itself.
-    if work.is_single and not bench.books.quotas.lend and not _is_watched(bench, stretch):
+    is_watched = bench.watch is not None and _is_watched(bench, stretch)
+    if work.is_single and not bench.books.quotas.lend and not is_watched:
         signature = work.signatures[0]
         most = bench.books.singles(stretch.head.template, signature.demand.take, stretch.length)
         return _start_singles(bench, stretch, signature, most) if most else 0
@@ -101,7 +102,8 @@ def _start_singles(bench: Workbench, stretch: Stretch, signature: Signature, mos
 def _charge_singles(bench: Workbench, template: JobTemplate, signature: Signature, count: int) -> None:
     bench.books.charge(template, signature.demand.take, count)
     bench.books.caps.started(template, count)
-    _spare_partner(bench, template)
+    if template.connect_to:
+        _spare_partner(bench, template)
 
 
 def _start_one(bench: Workbench, stretch: Stretch, work: Work) -> bool:
@@ -132,12 +134,12 @@ def bind(bench: Workbench, stretch: Stretch, work: Work, seats: list[Seat]) -> N
     bench.ahead.started(job.template, held_by(work, seats))
     if key.placed:
         bench.evictor.untouchable.add(job.id)
-    _spare_partner(bench, job.template)
+    if job.template.connect_to:
+        _spare_partner(bench, job.template)
     if len(seats) < work.total:
         bench.in_part[job.id] = bench.judge.why_no_more(job, work, seats)
 
 
 def _spare_partner(bench: Workbench, template: JobTemplate) -> None:
     """Nobody evicts a job in the same cycle in which its partner starts."""
-    if template.connect_to:
-        bench.evictor.untouchable.add(JobId(template.connect_to))
+    bench.evictor.untouchable.add(JobId(template.connect_to))
