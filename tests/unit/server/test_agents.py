@@ -7,7 +7,8 @@ import pytest
 from rota.api.people import Role
 from rota.model.taints import Effect, Taint
 from rota.store.batch import AgentNode
-from tests.unit.server.fake_desk import NOW_MS, Service
+from tests.unit.server.fake_desk import Service
+from tests.unit.server.fake_state import NOW_MS
 from tests.unit.server.problems import assert_problem
 
 pytestmark = pytest.mark.covers("ops-2")

@@ -13,7 +13,8 @@ from rota.server.app import make_app
 from rota.server.audit import Auditor, Reads
 from rota.server.repetitions import FIRST, MOST_CALLERS, WINDOW_MS
 from rota.store.audit_record import AuditDetails, AuditRecord, StoredAudit
-from tests.unit.server.fake_desk import NOW_MS, Service, as_desks
+from tests.unit.server.fake_desk import Service, as_desks
+from tests.unit.server.fake_state import NOW_MS
 
 pytestmark = pytest.mark.covers("trust-6")
 

@@ -9,7 +9,8 @@ import pytest
 
 from rota.server.minting import Mint
 from rota.server.routes import ROUTES
-from tests.unit.server.fake_desk import FakeAgents, FakeDesk, FakeSecrets
+from tests.unit.server.fake_desk import FakeDesk
+from tests.unit.server.fake_operators import FakeAgents, FakeSecrets
 
 KINDS = sorted({kind for route in ROUTES for kind in route.desks} - {Mint}, key=lambda kind: kind.__name__)
 FAKES = {"SecretsDesk": FakeSecrets, "Enrolment": FakeAgents, "Invitations": FakeAgents}

@@ -25,7 +25,8 @@ from rota.server.tls import Certificate, self_signed
 from rota.store.errors import StoreUnavailable
 from rota.store.leases import Lease
 from rota.trust import Authority
-from tests.unit.server.fake_desk import FakeDesk, as_desks, secret_of
+from tests.unit.server.fake_desk import FakeDesk, as_desks
+from tests.unit.server.fake_state import secret_of
 
 pytestmark = pytest.mark.covers("ops-2")
 

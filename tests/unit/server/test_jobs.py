@@ -13,7 +13,8 @@ from rota.control.errors import BadInput, Conflict, Unavailable
 from rota.lifecycle.state import EndReason, Phase, TaskEnd
 from rota.model.extension import Answer
 from rota.store.errors import BadCursor, StoreUnavailable
-from tests.unit.server.fake_desk import Service, secret_of
+from tests.unit.server.fake_desk import Service
+from tests.unit.server.fake_state import secret_of
 from tests.unit.server.problems import assert_problem
 
 ONE_JOB = {"jobs": [{"command": ["true"], "project": "vision"}]}

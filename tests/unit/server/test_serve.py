@@ -18,7 +18,8 @@ from rota.server.limits import DEFAULT_LIMITS, Limits
 from rota.server.serve import AddressError, RestServer
 from rota.server.tls import self_signed
 from rota.trust import Authority
-from tests.unit.server.fake_desk import NOW_MS, FakeDesk, as_desks, secret_of
+from tests.unit.server.fake_desk import FakeDesk, as_desks
+from tests.unit.server.fake_state import NOW_MS, secret_of
 
 AUTHORIZED = f"authorization: bearer {secret_of(Role.VIEWER)}\r\n"
 

@@ -16,7 +16,8 @@ from rota.model.ids import NodeName
 from rota.server.access import secret_hash
 from rota.server.limits import Limits
 from rota.store.batch import NodeSettings, Project, Token
-from tests.unit.server.fake_desk import NOW_MS, Service
+from tests.unit.server.fake_desk import Service
+from tests.unit.server.fake_state import NOW_MS
 from tests.unit.server.problems import assert_problem
 
 PERIOD = {"start": "2027-03-01T06:00:00Z", "for": "2h"}
