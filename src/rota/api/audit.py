@@ -21,7 +21,7 @@ class AuditDocument(Document, frozen=True, kw_only=True):
     at: datetime
     verdict: Verdict
     user: str
-    """Empty: nobody knows who it was."""
+    """Empty: the user is unknown."""
     token: str
     """The token's id, never its secret. Empty: there was none, or none that is known."""
     address: str
@@ -52,9 +52,9 @@ class AuditDocument(Document, frozen=True, kw_only=True):
 class AuditCheckDocument(Document, frozen=True, kw_only=True):
     records: int
     first: int
-    """The oldest record that is kept; 0: there is none."""
+    """The oldest record in the database; 0: there is none."""
     last: int
     head: str
-    """The newest record's hash. Noted elsewhere, it shows later whether the log was written anew."""
+    """The hash of the newest record. A copy elsewhere shows later whether the log was rewritten."""
     broken: int | None
     """The first record that doesn't follow from the one before it; null: all do."""

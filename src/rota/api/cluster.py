@@ -1,4 +1,4 @@
-"""What a cluster consists of: nodes, agents and queues, and what is announced for them."""
+"""The parts of a cluster: nodes, agents, queues, maintenance and reservations."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ class NodeDocument(Document, frozen=True, kw_only=True):
     tasks: int
     load: float
     message: str
-    """What it can't do, or what is wrong with it."""
+    """What the node can't do, or a problem of the node."""
     price_per_hour: str | None = None
     """Of the whole node, as in "2.50"; null: it has none."""
     version: str = ""
-    """Of what operators set of it. Sent back as If-Match, a change is refused if somebody else made one."""
+    """Version of the settings by operators. Sent back as If-Match, a change is refused if the settings were
+    changed meanwhile."""
 
 
 class QueueDocument(Document, frozen=True, kw_only=True):

@@ -42,4 +42,4 @@ class Problem(Document, frozen=True, kw_only=True):
     help: str | None = None
     """What to do."""
     data: dict[str, object] | None = None
-    """What else there is to know: of a refused extension, what is in the way."""
+    """More details: for a refused extension, what prevents it."""

@@ -89,7 +89,7 @@ class JobDetail(Document, frozen=True, kw_only=True):
 
 
 class EstimateDocument(Document, frozen=True, kw_only=True):
-    """When a waiting job will start, as its user is told."""
+    """The estimated start of a waiting job."""
 
     job: str
     told: datetime

@@ -7,4 +7,4 @@ MOST_JOBS = 1000
 MOST_SHOWN = 1000
 """Jobs that an answer shows at once; the rest is listed page by page."""
 BODY_BYTES = 2**20
-"""Of a body, unless a server is set up otherwise; files go another way."""
+"""Size of a request's body, unless the settings of a server say otherwise. Files are uploaded separately."""

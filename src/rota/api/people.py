@@ -26,7 +26,7 @@ class ProjectDocument(Document, frozen=True, kw_only=True):
     members: dict[str, Role]
     created: datetime
     version: str = ""
-    """Sent back as If-Match, a change is refused if somebody else changed the project meanwhile."""
+    """Sent back as If-Match, a change is refused if the project was changed meanwhile."""
 
 
 class TokenDocument(Document, frozen=True, kw_only=True):
@@ -56,7 +56,7 @@ class SecretSource(Enum):
 
 
 class SecretDocument(Document, frozen=True, kw_only=True):
-    """That a project has a secret. Nobody is shown its value."""
+    """A secret of a project, without its value, which is never shown."""
 
     project: str
     name: str
@@ -81,7 +81,8 @@ class LimitEntry(Document, frozen=True, kw_only=True):
     used: str | None
     """How much of it is used now; null: nothing is counted."""
     of: str
-    """What is meant: each "job", or all of "user ada", "project vision" or "queue long" together."""
+    """What the limit applies to: each "job", or all jobs of "user ada", "project vision" or "queue long"
+    together."""
     set_by: str
     """Where it stands in the policy: one of these, "default", or "built in"."""
 

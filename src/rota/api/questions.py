@@ -134,7 +134,7 @@ class MovedEntry(Entry, frozen=True):
 
 
 class ExtensionDocument(Entry, frozen=True):
-    """Whether a running job may run longer, what that costs, and whose planned starts it moves."""
+    """Whether a running job may run longer, the cost, and the planned starts that would move."""
 
     job: str
     granted: bool
@@ -157,7 +157,7 @@ class ExtendAnswer(Struct, frozen=True):
 
 
 class PlannedJob(Document, frozen=True, kw_only=True):
-    """What would become of one job of those that were asked about."""
+    """The plan for one of the jobs in the question."""
 
     index: int
     """Which of them, from 0."""

@@ -1,7 +1,7 @@
-"""A job in options: the same for all commands that take a job that way.
+"""A job in options, for all commands that take one.
 
-Each option is declared once, as a field of `JobOptions`: how it is shown to users, and which field of a job
-file it fills. The rest is made from that.
+Each option is declared once, as a field of `JobOptions`: its help for users, and the field of a job file that
+it fills. Everything else is derived from that.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from rota.cli.completion import queue_names
 
 
 class Fills(NamedTuple):
-    """The field of a job file that an option is for, as in `resources.cpu`."""
+    """The field of a job file that an option fills, as in `resources.cpu`."""
 
     field: str
     value: Callable[[Any, Mapping[str, str]], object] = read.as_given
-    """What goes there: of what was given, and the environment of this process."""
+    """Makes the value of the field from the value of the option and the environment of this process."""
 
 
 Many = list[str] | None
 
 
 class JobOptions(NamedTuple):
-    """What was given; None: nothing. Amounts are read along with the job."""
+    """Values as the user wrote them; None: the option wasn't given. Amounts are parsed with the job."""
 
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Name of the job."), Fills("name")] = None
     cpus: Annotated[
@@ -114,9 +114,9 @@ class JobOptions(NamedTuple):
     ] = False
 
 
-def form_of(options: JobOptions, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, object]:
-    """The job in the form of a job file: only what was given."""
-    form: dict[str, object] = {"command": list(command)} if command else {}
+def job_of(options: JobOptions, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, object]:
+    """The job as in a job file, with only the fields that the user gave."""
+    job: dict[str, object] = {"command": list(command)} if command else {}
     for name, _, fills in _options():
         given = getattr(options, name)
         if given is None or given is False or given == []:
@@ -124,12 +124,12 @@ def form_of(options: JobOptions, command: Sequence[str], environment: Mapping[st
         outer, _, inner = fills.field.partition(".")
         value = fills.value(given, environment)
         if not inner:
-            form[outer] = value
+            job[outer] = value
         else:
-            nested = form.setdefault(outer, {})
+            nested = job.setdefault(outer, {})
             assert isinstance(nested, dict)
             nested[inner] = value
-    return form
+    return job
 
 
 def option_of(field: str) -> str | None:
@@ -145,7 +145,7 @@ def option_of(field: str) -> str | None:
 
 
 def _options() -> Iterator[tuple[str, str, Fills]]:
-    """Each with its name, and as users write it."""
+    """Each option: the name of its field, its name for users, and what it fills."""
     for name, hint in get_type_hints(JobOptions, include_extras=True).items():
         shown, fills = hint.__metadata__
         # In an annotation, typer takes the first name of an option for its default.

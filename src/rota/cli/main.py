@@ -70,10 +70,10 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        from rota.cli.output import Form
+        from rota.cli.output import OutputFormat
         from rota.cli.services.commands import version
 
-        version(Form.TABLE)
+        version(OutputFormat.TABLE)
         raise typer.Exit
 
 

@@ -7,11 +7,11 @@ from typing import Annotated
 import typer
 
 from rota.cli.completion import job_ids
-from rota.cli.output import Form, ListForm
+from rota.cli.output import ListFormat, OutputFormat
 
-Output = Annotated[Form, typer.Option("--output", "-o", help="Output format: a table, or data.")]
+Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="Output format: a table, or data.")]
 ListOutput = Annotated[
-    ListForm, typer.Option("--output", "-o", help="Output format: a table, data, or names only.")
+    ListFormat, typer.Option("--output", "-o", help="Output format: a table, data, or names only.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change; change nothing.")]
 PolicyFile = Annotated[

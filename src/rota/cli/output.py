@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Document: TypeAlias = "Struct | Sequence[Struct] | Mapping[str, object]"
 
 
-class Form(StrEnum):
+class OutputFormat(StrEnum):
     TABLE = "table"
     WIDE = "wide"
     JSON = "json"
@@ -23,10 +23,10 @@ class Form(StrEnum):
 
     @property
     def is_table(self) -> bool:
-        return self in (Form.TABLE, Form.WIDE)
+        return self in (OutputFormat.TABLE, OutputFormat.WIDE)
 
 
-class ListForm(StrEnum):
+class ListFormat(StrEnum):
     """Formats of lists. Names alone are for shell scripts."""
 
     TABLE = "table"
@@ -37,7 +37,7 @@ class ListForm(StrEnum):
 
     @property
     def is_wide(self) -> bool:
-        return self is ListForm.WIDE
+        return self is ListFormat.WIDE
 
 
 class ReaderLeft(Exception):
@@ -65,8 +65,8 @@ def show(parts: Iterable[RenderableType]) -> None:
     write(rendered.get())
 
 
-def write_document(document: Document, form: Form) -> None:
-    write(_json(document) if form is Form.JSON else _yaml(document))
+def write_document(document: Document, output: OutputFormat) -> None:
+    write(_json(document) if output is OutputFormat.JSON else _yaml(document))
 
 
 def write(text: str) -> None:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from msgspec import Struct
 from rich.console import RenderableType
 
-from rota.cli.output import Form, ListForm, show, write, write_document
+from rota.cli.output import ListFormat, OutputFormat, show, write, write_document
 from rota.clock import now_ms
 from rota.views.times import Clock
 
@@ -21,21 +21,21 @@ def clock() -> Clock:
 
 def show_list(
     items: Sequence[T],
-    form: ListForm,
+    output: ListFormat,
     names: Callable[[T], str],
     table: Callable[[Sequence[T]], Iterable[RenderableType]],
 ) -> None:
-    match form:
-        case ListForm.NAME:
+    match output:
+        case ListFormat.NAME:
             write("".join(f"{names(one)}\n" for one in items))
-        case ListForm.JSON | ListForm.YAML:
-            write_document(items, Form(form.value))
-        case ListForm.TABLE | ListForm.WIDE:
+        case ListFormat.JSON | ListFormat.YAML:
+            write_document(items, OutputFormat(output.value))
+        case ListFormat.TABLE | ListFormat.WIDE:
             show(table(items))
 
 
-def show_one(item: T, form: Form, table: Callable[[T], Iterable[RenderableType]]) -> None:
-    if form.is_table:
+def show_one(item: T, output: OutputFormat, table: Callable[[T], Iterable[RenderableType]]) -> None:
+    if output.is_table:
         show(table(item))
     else:
-        write_document(item, form)
+        write_document(item, output)

@@ -60,7 +60,7 @@ class AsyncClient(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Awaiting):
         return ended
 
     async def wait(self, job: str, *, timeout_s: float | None = None) -> JobDocument:
-        """The job, once it is over. Raises WaitTimeout if it isn't in time; it goes on then."""
+        """The job, once it has ended. Raises WaitTimeout if that takes too long; the job goes on."""
         try:
             async with asyncio.timeout(timeout_s):
                 return await self._over(job)
@@ -78,8 +78,8 @@ class AsyncClient(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Awaiting):
         subject: str | None = None,
         project: str | None = None,
     ) -> AsyncIterator[EventDocument]:
-        """What happened after event number `after`, or the `last` so many; with `follow` also what happens
-        from now on, without end. Without either the first is from the beginning, the second from now."""
+        """Events after number `after`, or the `last` ones. With `follow`, new events follow without end.
+        Without `after` and `last`, the first event is the oldest one, or with `follow` the next one."""
         if follow:
             async with aclosing(self.watch(EventPosition(after, last, kind, subject, project))) as stream:
                 async for one in stream:
@@ -104,8 +104,8 @@ class AsyncClient(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Awaiting):
         follow: bool = False,
         tail: int | None = None,
     ) -> AsyncIterator[LogChunk]:
-        """What a job's tasks wrote: all of them, or those of `ranks`; `tail`: the last so many bytes;
-        with `follow` until the job is over."""
+        """The output of a job's tasks: of all, or of `ranks`. `tail`: only this many bytes from the end. With
+        `follow`, until the job has ended."""
         position = LogPosition(job, ranks=ranks, since=since, follow=follow, tail=tail)
         failures = 0
         is_complete = False
@@ -128,8 +128,8 @@ class AsyncClient(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Awaiting):
                 await _pause(self._stream_retries, failures, failure)
 
     async def watch(self, position: EventPosition) -> AsyncGenerator[EventDocument | None, None]:
-        """Events as they come, and None each time that the stream begins anew: something may have
-        happened unseen."""
+        """Events as they come, and None each time the stream is restarted: events may be missing before
+        it."""
         failures = 0
         while True:
             try:

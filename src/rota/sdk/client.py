@@ -62,7 +62,7 @@ class Client(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Waiting):
         return ended
 
     def wait(self, job: str, *, timeout_s: float | None = None) -> JobDocument:
-        """The job, once it is over. Raises WaitTimeout if it isn't in time; it goes on then."""
+        """The job, once it has ended. Raises WaitTimeout if that takes too long; the job goes on."""
         until_s = None if timeout_s is None else time.monotonic() + timeout_s
         for _ in self._watch(EventPosition(subject=job), until_s):
             document = self.job(job).job
@@ -81,8 +81,8 @@ class Client(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Waiting):
         subject: str | None = None,
         project: str | None = None,
     ) -> Iterator[EventDocument]:
-        """What happened after event number `after`, or the `last` so many; with `follow` also what happens
-        from now on, without end. Without either the first is from the beginning, the second from now."""
+        """Events after number `after`, or the `last` ones. With `follow`, new events follow without end.
+        Without `after` and `last`, the first event is the oldest one, or with `follow` the next one."""
         if follow:
             for event in self._watch(EventPosition(after, last, kind, subject, project)):
                 if event is not None:
@@ -105,8 +105,8 @@ class Client(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Waiting):
         follow: bool = False,
         tail: int | None = None,
     ) -> Iterator[LogChunk]:
-        """What a job's tasks wrote: all of them, or those of `ranks`; `tail`: the last so many bytes;
-        with `follow` until the job is over."""
+        """The output of a job's tasks: of all, or of `ranks`. `tail`: only this many bytes from the end. With
+        `follow`, until the job has ended."""
         position = LogPosition(job, ranks=ranks, since=since, follow=follow, tail=tail)
         failures = 0
         is_complete = False
@@ -152,8 +152,8 @@ class Client(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Waiting):
         self.close()
 
     def _watch(self, position: EventPosition, until_s: float | None = None) -> Iterator[EventDocument | None]:
-        """Events as they come, and None each time that the stream begins anew: something may have
-        happened unseen. Ends only at `until_s`."""
+        """Events as they come, and None each time the stream is restarted: events may be missing before it.
+        Ends only at `until_s`."""
         failures = 0
         while (left_s := _left_s(until_s)) > 0:
             try:
@@ -194,7 +194,8 @@ class Client(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Waiting):
                     raise reported(response.status, response.headers, response.read())
                 yield response
             finally:
-                # An answer read to its end has given its connection back already; otherwise it ends here.
+                # An answer that was read to its end has returned its connection already; any other is closed
+                # here.
                 response.close()
         except SSLError as error:
             raise untrusted(url, str(error)) from None

@@ -1,5 +1,5 @@
-"""How a client finds its server: by what it is told, the environment, a context of the settings, or the
-folder in which a server on this machine leaves its address and a token for whoever started it."""
+"""How a client finds its server: by arguments, the environment, a context of the settings, or the folder in
+which a server on this machine writes its address and a token for the user who started it."""
 
 from __future__ import annotations
 
@@ -127,7 +127,8 @@ def _token_in(file: str) -> str | None:
 
 
 def _own_file(path: Path, *, forbidden: int) -> bytes | None:
-    """None if there is none. What is checked is what is read: the mode is that of the opened file."""
+    """None if there is none. The mode is checked on the opened file, so it is that of the file that is
+    read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:

@@ -63,7 +63,7 @@ class Courier:
         self._ended_unknown: set[str] = set()
         """Jobs that ended while a submission was under way: its answer may name them."""
         self._asking: dict[str, bool] = {}
-        """Jobs whose outcome is asked for; True: and again, since something happened meanwhile."""
+        """Jobs whose result is being fetched; True: to be fetched again, because an event came meanwhile."""
         self._questions: set[asyncio.Task[None]] = set()
         self._is_closing = False
         self._failure: BaseException | None = None
@@ -122,7 +122,7 @@ class Courier:
         finally:
             with self._gate:
                 self._is_over = True
-            # What was handed in until then is still to be answered.
+            # Calls that were submitted before still get their answers.
             self._loop.run_until_complete(asyncio.sleep(0))
             self._loop.close()
 
@@ -194,7 +194,7 @@ class Courier:
                 self._to_cancel.append(job_id)
                 continue
             self._jobs[job_id] = future
-            # A stream that began anew meanwhile may have missed its end.
+            # A stream that was restarted meanwhile may have missed its end.
             if job_id in ended or streams_begun != self._streams_begun:
                 self._ask(client, job_id)
 
@@ -237,7 +237,7 @@ class Courier:
                 self._jobs[event.subject].is_started = True
 
     async def _catch_up(self, client: AsyncClient) -> None:
-        """On what happened while nobody listened."""
+        """Catches up on events that the stream missed."""
         for array in {_array(job) for job in self._jobs if _array(job) != job}:
             async for job in client.jobs(array=array, phases=tuple(TERMINAL), limit=1000):
                 self._ask(client, job.id)

@@ -1,4 +1,4 @@
-"""The device flow of OAuth 2.0 (RFC 8628): somebody confirms in a browser, on any device, who they are."""
+"""The device flow of OAuth 2.0 (RFC 8628): the user signs in with a browser on any device."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_S = 1800.0
 
 
 class Prompt(Struct, frozen=True):
-    """What somebody is to do in a browser."""
+    """What the user has to do in a browser."""
 
     url: str
     """With the code in it, if the provider has such an address."""
@@ -140,7 +140,7 @@ def _plain(text: str) -> str:
 
 
 def _check_safe(url: str) -> None:
-    """Whoever could read along would be signed in as well."""
+    """An eavesdropper would be signed in as well."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""

@@ -72,7 +72,7 @@ class TooLarge(RotaError):
 
 
 class TooManyRequests(RotaError):
-    """Asked too often; `retry_after_s` says when to go on."""
+    """Too many requests; `retry_after_s` says when to continue."""
 
     may_pass = True
 
@@ -110,7 +110,7 @@ class NoServer(RotaError):
 
 
 class WaitTimeout(RotaError, TimeoutError):
-    """The job wasn't over in time. It goes on."""
+    """The job didn't end in time. It goes on."""
 
 
 class ExecutorClosed(RotaError, RuntimeError):

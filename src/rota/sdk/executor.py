@@ -31,8 +31,8 @@ _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_.-]+")
 
 
 class Executor(concurrent.futures.Executor):
-    """Each call becomes a job that runs in an interpreter of its own; calls made in quick succession go
-    together, as arrays. What the jobs ask for is said once, as in a job file:
+    """Each call becomes a job with its own interpreter. Calls in quick succession are submitted together, as
+    arrays. The request of the jobs is given once, as in a job file:
 
         with rota.Executor(resources={"cpu": 2}, time_limit="10m") as executor:
             results = list(executor.map(simulate, range(100)))
@@ -96,8 +96,8 @@ class Executor(concurrent.futures.Executor):
         timeout: float | None = None,
         chunksize: int = 1,
     ) -> Iterator[T]:
-        """The results in order. With a `chunksize` above 1 so many calls are one job: worth it for calls
-        that take less time than an interpreter to start."""
+        """The results in order. With a `chunksize` above 1, that many calls form one job. This pays off for
+        calls that take less time than the start of an interpreter."""
         if chunksize < 1:
             raise BadInput(f"{chunksize} calls make no job", field="chunksize", help="give 1 or more")
         if chunksize == 1:
@@ -107,8 +107,8 @@ class Executor(concurrent.futures.Executor):
         return itertools.chain.from_iterable(chunks)
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Takes no more calls. With `cancel_futures` those that don't run yet are cancelled; the others
-        are waited for, unless `wait` is False: then they go on by themselves."""
+        """Accepts no more calls. `cancel_futures` cancels those that don't run yet. It waits for the others,
+        unless `wait` is False; they then go on alone."""
         with self._lock:
             self._is_shut = True
         self._courier.close(cancel_waiting=cancel_futures)

@@ -1,4 +1,4 @@
-"""Calls about jobs, and about whoever asks."""
+"""Calls about jobs, and about the user."""
 
 from __future__ import annotations
 
@@ -110,8 +110,8 @@ class JobCalls:
 
     @sent
     def extend(self, job: str, time_limit: str, *, dry_run: bool = False) -> Call[ExtendAnswer]:
-        """Give a running job another time limit ("4h") or more of it ("+1h"). Refused: `Conflict`, whose
-        `data` says what is in the way."""
+        """Set the time limit of a running job ("4h"), or add to it ("+1h"). A refusal is a `Conflict`; its
+        `data` says what prevents it."""
         path = f"/jobs/{segment('job', job)}/extend"
         return send("POST", path, {"time_limit": time_limit}, ExtendAnswer, dry_run=dry_run)
 
@@ -159,7 +159,7 @@ class JobCalls:
         project: str | None = None,
         limit: int | None = None,
     ) -> Call[Page[EventDocument]]:
-        """Events, the oldest first: after one of them, or the `last` so many."""
+        """Events, the oldest first: after a given one, or the `last` ones."""
         return get(
             "/events",
             Page[EventDocument],

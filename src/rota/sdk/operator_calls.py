@@ -42,8 +42,8 @@ class OperatorCalls:
         version: str | None = None,
         dry_run: bool = False,
     ) -> Call[NodeDocument]:
-        """Change what is given, and leave the rest as it is. A taint is as in "dedicated=ml:NoSchedule". With
-        the `version` that was read: Conflict, if somebody else changed it meanwhile."""
+        """Change the given fields only. A taint looks like "dedicated=ml:NoSchedule". With the `version` that
+        was read, it raises Conflict if the node was changed meanwhile."""
         body = _stated(cordoned=cordoned, draining=draining, taints=taints, message=message)
         call = send("PATCH", f"/nodes/{segment('name', name)}", body, NodeDocument, dry_run=dry_run)
         return if_match(call, version)
@@ -132,8 +132,8 @@ class OperatorCalls:
         version: str | None = None,
         dry_run: bool = False,
     ) -> Call[ProjectDocument]:
-        """Make a project, or replace all of it: what isn't given is empty. With the `version` that was read:
-        Conflict, if somebody else changed it meanwhile."""
+        """Add a project, or replace it as a whole: fields that aren't given are empty. With the `version`
+        that was read, it raises Conflict if the project was changed meanwhile."""
         body = _stated(description=description, members=members)
         call = send("PUT", f"/projects/{segment('name', name)}", body, ProjectDocument, dry_run=dry_run)
         return if_match(call, version)
@@ -146,7 +146,7 @@ class OperatorCalls:
     def secrets(
         self, project: str, *, limit: int | None = None, after: str | None = None
     ) -> Call[Page[SecretDocument]]:
-        """Their names: nobody is shown a value."""
+        """The names only: values are never shown."""
         path = f"/projects/{segment('project', project)}/secrets"
         return get(path, Page[SecretDocument], limit=limit, after=after)
 
@@ -154,7 +154,7 @@ class OperatorCalls:
     def set_secret(
         self, project: str, name: str, value: str, *, dry_run: bool = False
     ) -> Call[ChangeDocument]:
-        """Jobs of the project get it by name; nobody is shown it again."""
+        """Jobs of the project use it by name. The value is never shown again."""
         path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
         return send("PUT", path, {"value": value}, ChangeDocument, dry_run=dry_run)
 

@@ -40,7 +40,7 @@ class JobFuture(concurrent.futures.Future[T], Generic[T]):
                 return True
             if not super().cancel():
                 return False
-            # Whoever waits for several futures hears of it only by this.
+            # Only this notifies code that waits for several futures.
             self.set_running_or_notify_cancel()
         self.on_cancel()
         return True

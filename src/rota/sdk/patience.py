@@ -23,7 +23,7 @@ class Retries(Struct, frozen=True):
     longest_s: float = 2.0
 
     def pause_s(self, failures: int, failure: RotaError, chance: float) -> float | None:
-        """How long to wait after so many failures in a row; None: give up. `chance` is from 0 to 1."""
+        """How long to wait after this many failures in a row; None: give up. `chance` is from 0 to 1."""
         asked_s = failure.retry_after_s or 0.0
         if not failure.may_pass or failures >= self.attempts or asked_s > self.longest_s:
             return None
@@ -37,7 +37,7 @@ STREAMS = Retries(attempts=40, longest_s=30.0)
 
 
 class Breaker:
-    """After `limit` failures in a row nobody asks for a while; then one call may try."""
+    """After `limit` failures in a row, no call is made for a while; then one call may try."""
 
     def __init__(
         self,

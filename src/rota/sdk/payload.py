@@ -76,7 +76,7 @@ def returned(value: object) -> bytes:
 
 
 def raised(error: BaseException) -> bytes:
-    """An exception that can't make the way is told as text."""
+    """An exception that can't be pickled is sent as text."""
     text = "".join(traceback.format_exception(error))
     try:
         outcome = pickled((False, error, text), "")
@@ -88,8 +88,8 @@ def raised(error: BaseException) -> bytes:
 
 
 def outcome_of(data: bytes) -> Any:
-    """The value, or the exception raised. To be asked only of what a job of one's own wrote: whoever
-    makes a pickle decides what is executed when it is read."""
+    """The value, or the exception raised. Use it only for results of your own jobs: reading a pickle executes
+    code that its author chose."""
     try:
         is_value, outcome, text = pickle.loads(data)
     except Exception as error:

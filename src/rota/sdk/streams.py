@@ -1,4 +1,4 @@
-"""What streams bring, in pieces of any size: events, and logs that go on where they broke off."""
+"""Reads streams in pieces of any size: events, and logs that continue after an interruption."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class EventPosition:
         self._seen: int | None = None
 
     def call(self) -> Call[bytes]:
-        """The call that goes on from here."""
+        """The call that continues from here."""
         params = self._filters
         headers: tuple[tuple[str, str], ...] = (("Accept", "text/event-stream"),)
         if self._seen is not None:

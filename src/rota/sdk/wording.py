@@ -1,4 +1,4 @@
-"""What users are told of failures that a client meets by itself."""
+"""Messages for failures on the side of the client."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import typer
 
 from rota.cli.command_list import new_app
 from rota.cli.options import AllowRoot, ConfigFiles, DryRun, ListOutput, LogFormat, Output
-from rota.cli.output import Form, ListForm
+from rota.cli.output import ListFormat, OutputFormat
 
 app = new_app()
 agent = new_app()
@@ -94,7 +94,7 @@ def token(
     price: Annotated[
         str | None, typer.Option(metavar="PRICE", help="Price of the whole node for an hour.")
     ] = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
     dry_run: DryRun = False,
 ) -> None:
     """Print a token for one machine to join, valid for 15 minutes."""
@@ -126,7 +126,7 @@ def join(
 
 
 @agent.command()
-def ls(output: ListOutput = ListForm.TABLE) -> None:
+def ls(output: ListOutput = ListFormat.TABLE) -> None:
     """List machines that have joined."""
     from rota.cli.agents import invitations as work
 

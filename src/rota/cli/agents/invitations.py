@@ -15,7 +15,7 @@ from rich.console import RenderableType
 from rota.api.cluster import AgentDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import read_as
-from rota.cli.output import Form, ListForm, talk, talk_of_change, write, write_document
+from rota.cli.output import ListFormat, OutputFormat, talk, talk_of_change, write, write_document
 from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
@@ -28,11 +28,11 @@ EX_NO_SERVER = 5
 TOKEN_VARIABLE = "ROTA_JOIN_TOKEN"
 
 
-def agents(form: ListForm) -> None:
+def agents(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.agents())
-    show_list(found, form, lambda one: one.name, _tables)
-    if not found and form in (ListForm.TABLE, ListForm.WIDE):
+    show_list(found, output, lambda one: one.name, _tables)
+    if not found and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk("no machine has joined")
 
 
@@ -42,7 +42,7 @@ def invite(
     labels: Sequence[str],
     taints: Sequence[str],
     price_per_hour: str | None,
-    form: Form,
+    output: OutputFormat,
     *,
     dry_run: bool,
 ) -> None:
@@ -57,11 +57,11 @@ def invite(
             price_per_hour=price_per_hour,
             dry_run=dry_run,
         )
-    if form.is_table and made.token is not None:
+    if output.is_table and made.token is not None:
         until = clock().text(ms_of(made.expires))
         talk(f"run `rota agent join` on the new machine and enter this token; it works once, until {until}")
-    if not form.is_table:
-        write_document(made, form)
+    if not output.is_table:
+        write_document(made, output)
     elif made.token is not None:
         # Not in a table, which would wrap it.
         write(f"{made.token}\n")

@@ -1,4 +1,4 @@
-"""The server that a command asks."""
+"""The server that a command talks to."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ __all__ = ["Server", "connect"]
 
 
 def connect(context: str | None = None) -> Server:
-    """To the server that `--context` names, unless told otherwise. Raises RotaError if nothing says
-    where it is."""
+    """Connects to the given server, or to the one that `--context` names. Raises RotaError if no server is
+    configured."""
     return client.Client(context=context or chosen_context())

@@ -12,7 +12,7 @@ from rich.table import Table
 from rota.api.cluster import MaintenanceDocument, ReservationDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import future_of, read_as
-from rota.cli.output import ListForm, talk, talk_of_change
+from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
@@ -21,11 +21,11 @@ from rota.views.folding import fold_names
 from rota.views.times import Clock, ms_of, span_text
 
 
-def maintenance(form: ListForm) -> None:
+def maintenance(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.maintenance())
-    show_list(found, form, lambda one: one.name, _maintenance_tables)
-    _tell_if_none(found, "no maintenance is announced", form)
+    show_list(found, output, lambda one: one.name, _maintenance_tables)
+    _tell_if_none(found, "no maintenance is announced", output)
 
 
 def add_maintenance(
@@ -48,11 +48,11 @@ def remove_maintenance(name: str, *, dry_run: bool) -> None:
     talk_of_change(f"maintenance {name}", "is cancelled", "be cancelled", dry_run=dry_run)
 
 
-def reservations(form: ListForm) -> None:
+def reservations(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.reservations())
-    show_list(found, form, lambda one: one.name, _reservation_tables)
-    _tell_if_none(found, "there are no reservations", form)
+    show_list(found, output, lambda one: one.name, _reservation_tables)
+    _tell_if_none(found, "there are no reservations", output)
 
 
 def add_reservation(
@@ -154,6 +154,6 @@ def _share_text(one: ReservationDocument) -> str:
     return ", ".join(parts) or "whole nodes"
 
 
-def _tell_if_none(found: Sequence[object], text: str, form: ListForm) -> None:
-    if not found and form in (ListForm.TABLE, ListForm.WIDE):
+def _tell_if_none(found: Sequence[object], text: str, output: ListFormat) -> None:
+    if not found and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk(text)

@@ -11,7 +11,7 @@ from rota.cli.command_list import new_app
 from rota.cli.completion import node_names, queue_names
 from rota.cli.option_structs import expand_options
 from rota.cli.options import DryRun, ListOutput, Output
-from rota.cli.output import Form, ListForm
+from rota.cli.output import ListFormat, OutputFormat
 
 app = new_app()
 
@@ -26,7 +26,7 @@ def top(once: Annotated[bool, typer.Option("--once", help="Show the tables once 
 
 @app.command()
 @expand_options
-def events(chosen: EventFilter, output: Output = Form.TABLE) -> None:
+def events(chosen: EventFilter, output: Output = OutputFormat.TABLE) -> None:
     """Show recent events, the newest last. -o json prints one event per line.
 
     --after 0 starts with the oldest event in the database.
@@ -50,7 +50,7 @@ NodeMessage = Annotated[
 
 
 @nodes.callback()
-def list_nodes(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
+def list_nodes(ctx: typer.Context, output: ListOutput = ListFormat.TABLE) -> None:
     """List nodes; cordon, drain or taint them."""
     if ctx.invoked_subcommand is None:
         from rota.cli.cluster import nodes as work
@@ -115,7 +115,7 @@ QueueMessage = Annotated[
 
 
 @queues.callback()
-def list_queues(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
+def list_queues(ctx: typer.Context, output: ListOutput = ListFormat.TABLE) -> None:
     """List queues; pause, close or open them."""
     if ctx.invoked_subcommand is None:
         from rota.cli.cluster import queues as work
@@ -166,7 +166,7 @@ MaintenanceName = Annotated[str, typer.Argument(metavar="NAME", help="Name of th
 
 
 @maintenance.callback()
-def list_maintenance(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
+def list_maintenance(ctx: typer.Context, output: ListOutput = ListFormat.TABLE) -> None:
     """List announced maintenance; announce or cancel it."""
     if ctx.invoked_subcommand is None:
         from rota.cli.cluster import calendar as work
@@ -213,7 +213,7 @@ ReservationName = Annotated[
 
 
 @reserve.callback()
-def list_reservations(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
+def list_reservations(ctx: typer.Context, output: ListOutput = ListFormat.TABLE) -> None:
     """List reservations; reserve nodes for a period, or remove a reservation."""
     if ctx.invoked_subcommand is None:
         from rota.cli.cluster import calendar as work

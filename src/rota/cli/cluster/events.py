@@ -10,7 +10,7 @@ from msgspec import json, to_builtins
 from rota.api.service import EventDocument
 from rota.cli.client.connection import connect
 from rota.cli.cluster.options import EventFilter
-from rota.cli.output import Form, write
+from rota.cli.output import OutputFormat, write
 from rota.cli.showing import clock
 from rota.cli.yaml_text import dump
 from rota.views.quoting import one_line
@@ -22,7 +22,7 @@ _NOT_SHOWN = frozenset(("event", "spec", "number", "by"))
 """Fields that the table leaves out: it has them already, or they are too long for a line."""
 
 
-def events(chosen: EventFilter, form: Form) -> None:
+def events(chosen: EventFilter, output: OutputFormat) -> None:
     last = chosen.last
     if last is not None and chosen.after is not None:
         raise typer.BadParameter("give either --last or --after, not both", param_hint="--last")
@@ -38,18 +38,18 @@ def events(chosen: EventFilter, form: Form) -> None:
             project=chosen.project,
         )
         for event in islice(found, chosen.limit):
-            write(_written(event, form))
+            write(_written(event, output))
 
 
-def _written(event: EventDocument, form: Form) -> str:
+def _written(event: EventDocument, output: OutputFormat) -> str:
     """Data comes as a stream, too: a line of JSON each, or a YAML document."""
-    match form:
-        case Form.JSON:
+    match output:
+        case OutputFormat.JSON:
             return json.encode(event).decode() + "\n"
-        case Form.YAML:
+        case OutputFormat.YAML:
             return "---\n" + dump(to_builtins(event))
-        case Form.TABLE | Form.WIDE:
-            return event_text(event, clock(), wide=form is Form.WIDE) + "\n"
+        case OutputFormat.TABLE | OutputFormat.WIDE:
+            return event_text(event, clock(), wide=output is OutputFormat.WIDE) + "\n"
 
 
 def event_text(event: EventDocument, now: Clock, *, wide: bool) -> str:

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from rota.api.cluster import NodeDocument
 from rota.cli.client.connection import connect
-from rota.cli.output import ListForm, talk, talk_of_change
+from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.showing import show_list
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, new_table
 from rota.views.folding import fold_names
@@ -21,11 +21,11 @@ from rota.views.wording import asked_text, count_text
 _BYTES = ("memory", "storage")
 
 
-def nodes(form: ListForm) -> None:
+def nodes(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.nodes())
-    show_list(found, form, lambda node: node.name, lambda some: node_tables(some, wide=form.is_wide))
-    if not found and form in (ListForm.TABLE, ListForm.WIDE):
+    show_list(found, output, lambda node: node.name, lambda some: node_tables(some, wide=output.is_wide))
+    if not found and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk("there are no nodes")
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from rota.api.cluster import QueueDocument
 from rota.cli.client.connection import connect
-from rota.cli.output import ListForm, talk_of_change
+from rota.cli.output import ListFormat, talk_of_change
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import BAD, GOOD, PASSING, new_table
 from rota.model.calendar import QueueMode
@@ -25,10 +25,10 @@ _MEANINGS = {
 }
 
 
-def queues(form: ListForm) -> None:
+def queues(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.queues())
-    show_list(found, form, lambda queue: queue.name, _tables)
+    show_list(found, output, lambda queue: queue.name, _tables)
 
 
 def set_queues(names: Sequence[str], state: QueueMode, message: str, *, dry_run: bool) -> None:

@@ -12,7 +12,7 @@ from rota.cli.job_options import JobOptions
 from rota.cli.jobs.options import JobFilter, ProjectFilter, QueueFilter, UserFilter
 from rota.cli.option_structs import expand_options
 from rota.cli.options import DryRun, JobArgument, JobArguments, ListOutput, Output
-from rota.cli.output import Form, ListForm
+from rota.cli.output import ListFormat, OutputFormat
 
 app = new_app()
 
@@ -46,7 +46,7 @@ def submit(
         ),
     ] = None,
     dry_run: DryRun = False,
-    output: ListOutput = ListForm.TABLE,
+    output: ListOutput = ListFormat.TABLE,
 ) -> None:
     """Submit jobs from a file, an sbatch script, or a command after --.
 
@@ -59,7 +59,7 @@ def submit(
 
 @app.command()
 @expand_options
-def ls(chosen: JobFilter, output: ListOutput = ListForm.TABLE) -> None:
+def ls(chosen: JobFilter, output: ListOutput = ListFormat.TABLE) -> None:
     """List jobs that wait or run, the newest first. The jobs of an array share one line."""
     from rota.cli.jobs import jobs as work
 
@@ -67,7 +67,7 @@ def ls(chosen: JobFilter, output: ListOutput = ListForm.TABLE) -> None:
 
 
 @app.command()
-def show(job: JobArgument, output: Output = Form.TABLE) -> None:
+def show(job: JobArgument, output: Output = OutputFormat.TABLE) -> None:
     """Show the details of a job. -o wide adds the job as it was submitted."""
     from rota.cli.jobs import jobs as work
 
@@ -140,7 +140,7 @@ def cancel(
         typer.Option("--message", "-m", metavar="TEXT", help="Reason, shown with the job."),
     ] = "",
     dry_run: DryRun = False,
-    output: ListOutput = ListForm.TABLE,
+    output: ListOutput = ListFormat.TABLE,
 ) -> None:
     """Cancel jobs that wait or run."""
     from rota.cli.jobs import jobs as work
@@ -154,7 +154,7 @@ def cancel(
 
 
 @app.command()
-def hold(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListForm.TABLE) -> None:
+def hold(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListFormat.TABLE) -> None:
     """Hold waiting jobs: they don't start until they are released."""
     from rota.cli.jobs import jobs as work
 
@@ -162,7 +162,7 @@ def hold(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListF
 
 
 @app.command()
-def release(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListForm.TABLE) -> None:
+def release(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = ListFormat.TABLE) -> None:
     """Release held jobs, so that they can start."""
     from rota.cli.jobs import jobs as work
 
@@ -170,7 +170,7 @@ def release(jobs: JobArguments, dry_run: DryRun = False, output: ListOutput = Li
 
 
 @app.command()
-def eff(jobs: JobArguments, output: Output = Form.TABLE) -> None:
+def eff(jobs: JobArguments, output: Output = OutputFormat.TABLE) -> None:
     """Compare the resources that jobs used with their requests."""
     from rota.cli.jobs import efficiency as work
 

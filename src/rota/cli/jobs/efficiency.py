@@ -10,7 +10,7 @@ from rich.text import Text
 from rota.api.jobs import EfficiencyDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
-from rota.cli.output import Form, show, write_document
+from rota.cli.output import OutputFormat, show, write_document
 from rota.cli.tables import GOOD, PASSING, new_table
 from rota.model.quantities import format_duration
 from rota.views.times import span_text
@@ -19,13 +19,13 @@ from rota.views.wording import asked_text
 _WELL_USED = 0.5
 
 
-def eff(jobs: Sequence[str], form: Form) -> None:
+def eff(jobs: Sequence[str], output: OutputFormat) -> None:
     with connect() as server:
         found = [server.efficiency(job_named(server, job)) for job in jobs]
-    if form.is_table:
+    if output.is_table:
         show([efficiency_table(found)])
     else:
-        write_document(found[0] if len(found) == 1 else found, form)
+        write_document(found[0] if len(found) == 1 else found, output)
 
 
 def efficiency_table(found: Sequence[EfficiencyDocument]) -> Table:

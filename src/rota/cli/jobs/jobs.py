@@ -14,7 +14,7 @@ from rota.cli.client.job_names import job_named
 from rota.cli.jobs.job_tables import detail_tables, jobs_table, rows_of
 from rota.cli.jobs.options import JobFilter
 from rota.cli.option_values import moment_of
-from rota.cli.output import Form, ListForm, talk
+from rota.cli.output import ListFormat, OutputFormat, talk
 from rota.cli.showing import clock, show_list, show_one
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.views.folding import fold_names
@@ -23,7 +23,7 @@ from rota.views.wording import count_text
 _LONGEST_PAGE = 1000
 
 
-def ls(chosen: JobFilter, form: ListForm) -> None:
+def ls(chosen: JobFilter, output: ListFormat) -> None:
     now = clock()
     with connect() as server:
         found = server.jobs(
@@ -42,13 +42,13 @@ def ls(chosen: JobFilter, form: ListForm) -> None:
     has_more, jobs = len(jobs) > chosen.limit, jobs[: chosen.limit]
     show_list(
         jobs,
-        form,
+        output,
         lambda job: job.id,
         lambda some: (
-            [jobs_table(rows_of(some, fold=not chosen.is_flat), now, wide=form.is_wide)] if some else ()
+            [jobs_table(rows_of(some, fold=not chosen.is_flat), now, wide=output.is_wide)] if some else ()
         ),
     )
-    if not jobs and form in (ListForm.TABLE, ListForm.WIDE):
+    if not jobs and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk(
             "no job matches"
             if chosen.with_finished
@@ -71,17 +71,17 @@ def _phases(chosen: JobFilter) -> list[Phase]:
     return [known[name] for name in wanted]
 
 
-def show_job(job: str, form: Form) -> None:
+def show_job(job: str, output: OutputFormat) -> None:
     with connect() as server:
         detail = server.job(job_named(server, job))
-    show_one(detail, form, lambda one: detail_tables(one, clock(), wide=form is Form.WIDE))
+    show_one(detail, output, lambda one: detail_tables(one, clock(), wide=output is OutputFormat.WIDE))
 
 
 class Change(Protocol):
     def __call__(self, server: Server, job: str) -> ChangeDocument: ...
 
 
-def change_jobs(jobs: Sequence[str], done: str, change: Change, form: ListForm) -> None:
+def change_jobs(jobs: Sequence[str], done: str, change: Change, output: ListFormat) -> None:
     """One after the other. Finished changes are reported even if a later one is refused."""
     documents = []
     try:
@@ -90,15 +90,15 @@ def change_jobs(jobs: Sequence[str], done: str, change: Change, form: ListForm) 
                 documents.append(change(server, job_named(server, job)))
     finally:
         if documents:
-            _tell_changes(documents, done, form)
+            _tell_changes(documents, done, output)
 
 
-def _tell_changes(documents: Sequence[ChangeDocument], done: str, form: ListForm) -> None:
-    if form in (ListForm.TABLE, ListForm.WIDE):
+def _tell_changes(documents: Sequence[ChangeDocument], done: str, output: ListFormat) -> None:
+    if output in (ListFormat.TABLE, ListFormat.WIDE):
         for one in documents:
             talk(change_text(one, done))
         return
-    show_list(documents, form, lambda one: "\n".join(one.changed), lambda some: ())
+    show_list(documents, output, lambda one: "\n".join(one.changed), lambda some: ())
 
 
 def change_text(document: ChangeDocument, done: str) -> str:

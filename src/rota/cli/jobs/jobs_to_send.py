@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import typer
@@ -11,8 +11,7 @@ import typer
 from rota.api.jobs import Submitted
 from rota.cli.client.connection import Server
 from rota.cli.command_list import chosen_context
-from rota.cli.job_options import JobOptions, form_of, option_of
-from rota.cli.jobs.job_form import merged
+from rota.cli.job_options import JobOptions, job_of, option_of
 from rota.cli.jobs.parts import submit_in_parts
 from rota.cli.output import talk
 from rota.intake.errors import InputError
@@ -23,6 +22,7 @@ from rota.settings.load import load_settings
 from rota.settings.paths import default_files
 
 _STANDARD_INPUT = "-"
+_ADDED_TO = ("depends_on", "files")
 
 
 def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> JobFile:
@@ -33,7 +33,7 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
     project = context_project()
     default: dict[str, object] = {"project": project} if project else {}
     if file is None:
-        return _checked([{**default, **form_of(options, command, os.environ)}])
+        return _checked([{**default, **job_of(options, command, os.environ)}])
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     if _is_script(file, raw):
         found = _read_script(file, raw, command)
@@ -43,11 +43,25 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
         found = read_submission_file(file, raw=raw)
     for warning in found.submission.warnings:
         talk(f"warning: {file}: {warning}")
-    given = form_of(options, (), os.environ)
+    given = job_of(options, (), os.environ)
     if not given and not default:
         return found
-    changed = _checked([merged({**default, **job}, given) for job in found.jobs])
+    changed = _checked([_merged({**default, **job}, given) for job in found.jobs])
     return JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
+
+
+def _merged(job: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
+    """A job of a file, changed by the command line, which wins. Mappings are merged."""
+    result = dict(job)
+    for field, value in given.items():
+        there = result.get(field)
+        if isinstance(there, dict) and isinstance(value, dict):
+            result[field] = {**there, **value}
+        elif isinstance(there, list) and isinstance(value, list) and field in _ADDED_TO:
+            result[field] = [*there, *value]
+        else:
+            result[field] = value
+    return result
 
 
 def context_project() -> str:

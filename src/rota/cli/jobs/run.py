@@ -15,21 +15,27 @@ from enum import Enum
 
 import typer
 
-from rota.api.jobs import JobDetail
+from rota.api.jobs import AttemptDocument, JobDetail
 from rota.cli.client.connection import Server, connect
-from rota.cli.exits import EX_INTERRUPTED, EX_OK
+from rota.cli.exits import (
+    EX_BAD_INPUT,
+    EX_BY_SIGNAL,
+    EX_INTERRUPTED,
+    EX_NOT_RUN,
+    EX_OK,
+    EX_TIMED_OUT,
+)
 from rota.cli.job_options import JobOptions
 from rota.cli.jobs.estimates import estimate_text
 from rota.cli.jobs.jobs_to_send import read_jobs, send
-from rota.cli.jobs.run_status import status_of
 from rota.cli.output import talk, write_bytes
 from rota.cli.showing import clock
 from rota.cli.terminal.background import Background
 from rota.cli.terminal.status_line import StatusLine
-from rota.lifecycle.state import Phase
+from rota.lifecycle.state import EndReason, Phase
 from rota.patience.backoff import Backoff
 from rota.sdk.job_calls import LogChunk
-from rota.views.jobs import outcome_text, state_text
+from rota.views.jobs import is_failure, outcome_text, state_text
 from rota.views.quoting import one_line
 
 _LOOKS = Backoff(first_s=0.02, longest_s=1.0)
@@ -37,6 +43,7 @@ _LOOKS = Backoff(first_s=0.02, longest_s=1.0)
 
 _WORTH_TELLING_S = 0.1
 """Shorter waits are shown as none."""
+_KILL = 9
 
 
 class Answer(Enum):
@@ -148,3 +155,34 @@ def _ask() -> Answer:
         sys.stderr.write("\n")
         return Answer.CANCEL
     return {"d": Answer.DETACH, "c": Answer.CANCEL}.get(given[:1], Answer.GO_ON)
+
+
+# -- the exit status
+
+
+def status_of(detail: JobDetail) -> int:
+    """The exit status that stands for how a job ended."""
+    match detail.job.phase:
+        case Phase.SUCCEEDED:
+            return EX_OK
+        case Phase.TIMED_OUT:
+            return EX_TIMED_OUT
+        case Phase.CANCELLED:
+            return EX_NOT_RUN
+        case _:
+            failed = [one for one in detail.attempts if is_failure(one)]
+            return detail.job.exit_code or (_status_of_task(failed[-1]) if failed else EX_NOT_RUN)
+
+
+def _status_of_task(attempt: AttemptDocument) -> int:
+    match attempt.reason:
+        case EndReason.SIGNALLED:
+            return EX_BY_SIGNAL + (attempt.signal or _KILL)
+        case EndReason.OUT_OF_MEMORY:
+            return EX_BY_SIGNAL + _KILL
+        case EndReason.TIME_LIMIT:
+            return EX_TIMED_OUT
+        case EndReason.STAGING | EndReason.NOT_STARTED:
+            return EX_NOT_RUN
+        case _:
+            return attempt.exit_code or EX_BAD_INPUT

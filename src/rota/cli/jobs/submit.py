@@ -12,7 +12,7 @@ from rota.cli.job_options import JobOptions
 from rota.cli.jobs.job_tables import jobs_table, rows_of
 from rota.cli.jobs.jobs_to_send import read_jobs, send
 from rota.cli.jobs.parts import CutShort
-from rota.cli.output import Form, ListForm, show, talk, write, write_document
+from rota.cli.output import ListFormat, OutputFormat, show, talk, write, write_document
 from rota.cli.showing import clock
 from rota.views.quoting import one_line
 from rota.views.wording import count_text
@@ -21,27 +21,27 @@ _FEW = 20
 
 
 def submit(
-    file: str | None, command: Sequence[str], options: JobOptions, form: ListForm, *, dry_run: bool
+    file: str | None, command: Sequence[str], options: JobOptions, output: ListFormat, *, dry_run: bool
 ) -> None:
     jobs = read_jobs(file, command, options)
     with connect() as server:
         try:
-            _tell(send(server, jobs, dry_run=dry_run), form)
+            _tell(send(server, jobs, dry_run=dry_run), output)
         except CutShort as cut:
-            _tell(cut.kept, form)
+            _tell(cut.kept, output)
             talk(cut.note)
             raise cut.cause from None
 
 
-def _tell(answer: Submitted, form: ListForm) -> None:
-    match form:
-        case ListForm.NAME:
+def _tell(answer: Submitted, output: ListFormat) -> None:
+    match output:
+        case ListFormat.NAME:
             write("".join(f"{entry.id}\n" for entry in answer.entries))
-        case ListForm.JSON | ListForm.YAML:
-            write_document(answer, Form(form.value))
-        case ListForm.WIDE:
+        case ListFormat.JSON | ListFormat.YAML:
+            write_document(answer, OutputFormat(output.value))
+        case ListFormat.WIDE:
             show([jobs_table(rows_of(answer.jobs), clock(), wide=True)])
-        case ListForm.TABLE:
+        case ListFormat.TABLE:
             show(_lines(answer.entries, dry_run=answer.dry_run))
     if answer.dry_run:
         talk("dry run: nothing was submitted")

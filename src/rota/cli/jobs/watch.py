@@ -65,7 +65,7 @@ def watch(
 
 
 class Watched:
-    """The watched jobs: unfinished ones, and for a while those that ended meanwhile."""
+    """The watched jobs: unfinished ones, and for a while those that have just ended."""
 
     def __init__(
         self, server: Server, jobs: Sequence[str], project: str | None, user: str | None, queue: str | None

@@ -14,7 +14,7 @@ from rota.api.audit import AuditDocument, Verdict
 from rota.cli.client.connection import connect
 from rota.cli.exits import EX_DIFFERENT
 from rota.cli.option_values import moment_of
-from rota.cli.output import Form, show, talk, write, write_document
+from rota.cli.output import OutputFormat, show, talk, write, write_document
 from rota.cli.people.options import AuditFilter
 from rota.cli.showing import clock
 from rota.cli.tables import new_table
@@ -23,7 +23,7 @@ from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 
 
-def audit(chosen: AuditFilter, form: Form) -> None:
+def audit(chosen: AuditFilter, output: OutputFormat) -> None:
     now = clock()
     with connect() as server:
         found = server.audit(
@@ -39,20 +39,20 @@ def audit(chosen: AuditFilter, form: Form) -> None:
         )
         newest = list(islice(found, chosen.limit))
     newest.reverse()
-    if not form.is_table:
+    if not output.is_table:
         for record in newest:
-            write(_written(record, form))
+            write(_written(record, output))
     elif newest:
-        show([_table(newest, now, wide=form is Form.WIDE)])
+        show([_table(newest, now, wide=output is OutputFormat.WIDE)])
     else:
         talk("no record matches, or you may not see it")
 
 
-def check(form: Form) -> None:
+def check(output: OutputFormat) -> None:
     with connect() as server:
         found = server.check_audit()
-    if not form.is_table:
-        write_document(found, form)
+    if not output.is_table:
+        write_document(found, output)
     elif found.broken is None:
         talk(f"all {found.records:,} records are unchanged; the hash of the newest is")
         write(f"{found.head}\n")
@@ -74,9 +74,9 @@ def _verdict(text: str | None) -> Verdict | None:
         ) from None
 
 
-def _written(record: AuditDocument, form: Form) -> str:
+def _written(record: AuditDocument, output: OutputFormat) -> str:
     """Data comes as a stream: a line of JSON each, or a YAML document."""
-    if form is Form.JSON:
+    if output is OutputFormat.JSON:
         return json.encode(record).decode() + "\n"
     return "---\n" + dump(to_builtins(record))
 

@@ -9,7 +9,7 @@ import typer
 from rota.cli.command_list import new_app
 from rota.cli.option_structs import expand_options
 from rota.cli.options import DryRun, ListOutput, Output
-from rota.cli.output import Form, ListForm
+from rota.cli.output import ListFormat, OutputFormat
 from rota.cli.people.options import AuditFilter
 
 app = new_app()
@@ -26,7 +26,7 @@ def limits(
         str | None,
         typer.Option(metavar="NAME", help="Show the limits in this project. [default: your default project]"),
     ] = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show your limits and how much of them you use. Operators may ask for other users."""
     from rota.cli.people import limits as work
@@ -42,7 +42,7 @@ def audit(
         bool,
         typer.Option("--check", help="Check that no record was changed or removed after it was written."),
     ] = False,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show the audit log: who did what, and what was refused, the newest last.
 
@@ -98,7 +98,7 @@ ProjectName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the pr
 
 
 @project.callback()
-def list_projects(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
+def list_projects(ctx: typer.Context, output: ListOutput = ListFormat.TABLE) -> None:
     """List projects and their members; add, change or remove projects."""
     if ctx.invoked_subcommand is None:
         from rota.cli.people import projects_and_tokens as work
@@ -142,14 +142,14 @@ app.add_typer(token, name="token")
 
 
 @token.callback()
-def tokens(ctx: typer.Context, output: ListOutput = ListForm.TABLE) -> None:
+def tokens(ctx: typer.Context, output: ListOutput = ListFormat.TABLE) -> None:
     """List access tokens; add or revoke them."""
     if ctx.invoked_subcommand is None:
         list_tokens(output)
 
 
 @token.command("ls")
-def list_tokens(output: ListOutput = ListForm.TABLE) -> None:
+def list_tokens(output: ListOutput = ListFormat.TABLE) -> None:
     """List your tokens. Admins see all tokens."""
     from rota.cli.people import projects_and_tokens as work
 
@@ -172,7 +172,7 @@ def add_token(
         typer.Option(metavar="DURATION", help="Lifetime of the token, as in 30d. [default: no end]"),
     ] = None,
     dry_run: DryRun = False,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Add a token. Its secret is printed once, alone on standard output."""
     from rota.cli.people import projects_and_tokens as work
@@ -204,7 +204,7 @@ SecretProject = Annotated[
 
 @secret.callback()
 def list_secrets(
-    ctx: typer.Context, project: SecretProject = None, output: ListOutput = ListForm.TABLE
+    ctx: typer.Context, project: SecretProject = None, output: ListOutput = ListFormat.TABLE
 ) -> None:
     """List the names of a project's secrets; set or remove secrets."""
     if ctx.invoked_subcommand is None:

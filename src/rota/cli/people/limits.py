@@ -9,16 +9,16 @@ from rich.text import Text
 
 from rota.api.people import LimitEntry, LimitsDocument
 from rota.cli.client.connection import connect
-from rota.cli.output import Form
+from rota.cli.output import OutputFormat
 from rota.cli.showing import show_one
 from rota.cli.tables import BAD, QUIET, heading, new_table
 from rota.views.quoting import one_line
 
 
-def limits(user: str | None, project: str | None, form: Form) -> None:
+def limits(user: str | None, project: str | None, output: OutputFormat) -> None:
     with connect() as server:
         found = server.limits(user=user, project=project)
-    show_one(found, form, limits_tables)
+    show_one(found, output, limits_tables)
 
 
 def limits_tables(found: LimitsDocument) -> Iterator[RenderableType]:

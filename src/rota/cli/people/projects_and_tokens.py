@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rota.api.people import ProjectDocument, Role, TokenDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import read_as
-from rota.cli.output import Form, ListForm, talk, talk_of_change
+from rota.cli.output import ListFormat, OutputFormat, talk, talk_of_change
 from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list, show_one
 from rota.cli.tables import new_table
@@ -21,11 +21,11 @@ from rota.views.times import ms_of
 from rota.views.wording import count_text
 
 
-def projects(form: ListForm) -> None:
+def projects(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.projects())
-    show_list(found, form, lambda one: one.name, _project_tables)
-    if not found and form in (ListForm.TABLE, ListForm.WIDE):
+    show_list(found, output, lambda one: one.name, _project_tables)
+    if not found and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk("there are no projects that you can see")
 
 
@@ -60,14 +60,20 @@ def remove_project(name: str, *, dry_run: bool) -> None:
     talk_of_change(f"project {name}", "is removed", "be removed", dry_run=dry_run)
 
 
-def tokens(form: ListForm) -> None:
+def tokens(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.tokens())
-    show_list(found, form, lambda one: one.id, _token_tables)
+    show_list(found, output, lambda one: one.id, _token_tables)
 
 
 def add_token(
-    user: str, role: str, projects: Sequence[str], expires_in: str | None, form: Form, *, dry_run: bool
+    user: str,
+    role: str,
+    projects: Sequence[str],
+    expires_in: str | None,
+    output: OutputFormat,
+    *,
+    dry_run: bool,
 ) -> None:
     if expires_in is not None:
         read_as("--expires", parse_duration_ms, expires_in)
@@ -79,9 +85,9 @@ def add_token(
             expires_in=expires_in,
             dry_run=dry_run,
         )
-    if form.is_table and made.secret is not None:
+    if output.is_table and made.secret is not None:
         talk(f"this is token {made.id} for {made.user}; store it safely, it isn't shown again")
-    show_one(made, form, lambda one: [one.secret] if one.secret else _token_tables([one]))
+    show_one(made, output, lambda one: [one.secret] if one.secret else _token_tables([one]))
 
 
 def remove_token(id: str, *, dry_run: bool) -> None:

@@ -13,19 +13,19 @@ from rich.console import RenderableType
 from rota.api.people import SecretDocument
 from rota.cli.client.connection import Server, connect
 from rota.cli.jobs.jobs_to_send import context_project
-from rota.cli.output import ListForm, talk, talk_of_change
+from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.showing import clock, show_list
 from rota.cli.tables import new_table
 from rota.model.ids import DEFAULT_PROJECT
 from rota.views.times import ms_of
 
 
-def secrets(project: str | None, form: ListForm) -> None:
+def secrets(project: str | None, output: ListFormat) -> None:
     with connect() as server:
         project = _project(server, project)
         found = list(server.secrets(project))
-    show_list(found, form, lambda one: one.name, _tables)
-    if not found and form in (ListForm.TABLE, ListForm.WIDE):
+    show_list(found, output, lambda one: one.name, _tables)
+    if not found and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk(f"project {project} has no secrets; `rota secret set NAME` adds one")
 
 

@@ -10,7 +10,7 @@ from rota.cli.command_list import new_app
 from rota.cli.exits import EX_BAD_INPUT, EX_DIFFERENT, EX_OK
 from rota.cli.option_structs import expand_options
 from rota.cli.options import Output, PolicyFile
-from rota.cli.output import Form
+from rota.cli.output import OutputFormat
 from rota.cli.policies.options import SimOptions
 
 app = new_app()
@@ -31,7 +31,7 @@ def replay(
     cycle: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Show only this cycle, in detail.")
     ] = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Repeat recorded scheduling cycles, and show every plan that differs from the record.
 
@@ -45,7 +45,7 @@ def replay(
 
 
 @app.command()
-def plugins(output: Output = Form.TABLE) -> None:
+def plugins(output: Output = OutputFormat.TABLE) -> None:
     """List the installed scheduling plugins and whether they can be used."""
     from rota.cli.policies import plugins as work
 
@@ -78,7 +78,7 @@ def run(
             help="With --estimates: write what was learnt about run times, for `rota plan … --history FILE`.",
         ),
     ] = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Simulate a workload under one policy, and show the measurements."""
     from rota.cli.policies.sim import command
@@ -94,7 +94,7 @@ def compare(
         list[str], typer.Option("--policy", "-p", metavar="FILE", help="Scheduling policy. Repeat for each.")
     ],
     report: Report = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Simulate a workload under several policies, and compare the measurements."""
     from rota.cli.policies.sim import command
@@ -111,7 +111,7 @@ def openb(
     policy: Annotated[
         str, typer.Option(metavar="NAME", help="Packing plugin, or a strategy of Rota.")
     ] = "gpu-packing",
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Pack pods onto GPUs, and show how many GPUs are allocated when pods request more than there are."""
     from rota.cli.policies.sim import openb as work

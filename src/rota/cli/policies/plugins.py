@@ -6,7 +6,7 @@ from msgspec import Struct
 from rich.text import Text
 
 from rota import __version__
-from rota.cli.output import Form, show, talk, write_document
+from rota.cli.output import OutputFormat, show, talk, write_document
 from rota.cli.plugin_faults import prints_as_talk
 from rota.cli.tables import BAD, GOOD, new_table
 from rota.loop.hosting.plugin_host import GROUP, InstalledPlugin, PluginHost
@@ -22,13 +22,13 @@ class PluginEntry(Struct, frozen=True):
     fault: str
 
 
-def plugins(form: Form) -> None:
+def plugins(output: OutputFormat) -> None:
     with prints_as_talk():
         installed = PluginHost().installed()
     entries = [PluginEntry(name, "rota", __version__, True, "") for name in sorted(NAMED)]
     entries += [_entry(one) for one in installed]
-    if not form.is_table:
-        write_document(entries, form)
+    if not output.is_table:
+        write_document(entries, output)
         return
     table = new_table("plugin", "package", "version", "state")
     for one in entries:

@@ -13,7 +13,7 @@ from rota.cli.job_options import JobOptions
 from rota.cli.kube_options import KubeOptions
 from rota.cli.option_structs import expand_options
 from rota.cli.options import DryRun, JobArgument, JobArguments, Output, PolicyFile
-from rota.cli.output import Form
+from rota.cli.output import OutputFormat
 from rota.cli.questions.options import (
     History,
     MaxFileSize,
@@ -43,7 +43,7 @@ def why(
     jobs: OptionalJobs = None,
     policy: PolicyFile = None,
     now: Now = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
     max_file_size: MaxFileSize = "64Mi",
     history: History = None,
     namespace: Namespace = None,
@@ -82,7 +82,7 @@ def why(
 @expand_options
 def eta(
     jobs: JobArguments,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
     namespace: Namespace = None,
     policy: PolicyFile = None,
     *,
@@ -119,7 +119,7 @@ def plan(
     jobs: OptionalJobs = None,
     policy: PolicyFile = None,
     now: Now = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
     max_file_size: MaxFileSize = "64Mi",
     history: History = None,
     record: Record = None,
@@ -160,7 +160,7 @@ def extend(
     dry_run: DryRun = False,
     policy: PolicyFile = None,
     now: Now = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
     max_file_size: MaxFileSize = "64Mi",
 ) -> None:
     """Raise the time limit of a running job, or show what prevents it, and the cost.

@@ -8,21 +8,21 @@ from rota.api.jobs import EstimateDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
 from rota.cli.jobs.estimates import estimate_text
-from rota.cli.output import Form, show, write_document
+from rota.cli.output import OutputFormat, show, write_document
 from rota.cli.showing import clock
 from rota.cli.tables import new_table
 
 
-def eta(jobs: Sequence[str], form: Form) -> None:
+def eta(jobs: Sequence[str], output: OutputFormat) -> None:
     with connect() as server:
         estimates = [server.eta(job_named(server, job)) for job in jobs]
-    show_estimates(estimates, "job", form)
+    show_estimates(estimates, "job", output)
 
 
-def show_estimates(estimates: Sequence[EstimateDocument], of: str, form: Form) -> None:
+def show_estimates(estimates: Sequence[EstimateDocument], of: str, output: OutputFormat) -> None:
     """`of`: the heading of the first column."""
-    if not form.is_table:
-        write_document(estimates[0] if len(estimates) == 1 else estimates, form)
+    if not output.is_table:
+        write_document(estimates[0] if len(estimates) == 1 else estimates, output)
         return
     now = clock()
     table = new_table(of, "start")

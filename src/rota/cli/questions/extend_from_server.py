@@ -1,4 +1,4 @@
-"""`rota extend` of a job that a server has: done, if nothing is in the way."""
+"""`rota extend` for a job of a server: raises the limit, if nothing prevents it."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from msgspec import ValidationError, convert
 from rota.api.questions import ExtensionDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
-from rota.cli.output import Form, talk
+from rota.cli.output import OutputFormat, talk
 from rota.cli.questions.extension_tables import extension_tables
 from rota.cli.showing import clock, show_one
 from rota.model.quantities import QuantityError, parse_duration_ms
 from rota.sdk.errors import Conflict
 
 
-def extend_on_server(job: str, limit: str, form: Form, *, dry_run: bool) -> bool:
-    """Shows the answer, and says whether it is yes."""
+def extend_on_server(job: str, limit: str, output: OutputFormat, *, dry_run: bool) -> bool:
+    """Shows the answer, and whether the limit was granted."""
     try:
         parse_duration_ms(limit.removeprefix("+"))
     except QuantityError as error:
@@ -26,9 +26,9 @@ def extend_on_server(job: str, limit: str, form: Form, *, dry_run: bool) -> bool
             extension = server.extend(job_named(server, job), limit, dry_run=dry_run).extension
         except Conflict as refusal:
             extension = _refused(refusal)
-    show_one(extension, form, lambda one: extension_tables(one, clock()))
+    show_one(extension, output, lambda one: extension_tables(one, clock()))
     if dry_run and extension.granted:
-        talk("nothing was changed: this was a dry run")
+        talk("dry run: nothing was changed")
     return extension.granted
 
 

@@ -24,10 +24,10 @@ def extension_tables(extension: ExtensionDocument, clock: Clock) -> Iterator[Ren
     yield text
     if extension.cost:
         verb = "costs" if extension.granted else "would cost"
-        yield Text(f"the time added {verb} {format_price(round(extension.cost * 1_000_000))}", style=QUIET)
+        yield Text(f"the added time {verb} {format_price(round(extension.cost * 1_000_000))}", style=QUIET)
     if extension.in_the_way:
         yield ""
-        yield heading("In the way")
+        yield heading("What prevents it")
         yield _in_the_way(extension, clock)
     if not extension.granted and extension.longest is not None:
         yield ""
@@ -51,15 +51,15 @@ def _in_the_way(extension: ExtensionDocument, clock: Clock) -> RenderableType:
 
 def _longest(extension: ExtensionDocument) -> Text:
     if extension.longest == extension.had:
-        return Text("no longer limit than the one it has would be granted")
-    return Text(f"the longest that would be granted: {extension.longest}")
+        return Text("no longer limit would be granted")
+    return Text(f"the longest limit that would be granted: {extension.longest}")
 
 
 def _moved(extension: ExtensionDocument, clock: Clock) -> RenderableType:
     table = new_table("job", "from", "to")
     for one in extension.moved:
         is_now = parse_timestamp_ms(one.from_) == clock.now_ms
-        to = "no place any more" if one.to is None else _time(one.to, clock)
+        to = "no planned start" if one.to is None else _time(one.to, clock)
         table.add_row(one.job, "now" if is_now else _time(one.from_, clock), to)
     return table
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from contextlib import nullcontext
 from pathlib import Path
 
-from rota.cli.output import Form, show, write_document
+from rota.cli.output import OutputFormat, show, write_document
 from rota.cli.plugin_faults import prints_as_talk, report
 from rota.cli.questions.files import Files, read_question
 from rota.loop.records.record import Recorder
@@ -12,7 +12,7 @@ from rota.views.plan.view import PlanView
 from rota.views.times import Clock
 
 
-def plan(files: Files, form: Form, record: str | None = None) -> bool:
+def plan(files: Files, output: OutputFormat, record: str | None = None) -> bool:
     """Shows the plan, and says whether all is placed. `record`: the folder to record the cycle in."""
     question = read_question(files)
     moment = question.moment
@@ -21,10 +21,10 @@ def plan(files: Files, form: Form, record: str | None = None) -> bool:
         estimates = moment.estimates(decided) if files.history is not None else None
     report(decided.faults)
     view = PlanView(decided, moment.snapshot, estimates)
-    if form.is_table:
+    if output.is_table:
         from rota.cli.questions.plan_tables import plan_tables
 
-        show(plan_tables(view, Clock(question.now_ms), wide=form is Form.WIDE))
+        show(plan_tables(view, Clock(question.now_ms), wide=output is OutputFormat.WIDE))
     else:
-        write_document(plan_document(view), form)
+        write_document(plan_document(view), output)
     return not view.something_waits

@@ -1,4 +1,4 @@
-"""`rota plan` of jobs that a server doesn't have yet: when they would start, whose starts would change."""
+"""`rota plan` for jobs that aren't submitted yet: their starts, and which other starts would change."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rota.api.questions import PlanAnswer, PlannedJob
 from rota.cli.client.connection import connect
 from rota.cli.job_options import JobOptions
 from rota.cli.jobs.jobs_to_send import read_jobs
-from rota.cli.output import Form
+from rota.cli.output import OutputFormat
 from rota.cli.showing import clock, show_one
 from rota.cli.tables import GOOD, PASSING, QUIET, heading, new_table
 from rota.intake.job_files import JobFile
@@ -25,18 +25,20 @@ _NOW_MS = 1000
 """What would start within a second starts now."""
 
 
-def plan_submission(file: str | None, command: Sequence[str], options: JobOptions, form: Form) -> bool:
-    """Shows the answer, and says whether all would start now."""
+def plan_submission(
+    file: str | None, command: Sequence[str], options: JobOptions, output: OutputFormat
+) -> bool:
+    """Shows the plan, and answers whether all jobs would start now."""
     jobs = read_jobs(file, command, options)
     with connect() as server:
         answer = server.plan(*jobs.jobs)
     now = clock()
-    show_one(answer, form, lambda one: plan_tables(one, jobs, now))
+    show_one(answer, output, lambda one: plan_tables(one, jobs, now))
     return all(_starts_now(job, now) for job in answer.jobs)
 
 
 def plan_tables(answer: PlanAnswer, jobs: JobFile, now: Clock) -> Iterator[RenderableType]:
-    yield heading("What would become of it" if len(answer.jobs) == 1 else "What would become of them")
+    yield heading("Plan for this job" if len(answer.jobs) == 1 else "Plan for these jobs")
     table = new_table("job", "starts", "nodes", "why")
     for one in answer.jobs:
         name = jobs.submission.entries[one.index].spec.name if one.index < len(jobs.jobs) else str(one.index)
@@ -45,7 +47,7 @@ def plan_tables(answer: PlanAnswer, jobs: JobFile, now: Clock) -> Iterator[Rende
     yield table
     if answer.changes:
         yield ""
-        yield heading("Whose planned starts would change")
+        yield heading("Planned starts that would change")
         table = new_table("job", "from", "to")
         for change in answer.changes:
             table.add_row(change.job, _moment(change.before, now), _moment(change.after, now))
@@ -59,7 +61,7 @@ def _start(job: PlannedJob, now: Clock) -> Text:
     if _starts_now(job, now):
         return Text("now", style=GOOD)
     if job.starts is None:
-        return Text("nobody knows when", style=PASSING)
+        return Text("no planned start", style=PASSING)
     at_ms = ms_of(job.starts)
     promised = ", promised" if job.promised else ""
     return Text(f"{now.text(at_ms)}, {now.distance_text(at_ms)}{promised}", style=PASSING)

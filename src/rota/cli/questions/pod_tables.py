@@ -1,4 +1,4 @@
-"""What is known of one pod of a live cluster, as tables and as data."""
+"""The answer about one pod of a live cluster, as tables and as data."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ class PodWhyDocument(Struct, frozen=True):
     """When it was bound."""
     gang: GangDocument | None
     note: str | None
-    """What of its annotation can't be used, and what is assumed."""
+    """The part of its annotation that can't be used, and what is assumed instead."""
     supposed: str | None
-    """What the explanation takes to be otherwise than it is."""
+    """What the explanation assumes that isn't so."""
     explanation: WhyDocument | None
     """As of jobs."""
     remedies: list[RemedyEntry]

@@ -11,7 +11,7 @@ import typer
 from rota.api.jobs import EstimateDocument
 from rota.cli.exits import EX_BAD_INPUT, EX_NOT_ALLOWED, EX_NOT_FOUND, EX_UNREACHABLE
 from rota.cli.kube_options import KubeOptions, scheduler_options
-from rota.cli.output import Form, show, talk, write_document
+from rota.cli.output import OutputFormat, show, talk, write_document
 from rota.cli.plugin_faults import prints_as_talk, report
 from rota.cli.questions.eta import show_estimates
 from rota.clock import now_ms
@@ -26,7 +26,9 @@ from rota.views.times import Clock
 T = TypeVar("T")
 
 
-def why_pod(name: str, namespace: str | None, options: KubeOptions, policy: str | None, form: Form) -> None:
+def why_pod(
+    name: str, namespace: str | None, options: KubeOptions, policy: str | None, output: OutputFormat
+) -> None:
     from rota.cli.questions.pod_tables import pod_tables, pod_why_document
 
     at_ms = now_ms()
@@ -37,20 +39,24 @@ def why_pod(name: str, namespace: str | None, options: KubeOptions, policy: str 
     answer = _asked(scheduler_options(options, policy), at_ms, ask)
     if answer.view is not None:
         report(answer.view.explanation.faults)
-    if form.is_table:
-        show(pod_tables(answer, Clock(at_ms), wide=form is Form.WIDE))
+    if output.is_table:
+        show(pod_tables(answer, Clock(at_ms), wide=output is OutputFormat.WIDE))
     else:
-        write_document(pod_why_document(answer, at_ms), form)
+        write_document(pod_why_document(answer, at_ms), output)
 
 
 def eta_pods(
-    names: Sequence[str], namespace: str | None, options: KubeOptions, policy: str | None, form: Form
+    names: Sequence[str],
+    namespace: str | None,
+    options: KubeOptions,
+    policy: str | None,
+    output: OutputFormat,
 ) -> None:
     async def ask(cluster: LiveCluster) -> list[EstimateDocument]:
         found = [cluster.named(name, namespace) for name in names]
         return [await start_of(cluster, name) for name in found]
 
-    show_estimates(_asked(scheduler_options(options, policy), now_ms(), ask), "pod", form)
+    show_estimates(_asked(scheduler_options(options, policy), now_ms(), ask), "pod", output)
 
 
 def _asked(options: KubeSchedulerOptions, at_ms: int, ask: Callable[[LiveCluster], Awaitable[T]]) -> T:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from rota.cli.output import Form, show, write_document
+from rota.cli.output import OutputFormat, show, write_document
 from rota.cli.plugin_faults import prints_as_talk, report
 from rota.cli.questions.files import Files, find_subject, read_question
 from rota.views.plan.view import PlanView
@@ -9,7 +9,7 @@ from rota.views.why.document import why_document
 from rota.views.why.view import why_view
 
 
-def why(name: str, files: Files, form: Form) -> None:
+def why(name: str, files: Files, output: OutputFormat) -> None:
     question = read_question(files)
     subject, moment = find_subject(name, files.jobs, question.records), question.moment
     with prints_as_talk():
@@ -19,9 +19,9 @@ def why(name: str, files: Files, form: Form) -> None:
     report(explanation.faults)
     view = why_view(subject, explanation, PlanView(plan, moment.snapshot, estimates))
     document = why_document(view, question.now_ms)
-    if form.is_table:
+    if output.is_table:
         from rota.cli.questions.why_tables import why_tables
 
-        show(why_tables(document, Clock(question.now_ms), wide=form is Form.WIDE))
+        show(why_tables(document, Clock(question.now_ms), wide=output is OutputFormat.WIDE))
     else:
-        write_document(document, form)
+        write_document(document, output)

@@ -31,7 +31,7 @@ _EXAMPLES = 3
 
 
 def why_tables(why: WhyDocument, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
-    """Of the document alone, whoever made it: a server, or this process from files."""
+    """From the document alone: a server made it, or this process from files."""
     yield _headline(why, clock)
     yield from _estimate(why, clock)
     yield from _request(why)
@@ -49,7 +49,7 @@ def why_tables(why: WhyDocument, clock: Clock, *, wide: bool) -> Iterator[Render
     yield from _remedies(why, clock)
     if why.cut_short:
         yield Text(
-            "Not all changes that could help were tried: time was up. Ask again when less is going on."
+            "Not all changes that could help were tried: time was up. Ask again when the server is less busy."
         )
 
 

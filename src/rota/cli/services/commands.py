@@ -12,7 +12,7 @@ from rota.cli.command_list import new_app
 from rota.cli.kube_options import KubeOptions
 from rota.cli.option_structs import expand_options
 from rota.cli.options import AllowRoot, ConfigFiles, ListOutput, LogFormat, Output, PolicyFile
-from rota.cli.output import Form, ListForm, write, write_document
+from rota.cli.output import ListFormat, OutputFormat, write, write_document
 from rota.cli.services.options import KubeServiceOptions, StatelessSchedulerOptions
 
 app = new_app()
@@ -125,7 +125,7 @@ def kube_scheduler(kube: KubeOptions, service: KubeServiceOptions) -> None:
 
 
 @app.command()
-def version(output: Output = Form.TABLE) -> None:
+def version(output: Output = OutputFormat.TABLE) -> None:
     """Show the version."""
     if output.is_table:
         write(f"rota {__version__}\n")
@@ -195,7 +195,7 @@ def check(
             metavar="FILE...", help="Settings files. [default: those of the machine and the user]"
         ),
     ] = None,
-    output: Output = Form.TABLE,
+    output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show every setting and where it comes from, or the first error."""
     from rota.cli.services import config as work
@@ -204,7 +204,7 @@ def check(
 
 
 @config.command()
-def contexts(output: ListOutput = ListForm.TABLE) -> None:
+def contexts(output: ListOutput = ListFormat.TABLE) -> None:
     """List the servers that have a name."""
     from rota.cli.services import config as work
 

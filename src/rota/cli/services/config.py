@@ -12,7 +12,7 @@ from msgspec import Struct
 from rich.console import RenderableType
 from rich.text import Text
 
-from rota.cli.output import Form, ListForm, show, talk, write_document
+from rota.cli.output import ListFormat, OutputFormat, show, talk, write_document
 from rota.cli.showing import show_list
 from rota.cli.tables import GOOD, QUIET, new_table
 from rota.settings.edit import with_context, with_current_context
@@ -28,11 +28,11 @@ class ContextEntry(Struct, frozen=True):
     in_use: bool
 
 
-def check(files: Sequence[str] | None, form: Form) -> None:
+def check(files: Sequence[str] | None, output: OutputFormat) -> None:
     resolved = resolve_settings(files or default_files(os.environ), os.environ, {})
     rows = resolved.rows()
-    if not form.is_table:
-        write_document(rows, form)
+    if not output.is_table:
+        write_document(rows, output)
         return
     table = new_table("setting", "value", "from")
     for one in rows:
@@ -41,14 +41,14 @@ def check(files: Sequence[str] | None, form: Form) -> None:
     show([table])
 
 
-def contexts(form: ListForm) -> None:
+def contexts(output: ListFormat) -> None:
     client = load_settings(default_files(os.environ), os.environ, {}).client
     entries = [
         ContextEntry(name, context.url, context.project, name == client.context)
         for name, context in client.contexts.items()
     ]
-    show_list(entries, form, lambda one: one.name, _context_tables)
-    if not entries and form in (ListForm.TABLE, ListForm.WIDE):
+    show_list(entries, output, lambda one: one.name, _context_tables)
+    if not entries and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk("no server is configured; `rota config add` adds one")
 
 

@@ -138,12 +138,12 @@ class TestTables:
         )
         assert lines(extension) == [
             "old may run for 8h in all instead of 6h, until 17:00",
-            "the time added costs 12.00",
+            "the added time costs 12.00",
             "",
             "Planned starts that move",
             "JOB   FROM   TO",
             "next  now    17:00",
-            "wide  14:00  no place any more",
+            "wide  14:00  no planned start",
         ]
 
     def test_of_a_refusal(self) -> None:
@@ -154,16 +154,16 @@ class TestTables:
         assert lines(extension) == [
             "old can't run for 13h: its nodes are needed",
             "",
-            "In the way",
+            "What prevents it",
             "WHAT                    FROM   NODES",
             "promised start of desk  14:00  n",
             "",
-            "the longest that would be granted: 7h",
+            "the longest limit that would be granted: 7h",
         ]
 
     def test_where_nothing_more_is_to_be_had(self) -> None:
         extension = Extension(JobId("old"), Answer.OVER_BUDGET, 8 * HOUR, 6 * HOUR, longest_ms=6 * HOUR)
-        assert lines(extension)[-1] == "no longer limit than the one it has would be granted"
+        assert lines(extension)[-1] == "no longer limit would be granted"
 
 
 def test_nothing_is_without_words() -> None:

@@ -69,7 +69,7 @@ class TestExtend:
         result = rota("extend", "17", "2h")
         assert (result.code, result.err) == (2, "")
         assert "maintenance fan" in result.out
-        assert "the longest that would be granted: 1h30m" in result.out
+        assert "the longest limit that would be granted: 1h30m" in result.out
 
     def test_refused_for_another_reason(self, server: FakeServer) -> None:
         server.extension = Conflict("job 17 is over", help="submit it again")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from enum import Enum
 from pathlib import Path
 
-from rota.cli.output import Form, show, talk, write_document
+from rota.cli.output import OutputFormat, show, talk, write_document
 from rota.cli.plugin_faults import prints_as_talk
 from rota.cli.policies.replay.document import replay_document
 from rota.cli.policies.replay.view import CycleView, ReplayView
@@ -23,7 +23,7 @@ class ReplayResult(Enum):
     """At least a part of the record."""
 
 
-def replay(folder: str, policy_file: str | None, cycle: int | None, form: Form) -> ReplayResult:
+def replay(folder: str, policy_file: str | None, cycle: int | None, output: OutputFormat) -> ReplayResult:
     """Shows the differences, and answers the outcome."""
     host = PluginHost()
     policy = None if policy_file is None else read_policy(policy_file, host.names)
@@ -36,7 +36,7 @@ def replay(folder: str, policy_file: str | None, cycle: int | None, form: Form) 
     view.notes = list(_notes(replayed))
     if cycle is not None and not view.count and not view.damage:
         raise InputError(folder, f"there is no cycle {cycle:,}", "`rota replay` without --cycle counts them")
-    _write(view, form)
+    _write(view, output)
     for note in view.notes:
         talk(f"warning: {note}")
     for damage in view.damage:
@@ -61,10 +61,10 @@ def _notes(replayed: Replay) -> Iterator[str]:
         yield plugin_note(other)
 
 
-def _write(view: ReplayView, form: Form) -> None:
-    if form.is_table:
+def _write(view: ReplayView, output: OutputFormat) -> None:
+    if output.is_table:
         from rota.cli.policies.replay.tables import replay_tables
 
-        show(replay_tables(view, wide=form is Form.WIDE))
+        show(replay_tables(view, wide=output is OutputFormat.WIDE))
     else:
-        write_document(replay_document(view), form)
+        write_document(replay_document(view), output)

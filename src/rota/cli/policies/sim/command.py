@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from rota.cli.output import Form, show, talk, write_document
+from rota.cli.output import OutputFormat, show, talk, write_document
 from rota.cli.plugin_faults import prints_as_talk, report
 from rota.cli.policies.options import SimOptions
 from rota.cli.policies.sim.document import replay_document
@@ -30,7 +30,7 @@ def run(
     record: str | None,
     report_folder: str | None,
     learnt: str | None,
-    form: Form,
+    output: OutputFormat,
 ) -> None:
     """`learnt`: a file for what was learnt."""
     if learnt is not None:
@@ -45,24 +45,26 @@ def run(
     if learnt is not None:
         write_learnt(learnt, state)
     _warn(result, several=False)
-    if form.is_table:
+    if output.is_table:
         _show([result])
     else:
-        write_document(replay_document(result), form)
+        write_document(replay_document(result), output)
     _write_report([result], report_folder)
 
 
-def compare(options: SimOptions, policies: Sequence[str], report_folder: str | None, form: Form) -> None:
+def compare(
+    options: SimOptions, policies: Sequence[str], report_folder: str | None, output: OutputFormat
+) -> None:
     experiment = read_experiment(options, policies)
     results = [
         _replayed(experiment, name, policy, None, EstimatorState()) for name, policy in experiment.policies
     ]
     for result in results:
         _warn(result, several=True)
-    if form.is_table:
+    if output.is_table:
         _show(results)
     else:
-        write_document([replay_document(result) for result in results], form)
+        write_document([replay_document(result) for result in results], output)
     _write_report(results, report_folder)
 
 

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 import typer
 from msgspec import Struct
 
-from rota.cli.output import Form, show, write_document
+from rota.cli.output import OutputFormat, show, write_document
 from rota.cli.tables import new_table
 from rota.intake.traces.openb import read_arrivals, read_nodes, read_pods
 from rota.simulate.openb import POLICIES, PackingResult, run
@@ -20,7 +20,7 @@ class OpenbEntry(Struct, frozen=True):
     placed: dict[str, float]
 
 
-def openb(nodes: str, pods: str, arrivals: str, seed: int, policy: str, form: Form) -> None:
+def openb(nodes: str, pods: str, arrivals: str, seed: int, policy: str, output: OutputFormat) -> None:
     if policy not in POLICIES:
         meant = get_close_matches(policy, POLICIES, n=1)
         remedy = f"did you mean {meant[0]}?" if meant else f"known: {', '.join(POLICIES)}"
@@ -28,10 +28,10 @@ def openb(nodes: str, pods: str, arrivals: str, seed: int, policy: str, form: Fo
     node_list, pod_list = read_nodes(nodes), read_pods(pods)
     order = read_arrivals(arrivals, seed, len(node_list), len(pod_list))
     entry = _entry(run(node_list, pod_list, order, policy))
-    if form.is_table:
+    if output.is_table:
         _show(entry)
     else:
-        write_document(entry, form)
+        write_document(entry, output)
 
 
 def _entry(outcome: PackingResult) -> OpenbEntry:
