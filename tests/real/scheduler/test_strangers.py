@@ -168,6 +168,6 @@ async def test_one_who_connects_anew_takes_the_place_of_the_old_connection(stand
             with pytest.raises(grpc.aio.AioRpcError) as ended:
                 await old.read()
             assert ended.value.code() is grpc.StatusCode.ABORTED
-            assert "connected anew" in (ended.value.details() or "")
+            assert "connected again" in (ended.value.details() or "")
             client.submit(ledger.add(Action("a", shell("true"))))
             assert await ledger.until(lambda: ledger.reasons.get("a"), "a reason")
