@@ -229,21 +229,18 @@ class Custody:
 
     def _starts_too_late(self, task: KeptTask, now: int) -> None:
         if task.told_to is not None:
-            self._give_up_unstarted(task)
+            # It hangs in the kernel, and can't be ended. But it is killed: should the kernel come back, it
+            # ends without having executed anything of the job's.
+            assert task.began is not None
+            self._by_pid.pop(task.began.pid, None)
+            task.unstarted = task.unstarted or too_late(task)
+            self._cleared(task)
         elif (limit_at_ms := task.limit_at_ms) is not None and limit_at_ms <= now:
             self.end(task, EndReason.TIME_LIMIT)
         else:
             self.end(task, EndReason.NOT_STARTED)
             if task.stage is Stage.STARTING:
                 task.unstarted = too_late(task)
-
-    def _give_up_unstarted(self, task: KeptTask) -> None:
-        """It hangs in the kernel, and can't be ended. But it is killed: should the kernel come back, it ends
-        without having executed anything of the job's."""
-        assert task.began is not None
-        self._by_pid.pop(task.began.pid, None)
-        task.unstarted = task.unstarted or too_late(task)
-        self._cleared(task)
 
     def _runs(self, task: KeptTask) -> None:
         task.stage = Stage.RUNNING
