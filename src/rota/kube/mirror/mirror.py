@@ -24,7 +24,9 @@ from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFi
 from rota.kube.mirror.waiters import Waiters
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.namespaces import name_of
-from rota.kube_objects.objects import Namespace, Node, Pod
+from rota.kube_objects.objects.metadata import Namespace
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import JobId, NodeName, TaskName

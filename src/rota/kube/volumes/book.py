@@ -25,7 +25,9 @@ from rota.kube.volumes.matching import Wanted, as_spare, as_wanted, is_bound
 from rota.kube.volumes.provisioning import Provisioning, waits_for_consumer
 from rota.kube.volumes.reach import Labels, Reach
 from rota.kube_objects.namespaces import name_of
-from rota.kube_objects.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.objects.metadata import KubeObject
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from rota.kube_objects.volumes import (
     NO_VOLUMES,
     ClaimKey,
