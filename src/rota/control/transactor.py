@@ -166,7 +166,7 @@ class Transactor:
             draft.note("store.Recovered", "store", SYSTEM, {"fault": self.fault})
         batch = draft.sealed()
         if not batch.is_empty:
-            batch.usage = self.memory.unsaved_usage()
+            batch.usage = self.memory.charges.unsaved()
             try:
                 last_seq = await self._keep(batch)
             except ValueRejected as error:
