@@ -66,7 +66,7 @@ class Retries(Struct, frozen=True):
 
 
 class Client:
-    """More than twenty methods: one for each verb of the API."""
+    """More than twenty methods: one for each verb of the API. All share how calls are sent and repeated."""
 
     def __init__(
         self,
