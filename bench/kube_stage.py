@@ -12,7 +12,7 @@ from rota.kube.api.client import Client, Selection
 from rota.kube.api.errors import NotFound
 from rota.kube.api.informer import Informer
 from rota.kube.api.resources import NAMESPACES, PODS, Resource
-from rota.kube_objects.objects import KubeObject, KubeStruct
+from rota.kube_objects.objects.metadata import KubeObject, KubeStruct
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.population import create_nodes, ready_node
 

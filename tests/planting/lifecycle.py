@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from rota.control.draft import Draft
+from rota.control import attempts
 from rota.lifecycle import again, failure, live, placing, tasks
 from rota.lifecycle.state import JobState
 
@@ -22,13 +22,13 @@ def fences_are_not_checked() -> Iterator[None]:
                 return position
         return real(state, rank, fence)
 
-    def attempt(self: Draft, before: JobState, rank: int, fence: int) -> Any:
+    def attempt(before: JobState, rank: int, fence: int) -> Any:
         task = before.task(rank)
         assert task is not None
-        return real_attempt(self, before, rank, task.fence)
+        return real_attempt(before, rank, task.fence)
 
-    real, real_attempt = live.position_of, Draft._attempt
-    with patch.object(tasks, "position_of", position_of), patch.object(Draft, "_attempt", attempt):
+    real, real_attempt = live.position_of, attempts._attempt
+    with patch.object(tasks, "position_of", position_of), patch.object(attempts, "_attempt", attempt):
         yield
 
 

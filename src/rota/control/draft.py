@@ -10,9 +10,10 @@ from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef
 from rota.control.access import SYSTEM
+from rota.control.attempts import changed_attempts
 from rota.control.memory import Memory
 from rota.lifecycle.advance import advance, submitted
-from rota.lifecycle.events import Bound, DependencyEnded, Ended, JobEvent, Returned, Started, Submitted
+from rota.lifecycle.events import Bound, DependencyEnded, JobEvent, Submitted
 from rota.lifecycle.fences import fence_before
 from rota.lifecycle.instructions import Instruction, TellDependents
 from rota.lifecycle.state import JobState, Phase
@@ -28,7 +29,8 @@ _PHASES = {phase: b',"phase":"' + phase.value.encode() + b'"}' for phase in Phas
 
 
 class Draft:
-    """More than twenty methods: one for each change that a command may make."""
+    """More than twenty methods, because a command sees the cluster through its draft: besides changing jobs
+    it asks for each kind of record, and is shown what drafts have changed on top of what is committed."""
 
     def __init__(
         self, memory: Memory, now_ms: int, chance: Callable[[], float], below: Draft | None = None
@@ -132,20 +134,17 @@ class Draft:
         assert before is not None, job_id
         at_ms = self.now_ms if at_ms is None else at_ms
         if isinstance(event, Bound):
-            event = self._of_this_epoch(before, event)
+            event = _of_epoch(self.memory.epoch, before, event)
         advanced = advance(before, event, at_ms, self._chance())
         after = advanced.state
         if after is before:
             self.instructions += advanced.instructions
             return after
         self._note(after, event, by, at_ms)
-        self._note_attempts(before, after, event, at_ms)
+        for one in changed_attempts(before, after, event, at_ms):
+            self._attempts[TaskRef(one.job, one.rank, one.fence)] = one
         self._keep(after, advanced.instructions)
         return after
-
-    def _of_this_epoch(self, job: JobState, event: Bound) -> Bound:
-        above = fence_before(self.memory.epoch)
-        return event if job.fence >= above else replace(event, fences_above=above)
 
     def note(self, kind: str, subject: str, by: str, data: object, project: str | None = None) -> None:
         """An event that is about no job."""
@@ -189,36 +188,6 @@ class Draft:
             and any(dependency.job == job_id for dependency in state.depends_on)
         ]
 
-    # -- attempts
-
-    def _note_attempts(self, before: JobState, after: JobState, event: JobEvent, at_ms: int) -> None:
-        match event:
-            case Bound(seats):
-                ranks = {seat.rank for seat in seats}
-                for task in after.live:
-                    if task.rank in ranks:
-                        self._attempts[TaskRef(after.id, task.rank, task.fence)] = Attempt(
-                            after.id, task.rank, task.fence, task.node, task.gpu_devices, task.bound_ms
-                        )
-            case Started(rank, fence):
-                attempt = self._attempt(before, rank, fence)
-                self._attempts[TaskRef(after.id, rank, fence)] = replace(attempt, started_ms=at_ms)
-            case Ended(rank, fence, end):
-                attempt = self._attempt(before, rank, fence)
-                ended = replace(attempt, ended_ms=at_ms, end=end)
-                self._attempts[TaskRef(after.id, rank, fence)] = ended
-            case Returned(rank, fence):
-                attempt = self._attempt(before, rank, fence)
-                self._attempts[TaskRef(after.id, rank, fence)] = replace(attempt, ended_ms=at_ms)
-
-    def _attempt(self, before: JobState, rank: int, fence: int) -> Attempt:
-        task = before.task(rank)
-        assert task is not None, (before.id, rank)
-        assert task.fence == fence, (before.id, rank, fence)
-        return Attempt(
-            before.id, rank, fence, task.node, task.gpu_devices, task.bound_ms, started_ms=task.started_ms
-        )
-
     # -- who may what
 
     def project(self, name: str) -> Project | None:
@@ -252,6 +221,11 @@ class Draft:
         while draft is not None:
             yield draft
             draft = draft._below
+
+
+def _of_epoch(epoch: int, job: JobState, event: Bound) -> Bound:
+    above = fence_before(epoch)
+    return event if job.fence >= above else replace(event, fences_above=above)
 
 
 def _public(spec: JobSpec) -> JobSpec:

@@ -8,25 +8,22 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator, Mapping
 
-from msgspec.structs import replace
-
 from rota.backends.backend import TaskRef
+from rota.control.charges import Charges
 from rota.control.rooms import StandbyRooms, array_of, inheriting
-from rota.forecast.usage import Ledger
-from rota.lifecycle.charging import charge_for
+from rota.control.shown_node import shown_node
 from rota.lifecycle.retry import within_pause
 from rota.lifecycle.state import JobState, LiveTask, Phase
 from rota.limits.applying import Owner
 from rota.limits.checking import owner_of
 from rota.model.calendar import Maintenance, QueueState, Reservation
-from rota.model.cluster import Calendar, TenantUsage
+from rota.model.cluster import Calendar
 from rota.model.ids import JobId, NodeName, QueueName
-from rota.model.node import Node, NodeSpec
+from rota.model.node import Node
 from rota.model.policy import Policy
 from rota.snapshot.state import ClusterState
 from rota.store.batch import (
     Agent,
-    AgentNode,
     Attempt,
     Batch,
     JoinToken,
@@ -44,8 +41,8 @@ REMEMBERED = 10_000
 
 
 class Memory:
-    """More than twenty methods: one for each kind of record that a batch holds, and one for each question
-    about them; all keep the same tables in step."""
+    """More than twenty methods, because one change of a job moves all tables together: jobs, who waits, who
+    depends on whom, arrays, rooms, and the engine's state. Apart, they could contradict each other."""
 
     def __init__(self, policy: Policy, epoch: int = 0) -> None:
         """`epoch`: of the server that leads, see `lifecycle.fences`."""
@@ -81,11 +78,9 @@ class Memory:
         """How many jobs wait of each owner, those that are held or wait for others included."""
         self.on_nodes: set[JobId] = set()
         """Jobs that have tasks there: mostly few of all."""
-        self.usage_changed = False
         self.last_number = 0
         """Of all jobs in memory so far, the highest."""
-        self._unsaved: set[str] = set()
-        self._ledger = Ledger(policy.fair_share, ())
+        self.charges = Charges(policy.fair_share)
         self._reported: dict[NodeName, Node] = {}
         self._shown: dict[NodeName, Node] = {}
         self._in_cluster: set[JobId] = set()
@@ -139,9 +134,6 @@ class Memory:
     def node(self, name: NodeName) -> Node | None:
         return self._shown.get(name)
 
-    def usage(self) -> tuple[TenantUsage, ...]:
-        return self._ledger.usage()
-
     # -- what the nodes are
 
     def set_nodes(self, nodes: Iterable[Node]) -> bool:
@@ -150,7 +142,10 @@ class Memory:
         return self._show_nodes()
 
     def _show_nodes(self) -> bool:
-        shown = {name: self._with_settings(node) for name, node in self._reported.items()}
+        shown = {
+            name: shown_node(node, self.agents.get(name), self.node_settings.get(name))
+            for name, node in self._reported.items()
+        }
         if shown == self._shown:
             return False
         for name in self._shown.keys() - shown.keys():
@@ -160,17 +155,6 @@ class Memory:
                 self.cluster.set_node(node)
         self._shown = shown
         return True
-
-    def _with_settings(self, node: Node) -> Node:
-        agent = self.agents.get(node.name)
-        if agent is not None:
-            node = replace(node, spec=_as_invited(node.spec, agent.node))
-        settings = self.node_settings.get(node.name)
-        if settings is None:
-            return node
-        spec = replace(node.spec, taints=tuple(dict.fromkeys((*node.spec.taints, *settings.taints))))
-        cordoned = node.cordoned or settings.cordoned or settings.draining
-        return replace(node, spec=spec, cordoned=cordoned)
 
     # -- what was kept
 
@@ -185,8 +169,8 @@ class Memory:
 
     def load(self, loaded: Loaded, now_ms: int | None = None) -> None:
         """All that was kept, at the start. `now_ms`: pauses that are too long by that are shortened."""
-        self._ledger = Ledger(self.policy.fair_share, loaded.usage)
-        self.cluster.set_usage(self._ledger.usage())
+        self.charges = Charges(self.policy.fair_share, loaded.usage)
+        self.cluster.set_usage(self.charges.usage())
         self._rooms.changed({}, loaded.jobs)
         for job in loaded.jobs:
             self._put(job if now_ms is None or not job.not_before_ms else within_pause(job, now_ms))
@@ -211,15 +195,15 @@ class Memory:
     def absorbing(self, batch: Batch, slice_size: int) -> Generator[None, None, None]:
         """With a break after so many jobs. Whoever looks meanwhile sees some of it: nothing may be tried on a
         draft before it is done."""
-        self._unsaved.difference_update(usage.path for usage in batch.usage)
+        self.charges.saved(batch.usage)
         self._rooms.changed(self.jobs, batch.jobs)
         for count, job in enumerate(batch.jobs, 1):
             self._put(job)
             if count % slice_size == 0:
                 yield
         for attempt in batch.attempts:
-            if attempt.ended_ms is not None:
-                self._charge(attempt)
+            if attempt.ended_ms is not None and (state := self.job(attempt.job)) is not None:
+                self.charges.add(state.spec.template, attempt)
         self._absorb_settings(batch)
 
     def _absorb_settings(self, batch: Batch) -> None:
@@ -265,29 +249,11 @@ class Memory:
             case Removal.NODE_SETTINGS:
                 self.node_settings.pop(NodeName(name), None)
 
-    def _charge(self, attempt: Attempt) -> None:
-        state = self.job(attempt.job)
-        if state is None:
-            return
-        template = state.spec.template
-        charge = charge_for(template, attempt.rank, attempt.started_ms, attempt.ended_ms)
-        if charge is None:
-            return
-        self._ledger.stopped(template, charge.task, charge.held_ms, charge.end_ms)
-        self._unsaved.add(f"{charge.project}/{charge.user}")
-        self.usage_changed = True
-
-    def unsaved_usage(self) -> list[TenantUsage]:
-        """What was charged since usage was last kept; the next transaction is to keep it."""
-        if not self._unsaved:
-            return []
-        return [usage for usage in self._ledger.usage() if usage.path in self._unsaved]
-
     def settle_usage(self) -> None:
         """Shows the engine what was charged since the last time."""
-        if self.usage_changed:
-            self.cluster.set_usage(self._ledger.usage())
-            self.usage_changed = False
+        if self.charges.has_changed:
+            self.cluster.set_usage(self.charges.usage())
+            self.charges.has_changed = False
 
     def _put(self, state: JobState) -> None:
         before = self.jobs.get(state.id)
@@ -357,17 +323,6 @@ class Memory:
         elif state.id in self._in_cluster:
             self.cluster.remove_job(state.id)
             self._in_cluster.discard(state.id)
-
-
-def _as_invited(spec: NodeSpec, said: AgentNode) -> NodeSpec:
-    """What operators said when they invited an agent goes before what it says itself."""
-    return replace(
-        spec,
-        pool=said.pool or spec.pool,
-        labels=tuple(sorted({**dict(spec.labels), **dict(said.labels)}.items())),
-        taints=tuple(dict.fromkeys((*spec.taints, *said.taints))),
-        price_micro_per_hour=said.price_micro_per_hour or spec.price_micro_per_hour,
-    )
 
 
 def _element_index(job_id: JobId) -> int:

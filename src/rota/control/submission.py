@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import BadInput, Conflict
-from rota.control.transactor import SLICE
+from rota.control.slices import SLICE
 from rota.engine.scope import scheduler_for
 from rota.intake.submissions import Expanded, Submission
 from rota.lifecycle.events import DependencyEnded

@@ -12,24 +12,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
-from operator import attrgetter
-from typing import Any, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import structlog
 
 from rota.control.access import SYSTEM
 from rota.control.draft import Draft
-from rota.control.errors import Conflict, ControlError, Unavailable
+from rota.control.errors import Conflict, Unavailable
 from rota.control.feed import Feed
 from rota.control.memory import Memory
-from rota.control.origin import Origin, current
-from rota.lifecycle.advance import Refused
-from rota.lifecycle.events import SetAside
+from rota.control.origin import current
+from rota.control.slices import SLICE, Sliced, in_slices
+from rota.control.trial import Asked, setting_aside, try_all
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import JobId
 from rota.store.batch import Batch, StoredEvent
@@ -41,8 +38,6 @@ R = TypeVar("R")
 
 MOST = 1000
 """Commands in one transaction."""
-SLICE = 500
-"""Jobs that are looked at in one go."""
 CHECK_S = 2.0
 """How often somebody looks whether the store is still there, if nothing is asked of it anyway."""
 RETRY_S = 1.0
@@ -51,35 +46,15 @@ RETRY_S = 1.0
 log = structlog.get_logger()
 
 
-Sliced: TypeAlias = Generator[Callable[[], object] | None, Any, R]
-"""What a command may answer whose work is long: it goes on from one `yield` to the next, with a pause between
-them. What it yields is called in a thread, and sent back. Nothing else is tried meanwhile."""
-
-
 class Follower(Protocol):
     """Is told what was kept, and is to do what follows from it. Must not wait."""
 
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None: ...
 
 
-@dataclass(eq=False, slots=True)
-class _Asked(Generic[R]):
-    command: Callable[[Draft], R | Sliced[R]]
-    answer: asyncio.Future[R]
-    dry_run: bool = False
-    job: JobId | None = None
-    is_repeatable: bool = False
-    """May be tried twice, on another draft."""
-    is_setting_aside: bool = False
-    result: R | None = None
-    origin: Origin | None = None
-    is_recorded: bool = False
-    """Its change and the record of who made it are in one draft."""
-
-
 class Transactor:
-    """More than twenty methods, most of them short: one queue, and what becomes of a turn of it. Each step
-    may fail, and then the ones before it haven't happened."""
+    """One queue, and what becomes of a turn of it. Each step may fail, and then the ones before it haven't
+    happened."""
 
     def __init__(
         self, store: Store, memory: Memory, feed: Feed, clock: Callable[[], int], chance: Callable[[], float]
@@ -97,7 +72,7 @@ class Transactor:
         self._last_ms = 0
         self._chance = chance
         self._followers: list[Follower] = []
-        self._queue: deque[_Asked[Any]] = deque()
+        self._queue: deque[Asked[Any]] = deque()
         self._wake = asyncio.Event()
         self._writer = ThreadPoolExecutor(1, "rota-writer")
         self._is_behind = False
@@ -119,8 +94,8 @@ class Transactor:
         job that is set aside if the command turns out to be more than Rota can handle."""
         if self._stopped:
             raise _stopping()
-        answer: asyncio.Future[R] = self._future()
-        self._queue.append(_Asked(command, answer, dry_run, about, origin=current()))
+        answer: asyncio.Future[R] = _future()
+        self._queue.append(Asked(command, answer, dry_run, about, origin=current()))
         self._wake.set()
         return await answer
 
@@ -129,15 +104,12 @@ class Transactor:
     ) -> list[Exception | None]:
         """As if each were asked for by itself, about that job, but cheaper: what became of each, once all
         that can be are kept. Commands must change nothing but the draft: some may be tried twice."""
-        asked = [_Asked(command, self._future(), job=job, is_repeatable=True) for job, command in commands]
+        asked = [Asked(command, _future(), job=job, is_repeatable=True) for job, command in commands]
         if self._stopped:
             return [_stopping() for _ in asked]
         self._queue.extend(asked)
         self._wake.set()
         return [await _failure(one.answer) for one in asked]
-
-    def _future(self) -> asyncio.Future[Any]:
-        return asyncio.get_running_loop().create_future()
 
     async def numbers(self, count: int) -> int:
         """The first of so many fresh numbers for jobs."""
@@ -183,18 +155,18 @@ class Transactor:
     async def close(self) -> None:
         self._writer.shutdown()
 
-    async def _turn(self, taken: list[_Asked[Any]]) -> None:
+    async def _turn(self, taken: list[Asked[Any]]) -> None:
         if self._is_behind:
             if not await self._reload(taken):
                 return
             taken = self._without_outdated(taken)
         draft = Draft(self.memory, self.now_ms(), self._chance)
-        done = await self._try_all(taken, draft)
+        done = await try_all(taken, draft)
         if self.fault:
             draft.note("store.Recovered", "store", SYSTEM, {"fault": self.fault})
         batch = draft.sealed()
         if not batch.is_empty:
-            batch.usage = self.memory.unsaved_usage()
+            batch.usage = self.memory.charges.unsaved()
             try:
                 last_seq = await self._keep(batch)
             except ValueRejected as error:
@@ -217,66 +189,6 @@ class Transactor:
             if not asked.answer.done():
                 asked.answer.set_result(asked.result)
 
-    async def _try_all(self, taken: list[_Asked[Any]], draft: Draft) -> list[_Asked[Any]]:
-        """Those that succeeded."""
-        done: list[_Asked[Any]] = []
-        for are_repeatable, some in groupby(taken, attrgetter("is_repeatable")):
-            asked = list(some)
-            if are_repeatable and self._try_together(asked, draft):
-                done += asked
-            else:
-                done += [one for one in asked if await self._try(one, draft)]
-        return done
-
-    def _try_together(self, asked: list[_Asked[Any]], draft: Draft) -> bool:
-        """On one draft for all, which is dropped if one of them fails: mostly none does."""
-        own = draft.on_top()
-        try:
-            for one in asked:
-                one.command(own)
-        except Exception:
-            return False
-        draft.merge(own)
-        return True
-
-    async def _try(self, asked: _Asked[Any], draft: Draft) -> bool:
-        if asked.answer.cancelled():
-            return False
-        own = draft.on_top()
-        try:
-            result = asked.command(own)
-            asked.result = await _in_slices(result) if isinstance(result, Generator) else result
-        except (ControlError, Refused) as error:
-            asked.answer.set_exception(error)
-            return False
-        except Exception as error:
-            log.exception("command.failed", job=asked.job)
-            asked.answer.set_exception(error)
-            if asked.job is not None:
-                self._set_aside(asked.job, error, draft)
-            return False
-        if not asked.dry_run:
-            self._record(asked, own, len(draft.batch.events))
-            draft.merge(own)
-        return True
-
-    def _record(self, asked: _Asked[Any], own: Draft, events_before: int) -> None:
-        """In the transaction of the change: neither is ever kept without the other."""
-        if asked.origin is not None:
-            record = asked.origin.record_of(own.batch, own.now_ms, events_before)
-            asked.is_recorded = record is not None
-            if record is not None:
-                own.batch.audit.append(record)
-
-    def _set_aside(self, job: JobId, error: Exception, draft: Draft) -> None:
-        own = draft.on_top()
-        try:
-            _set_aside(own, job, error)
-        except Exception:
-            log.exception("job.quarantine_failed", job=job)
-            return
-        draft.merge(own)
-
     async def _keep(self, batch: Batch) -> int:
         clock = asyncio.get_running_loop().time
         began = clock()
@@ -287,7 +199,7 @@ class Transactor:
     async def _in_writer(self, call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return await asyncio.get_running_loop().run_in_executor(self._writer, partial(call, *args, **kwargs))
 
-    async def _turn_one_by_one(self, done: list[_Asked[Any]], error: ValueRejected) -> None:
+    async def _turn_one_by_one(self, done: list[Asked[Any]], error: ValueRejected) -> None:
         """One of them is more than the store can take; the others are not to suffer for it."""
         if len(done) != 1:
             for asked in done:
@@ -298,16 +210,9 @@ class Transactor:
         if not asked.answer.done():
             asked.answer.set_exception(Conflict(f"the database rejected this: {error}"))
         if asked.job is not None and not asked.is_setting_aside:
-            await self._turn([self._setting_aside(asked.job, error)])
+            await self._turn([setting_aside(asked.job, error)])
 
-    def _setting_aside(self, job: JobId, error: Exception) -> _Asked[Any]:
-        answer = self._future()
-        # Nobody waits for it.
-        answer.add_done_callback(lambda answered: answered.exception())
-        command = partial(_set_aside, job=job, error=error)
-        return _Asked(command, answer, job=job, is_setting_aside=True)
-
-    async def _reload(self, taken: list[_Asked[Any]]) -> bool:
+    async def _reload(self, taken: list[Asked[Any]]) -> bool:
         """What was taken for lost turned out to be kept: memory is behind, and so is all that follows it."""
         try:
             loaded = await self._in_writer(self.store.load)
@@ -320,7 +225,7 @@ class Transactor:
         self._is_behind = False
         return True
 
-    def _without_outdated(self, taken: list[_Asked[Any]]) -> list[_Asked[Any]]:
+    def _without_outdated(self, taken: list[Asked[Any]]) -> list[Asked[Any]]:
         """What was decided on memory as it was before is refused: its room may be somebody else's."""
         for asked in (*taken, *self._queue):
             if asked.is_repeatable and not asked.answer.done():
@@ -328,7 +233,7 @@ class Transactor:
         self._queue = deque(asked for asked in self._queue if not asked.is_repeatable)
         return [asked for asked in taken if not asked.is_repeatable]
 
-    def _refuse(self, done: list[_Asked[Any]], error: StoreError) -> None:
+    def _refuse(self, done: list[Asked[Any]], error: StoreError) -> None:
         if self.fault != str(error):
             log.error("store.unavailable", why=str(error))
         self.fault = str(error)
@@ -337,7 +242,7 @@ class Transactor:
                 asked.answer.set_exception(_unavailable(error))
 
     async def _publish(self, batch: Batch, instructions: Sequence[Instruction], last_seq: int) -> None:
-        await _in_slices(self.memory.absorbing(batch, SLICE))
+        await in_slices(self.memory.absorbing(batch, SLICE))
         first = last_seq - len(batch.events) + 1
         self.feed.publish([StoredEvent(first + at, row) for at, row in enumerate(batch.events)])
         for follower in self._followers:
@@ -346,17 +251,8 @@ class Transactor:
             follower.kept(batch, instructions)
 
 
-async def _in_slices(work: Sliced[R]) -> R:
-    sent: object = None
-    while True:
-        try:
-            asked = work.send(sent)
-        except StopIteration as done:
-            result: R = done.value
-            return result
-        if asked is None:
-            await asyncio.sleep(0)
-        sent = None if asked is None else await asyncio.to_thread(asked)
+def _future() -> asyncio.Future[Any]:
+    return asyncio.get_running_loop().create_future()
 
 
 async def _failure(answer: asyncio.Future[Any]) -> Exception | None:
@@ -365,10 +261,6 @@ async def _failure(answer: asyncio.Future[Any]) -> Exception | None:
     except Exception as error:
         return error
     return None
-
-
-def _set_aside(draft: Draft, job: JobId, error: Exception) -> None:
-    draft.change(job, SetAside(f"{type(error).__name__}: {error}"))
 
 
 def _stopping() -> Unavailable:

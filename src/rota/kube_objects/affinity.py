@@ -6,7 +6,8 @@ from typing import TypeAlias
 from msgspec import structs
 
 from rota.kube_objects.namespaces import Namespaces
-from rota.kube_objects.objects import PodAffinity, PodAffinityTerm, PodSpec, TopologySpreadConstraint
+from rota.kube_objects.objects.affinity import PodAffinity, PodAffinityTerm, TopologySpreadConstraint
+from rota.kube_objects.objects.pods import PodSpec
 from rota.kube_objects.selectors import NOTHING, all_of, label_selector
 from rota.model.task import JobAffinity, Spread
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable
 
-from rota.kube_objects.objects import LabelSelector, Metadata, Namespace
+from rota.kube_objects.objects.metadata import Metadata, Namespace
+from rota.kube_objects.objects.selectors import LabelSelector
 from rota.kube_objects.selectors import as_labels, label_selector
 from rota.model.ids import Labels, TaskName
 

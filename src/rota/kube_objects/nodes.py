@@ -1,6 +1,6 @@
 """A Node as a record of the model."""
 
-from rota.kube_objects import objects
+from rota.kube_objects.objects import nodes as objects
 from rota.kube_objects.resources import as_resources, read_amounts
 from rota.kube_objects.selectors import as_labels
 from rota.kube_objects.taints import NOT_READY_KEYS, UNSCHEDULABLE, as_taint

@@ -11,7 +11,8 @@ from msgspec import Struct, structs
 from rota.kube_objects.affinity import AffinityReader, as_spread
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.namespaces import Namespaces, namespace_of
-from rota.kube_objects.objects import NodeAffinity, Pod, PodNeeds, PodSpec, PodStatus
+from rota.kube_objects.objects.affinity import NodeAffinity
+from rota.kube_objects.objects.pods import Pod, PodNeeds, PodSpec, PodStatus
 from rota.kube_objects.priority import PriorityClasses
 from rota.kube_objects.resources import (
     as_resources,

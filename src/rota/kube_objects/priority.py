@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from rota.kube_objects.objects import PodSpec, PriorityClass
+from rota.kube_objects.objects.pods import PodSpec
+from rota.kube_objects.objects.workloads import PriorityClass
 
 
 class PodPriority(NamedTuple):

@@ -9,16 +9,8 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from rota.kube_objects.errors import FieldError, FieldPath
-from rota.kube_objects.objects import (
-    Container,
-    ContainerStatus,
-    Pod,
-    PodSpec,
-    PodStatus,
-    Quantity,
-    ResourceList,
-    ResourceRequirements,
-)
+from rota.kube_objects.objects.metadata import Quantity, ResourceList, ResourceRequirements
+from rota.kube_objects.objects.pods import Container, ContainerStatus, Pod, PodSpec, PodStatus
 from rota.model.quantities import MAX_AMOUNT, QuantityError, parse_cpu_milli, parse_quantity
 from rota.model.resources import Resources
 

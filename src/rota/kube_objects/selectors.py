@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from rota.kube_objects.objects import LabelSelector, NodeSelector, NodeSelectorTerm
+from rota.kube_objects.objects.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
 from rota.model.ids import Labels
 from rota.model.selectors import NodeTerm, Operator, Requirement, Selector
 

@@ -6,7 +6,8 @@ from typing import NamedTuple, Protocol
 from msgspec import Struct
 
 from rota.kube_objects.namespaces import namespace_of
-from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Pod, Volume
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim, Volume
 from rota.kube_objects.selectors import node_terms
 from rota.model.resources import DISK, WHOLE_DISK
 from rota.model.selectors import NodeTerm, Operator, Requirement, Selector

@@ -67,7 +67,7 @@ class ClusterState:
 
     Columns of nodes are built anew only when a node, an offer or a resource name changed; what
     tasks take is added and subtracted as they start and end. More than twenty methods: one for each
-    kind of change.
+    kind of change, and each has to know which of the columns it makes out of date.
     """
 
     def __init__(self, defaults: Defaults = NO_DEFAULTS) -> None:

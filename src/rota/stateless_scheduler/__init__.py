@@ -3,7 +3,7 @@
     controllers ──Direct──► service ──► directing ──► control and loop of the server, nothing kept
       (they keep)                                       │
           ▲                                             ▼
-          ├──── outbox ◄── telling ◄─── what became of it, first; then ──► dispatch ──► pool ──► agents
+          ├──── outbox ◄── notifying ◄─ what became of it, first; then ──► dispatch ──► pool ──► agents
           └──── outbox ◄── arrivals ◄── output, files ◄─────────────────────────────────────────────┘
 
 What must not be forgotten is told to the action's controller, and done once that has recorded it: the

@@ -120,7 +120,7 @@ class Scheduler:
         for task in self._tasks:
             task.cancel()
         self.live.close()
-        self.directing.close()
+        self.directing.answering.close()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self.backend.close()
         await self.transactor.close()

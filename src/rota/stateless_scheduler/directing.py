@@ -1,35 +1,26 @@
-"""What controllers say, carried out: actions are submitted, recorded, kept, cancelled, asked about."""
+"""What controllers say, carried out: actions are submitted, recorded, kept, cancelled."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
 
 import structlog
-from msgspec import json
-from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef
-from rota.control.draft import Draft
-from rota.control.errors import Unavailable
 from rota.control.transactor import Transactor
 from rota.dispatch.dispatcher import Dispatcher
-from rota.lifecycle.advance import submitted
-from rota.lifecycle.events import CancelAsked
-from rota.lifecycle.state import EndReason, JobState, LiveTask, Phase, TaskPhase
-from rota.loop.desk.question_pool import Questions
-from rota.loop.desk.questions import Moment, why_of
+from rota.lifecycle.state import EndReason, Phase
 from rota.loop.live.loop import LiveLoop
-from rota.model.ids import JobId, NodeName
-from rota.stateless_scheduler.actions import Action, Book, Place, Seat
+from rota.model.ids import NodeName
+from rota.stateless_scheduler.actions import Action, Book, Seat
+from rota.stateless_scheduler.answering import Answering, refuse, unknown
+from rota.stateless_scheduler.commands import Command, adopting, cancelling, giving_up
 from rota.stateless_scheduler.inputs import InputFiles
 from rota.stateless_scheduler.intake import ActionRefused, Asked, Intake
 from rota.stateless_scheduler.notifying import Notifier
 from rota.stateless_scheduler.outbox import Outbox
 from rota.stateless_scheduler.pool import ActionsBackend
-from rota.views.seen import seen_why
-from rota.views.why.document import why_document
 from rota.wire import controllers_pb2 as wire
 
 log = structlog.get_logger()
@@ -38,15 +29,10 @@ MOST_ACTIONS = 100_000
 """Of one controller."""
 RECORD_WITHIN_MS = 30_000
 """A controller that takes longer to record a placement is taken for gone."""
-_ID_SHOWN = 200
 _NEVER_BEGUN = (EndReason.NOT_STARTED.value, EndReason.STAGING.value)
-
-Command = tuple[JobId, Callable[[Draft], object]]
 
 
 class Directing:
-    """More than twenty methods: one for each thing that a controller may say, and what follows from it."""
-
     def __init__(
         self,
         book: Book,
@@ -62,7 +48,6 @@ class Directing:
         self._book = book
         self._transactor = transactor
         self._memory = transactor.memory
-        self._live = live
         self._dispatcher = dispatcher
         self._backend = backend
         self._notifier = telling
@@ -70,7 +55,7 @@ class Directing:
         self._files = files
         self._intakes = {name: Intake(name) for name in book.seats}
         self._under_way: set[asyncio.Task[object]] = set()
-        self._questions = Questions()
+        self.answering = Answering(transactor, live)
 
     # -- who comes and goes
 
@@ -128,15 +113,12 @@ class Directing:
         for action in actions:
             self._remove(action)
             if action.end is None:
-                cancelled.append(_giving_up(action, why))
+                cancelled.append(giving_up(action, why))
         if cancelled:
             self._do(cancelled)
 
     def _do(self, commands: Sequence[Command]) -> None:
-        self._begin(self._transactor.do_each(commands))
-
-    def _begin(self, work: Coroutine[object, object, object]) -> None:
-        task: asyncio.Task[object] = asyncio.create_task(work)
+        task: asyncio.Task[object] = asyncio.create_task(self._transactor.do_each(commands))
         self._under_way.add(task)
         task.add_done_callback(self._under_way.discard)
 
@@ -157,23 +139,12 @@ class Directing:
                 asked = self._intakes[seat.name].read(said, self._transactor.now_ms())
                 self._take(seat, said, asked, taken, claims)
             except ActionRefused as refused:
-                _refuse(seat, said.id, refused)
+                refuse(seat, said.id, refused)
         if taken:
             await self._transactor.do_each(taken)
         self._claim(claims)
         if message.complete and seat.outbox is outbox:
             self._has_named_all(seat)
-
-    def _adopting(self, action: Action, asked: Asked) -> Command:
-        number = action.number = self._book.next_number()
-
-        def command(draft: Draft) -> None:
-            before = draft.job(action.job)
-            least_fence = 0 if before is None else before.fence
-            state = adopted(action.job, number, asked, least_fence, draft.now_ms)
-            draft.adopt(state, action.controller)
-
-        return action.job, command
 
     def _claim(self, claims: Sequence[tuple[TaskRef, NodeName]]) -> None:
         for ref, node in claims:
@@ -203,13 +174,16 @@ class Directing:
         place = asked.place
         if place is not None:
             action.set_output_bytes(place.fence, said.output_bytes)
-        if is_known and (place is None or place.fence <= self._fence_of(action)):
+        state = self._memory.job(action.job)
+        fence = 0 if state is None else state.fence
+        if is_known and (place is None or place.fence <= fence):
             self._go_on(seat, action)
             return
         action.start = action.end = action.unsettled = None
         action.is_coming = place is not None
         seat.unrecorded.pop(action.id, None)
-        taken.append(self._adopting(action, asked))
+        action.number = self._book.next_number()
+        taken.append(adopting(action, asked))
         if place is not None:
             claims.append((TaskRef(action.job, 0, place.fence), place.node))
 
@@ -224,11 +198,6 @@ class Directing:
         self._files.add(asked.files)
         self._book.add(action)
         return action
-
-    def _fence_of(self, action: Action) -> int:
-        """The highest that was given out for it."""
-        state = self._memory.job(action.job)
-        return 0 if state is None else state.fence
 
     def _go_on(self, seat: Seat, action: Action) -> None:
         """Its controller is back, and is told what it may have missed."""
@@ -266,7 +235,8 @@ class Directing:
         self._notifier.settle(action)
         action.end = action.unsettled = None
         self._notifier.tell_it_waits(action, "it runs again: its agent was lost, with its output and files")
-        self._do([self._adopting(action, asked)])
+        action.number = self._book.next_number()
+        self._do([adopting(action, asked)])
 
     def _has_named_all(self, seat: Seat) -> None:
         unnamed = [action for action in seat.actions.values() if action.outbox is not seat.outbox]
@@ -289,90 +259,8 @@ class Directing:
         for action_id in message.actions:
             action = seat.actions.get(action_id)
             if action is None:
-                _refuse(seat, action_id, _unknown())
+                refuse(seat, action_id, unknown())
             elif action.end is None:
-                asked.append(_cancelling(action, message.message[:1_000]))
+                asked.append(cancelling(action, message.message[:1_000]))
         if asked:
             await self._transactor.do_each(asked)
-
-    def ask(self, seat: Seat, action_id: str) -> None:
-        action = seat.actions.get(action_id)
-        if action is None or action.job not in self._memory.jobs:
-            _refuse(seat, action_id, _unknown())
-            return
-        self._begin(self._answer(seat, action))
-
-    async def _answer(self, seat: Seat, action: Action) -> None:
-        try:
-            async with self._questions.turn(seat.name):
-                if action.job not in self._memory.jobs:
-                    raise _unknown()
-                moment = Moment.of(self._live, self._transactor.now_ms())
-                view = await self._questions.answered(partial(why_of, moment, action.job, None, None))
-                own = {one.job for one in seat.actions.values()}
-                view = seen_why(view, own.__contains__)
-        except ActionRefused as refused:
-            _refuse(seat, action.id, refused)
-        except Unavailable as error:
-            _refuse(seat, action.id, ActionRefused("action", error.message, error.help))
-        else:
-            document = json.encode(why_document(replace(view, name=action.id), moment.now_ms)).decode()
-            seat.tell(wire.SchedulerNews(why=wire.Why(action=action.id, document=document)))
-
-    def close(self) -> None:
-        self._questions.close()
-
-
-def _refuse(seat: Seat, action_id: str, refused: ActionRefused) -> None:
-    news = wire.Refused(
-        action=action_id[:_ID_SHOWN], field=refused.field, problem=refused.problem, remedy=refused.remedy
-    )
-    seat.tell(wire.SchedulerNews(refused=news))
-
-
-def _unknown() -> ActionRefused:
-    return ActionRefused("action", "there is no such action, or it is over", "submit it first")
-
-
-def _cancelling(action: Action, message: str) -> Command:
-    event = CancelAsked(action.controller, message)
-
-    def command(draft: Draft) -> object:
-        return draft.change(action.job, event, by=action.controller)
-
-    return action.job, command
-
-
-def _giving_up(action: Action, why: str) -> Command:
-    """Unless its controller has named it again by then."""
-    job, cancel = _cancelling(action, why)
-    number = action.number
-
-    def command(draft: Draft) -> object:
-        state = draft.job(job)
-        return None if state is None or state.number != number else cancel(draft)
-
-    return job, command
-
-
-def adopted(job_id: JobId, number: int, asked: Asked, least_fence: int, now_ms: int) -> JobState:
-    """As its controller knows it. Fences of new actions begin with the time: should an id be used again, no
-    agent takes the one for the other. They only ever rise: this clock may be behind that of an earlier
-    scheduler."""
-    least_fence = max(least_fence, asked.last_fence)
-    state = submitted(job_id, number, asked.spec, asked.submitted_ms).state
-    place = asked.place
-    if place is None:
-        return replace(state, fence=max(least_fence, now_ms))
-    return replace(
-        state,
-        phase=Phase.SCHEDULED,
-        changed_ms=now_ms,
-        fence=max(least_fence, place.fence),
-        # Since when it runs, its agent says.
-        live=(_live(place, asked.submitted_ms),),
-    )
-
-
-def _live(place: Place, bound_ms: int) -> LiveTask:
-    return LiveTask(0, place.fence, place.node, TaskPhase.BOUND, bound_ms, gpu_devices=place.gpu_devices)

@@ -113,7 +113,7 @@ class ControllersService(ControllersServicer):
                 case "cancel":
                     await self._directing.cancel(seat, each.cancel)
                 case "ask":
-                    self._directing.ask(seat, each.ask.action)
+                    self._directing.answering.ask(seat, each.ask.action)
                 case "hello":
                     raise BadWord("hello: said twice; a connection begins with it, and never again")
 

@@ -19,7 +19,7 @@ from rota.kube.api.client import Selection
 from rota.kube.api.errors import NotFound
 from rota.kube.api.informer import Informer
 from rota.kube.api.resources import NODES, PODS
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from tests.real.kube.pods import PATIENCE_S, Place
 
 JOBS_AT_ONCE = 120

@@ -32,7 +32,7 @@ from rota.kube.api.resources import (
     Resource,
 )
 from rota.kube.volumes.matching import SELECTED_NODE
-from rota.kube_objects.objects import KubeObject, KubeStruct
+from rota.kube_objects.objects.metadata import KubeObject, KubeStruct
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.pods import Place

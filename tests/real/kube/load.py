@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from rota.kube.api.resources import PODS
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from tests.real.kube.pods import Place
 from tests.real.kube.witness import gang_of
 

@@ -12,7 +12,7 @@ import yaml
 from rota.kube.api.client import Client
 from rota.kube.api.errors import AlreadyExists
 from rota.kube.api.resources import Resource
-from rota.kube_objects.objects import KubeObject, KubeStruct
+from rota.kube_objects.objects.metadata import KubeObject, KubeStruct
 
 Manifest: TypeAlias = dict[str, Any]
 

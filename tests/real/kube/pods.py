@@ -11,7 +11,7 @@ from rota.kube.api.client import Client, Selection
 from rota.kube.api.objects import Event
 from rota.kube.api.resources import EVENTS, NODES, PODS
 from rota.kube.scheduling.run import KubeScheduler, KubeSchedulerOptions, default_policy, running
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.population import create_nodes, ready_node

@@ -8,7 +8,8 @@ from typing import Any
 
 from rota.kube.api.client import Client
 from rota.kube.api.resources import NODES, PODS
-from rota.kube_objects.objects import Node, Pod
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
 
 Labels = Mapping[str, str]
 

@@ -12,7 +12,7 @@ from rota.kube.api.client import Client
 from rota.kube.api.errors import NotFound
 from rota.kube.api.resources import CLAIMS, VOLUMES, Resource
 from rota.kube.volumes.matching import is_bound
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 from tests.real.kube.random_volumes import Storage
 
 T = TypeVar("T", bound=KubeObject)

@@ -21,7 +21,7 @@ from rota.kube.api.credentials import Certificate, Credentials
 from rota.kube.api.errors import NoCredentials, Unauthorised, Untrusted
 from rota.kube.api.kubeconfig import read_kubeconfig
 from rota.kube.api.resources import NAMESPACES, Resource
-from rota.kube_objects.objects import KubeObject, KubeStruct
+from rota.kube_objects.objects.metadata import KubeObject, KubeStruct
 from tests.real.kube.certificates import SERVER_NAME, Authority
 from tests.real.kube.cluster import TOKENS, Cluster
 from tests.real.kube.control_plane import ControlPlane

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from rota.kube.api.resources import NODES, PODS, Resource
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 from tests.real.kube.cluster import TOKENS, Cluster
 from tests.real.kube.pods import Place, eventually, place_in, pod_for
 from tests.unit.cli.calling import Result, rota

@@ -21,7 +21,7 @@ from rota.kube.api.errors import (
 )
 from rota.kube.api.objects import Event, LeaseSpec, ObjectReference
 from rota.kube.api.resources import EVENTS, LEASES, NODES, PODS, Resource
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.population import create_nodes, create_pods, plain_pod, ready_node
 

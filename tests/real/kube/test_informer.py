@@ -13,7 +13,7 @@ from rota.kube.api.client import Client, Selection
 from rota.kube.api.errors import Expired
 from rota.kube.api.informer import Informer, key_of
 from rota.kube.api.resources import PODS
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.patience.backoff import Backoff
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace

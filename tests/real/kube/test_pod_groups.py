@@ -15,7 +15,7 @@ from rota.kube.api.errors import AlreadyExists, Conflict, NotFound
 from rota.kube.api.objects import PodGroup
 from rota.kube.api.resources import PLUGIN_GROUPS, VOLCANO_GROUPS, Resource
 from rota.kube.scheduling.run import default_policy, running
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.expecting import bound_are, told

@@ -17,7 +17,7 @@ import pytest
 from rota.kube.api.client import Selection
 from rota.kube.api.informer import Informer
 from rota.kube.api.resources import PODS
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from tests.real.conftest import missing
 from tests.real.kube.cluster import Cluster
 from tests.real.kube.conftest import new_namespace

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import json
 
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from tests.real.kube.audit import Audit
 from tests.real.kube.pods import pod_for
 from tests.real.kube.torture import Kind, drawn_strikes

@@ -26,7 +26,7 @@ from rota.kube.api.client import Selection
 from rota.kube.api.informer import Informer
 from rota.kube.api.resources import PODS
 from rota.kube.scheduling.cycle import UNDONE_AFTER_S
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from tests.real.kube.audit import Account, Audit, account_of
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane

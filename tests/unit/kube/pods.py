@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 
 from rota.kube.mirror.mirror import Mirror
-from rota.kube_objects.objects import Node, Pod
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 
 SCHEDULER = "batch-scheduler"

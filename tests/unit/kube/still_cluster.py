@@ -10,7 +10,7 @@ from rota.kube.api.decoding import Page, Unreadable
 from rota.kube.api.errors import Call, KubeError, api_error
 from rota.kube.api.objects import Status
 from rota.kube.api.resources import PLUGIN_GROUPS, VOLCANO_GROUPS, Resource
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 
 
 def refusal(code: int, resource: Resource[Any]) -> KubeError:

@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 
 from rota.kube.api.objects import CsiNode, StorageClass
-from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from tests.unit.kube.pods import pod
 
 BY_HAND = "kubernetes.io/no-provisioner"

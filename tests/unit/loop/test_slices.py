@@ -13,7 +13,7 @@ import pytest
 from rota.api.limits import MOST_SHOWN
 from rota.control.draft import Draft
 from rota.control.memory import Memory
-from rota.control.transactor import SLICE
+from rota.control.slices import SLICE
 from rota.intake.submissions import Entry, Submission
 from rota.store.batch import Answer
 from tests.kit.live import ADA, running, spec

@@ -485,8 +485,8 @@ async def test_why() -> None:
     async with started() as bench:
         line = bench.line()
         await line.submit(action("a"))
-        bench.scheduler.directing.ask(line.seat, "a")
+        bench.scheduler.directing.answering.ask(line.seat, "a")
         why = await line.hear("why")
         assert '"job":"a"' in why.document
-        bench.scheduler.directing.ask(line.seat, "nobody")
+        bench.scheduler.directing.answering.ask(line.seat, "nobody")
         assert (await line.hear("refused")).field == "action"

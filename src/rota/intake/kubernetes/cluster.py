@@ -14,11 +14,15 @@ from rota.intake.kubernetes.faults import Faults
 from rota.intake.kubernetes.jobs import TEMPLATE, BatchJobReader, as_job
 from rota.intake.kubernetes.manifests import Manifests
 from rota.intake.kubernetes.notes import Note, Notes
-from rota.kube_objects import objects
 from rota.kube_objects.errors import PodError
 from rota.kube_objects.gangs import as_gang
 from rota.kube_objects.namespaces import Namespaces, namespace_of
 from rota.kube_objects.nodes import as_node
+from rota.kube_objects.objects.metadata import Namespace
+from rota.kube_objects.objects.nodes import Node as KubeNode
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
+from rota.kube_objects.objects.workloads import Job, PriorityClass
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS, GangKeys, PodReader, PodState, PodTask
 from rota.kube_objects.priority import PriorityClasses
 from rota.kube_objects.volumes import Volumes
@@ -54,9 +58,9 @@ class _ClusterReader:
         self._faults = faults
         self._notes = notes
         self._totals = Totals("pods")
-        namespaces = Namespaces(self._all(objects.Namespace), self._mentioned_namespaces())
-        volumes = Volumes(self._all(objects.PersistentVolume), self._all(objects.PersistentVolumeClaim))
-        priorities = PriorityClasses(self._all(objects.PriorityClass))
+        namespaces = Namespaces(self._all(Namespace), self._mentioned_namespaces())
+        volumes = Volumes(self._all(PersistentVolume), self._all(PersistentVolumeClaim))
+        priorities = PriorityClasses(self._all(PriorityClass))
         self._pod_reader = PodReader(priorities, namespaces, volumes, gang_keys)
         self._places: dict[TaskName, Field] = {}
         """Where each pod stands, or the template of the Job that is yet to create it."""
@@ -64,7 +68,7 @@ class _ClusterReader:
     def nodes(self) -> list[Node]:
         nodes = []
         totals = Totals("nodes")
-        for found, place in self._manifests.of(objects.Node):
+        for found, place in self._manifests.of(KubeNode):
             with self._faults.of(place):
                 node = as_node(found)
                 totals.add(node.spec.capacity, 1, place.at("status"))
@@ -73,7 +77,7 @@ class _ClusterReader:
 
     def pods(self, nodes: set[NodeName]) -> list[PodTask]:
         pods = []
-        for pod, place in self._manifests.of(objects.Pod):
+        for pod, place in self._manifests.of(Pod):
             with self._faults.of(place):
                 task = self._pod_reader.read(pod, partial(self._notes.add, place))
                 self._places[task.name] = place
@@ -86,8 +90,8 @@ class _ClusterReader:
 
     def pods_to_come(self, pods: Sequence[PodTask]) -> Iterator[list[PodTask]]:
         """Of each Job those that it would create now, if any."""
-        reader = BatchJobReader(self._pod_reader, self._all(objects.Pod), {pod.name for pod in pods})
-        for job, place in self._manifests.of(objects.Job):
+        reader = BatchJobReader(self._pod_reader, self._all(Pod), {pod.name for pod in pods})
+        for job, place in self._manifests.of(Job):
             missing: list[PodTask] = []
             with self._faults.of(place):
                 template = place.at(*TEMPLATE)
@@ -145,8 +149,8 @@ class _ClusterReader:
         return (found.object for found in self._manifests.of(wanted))
 
     def _mentioned_namespaces(self) -> set[str]:
-        pods = {namespace_of(pod.metadata) for pod in self._all(objects.Pod)}
-        return pods | {namespace_of(job.metadata) for job in self._all(objects.Job)}
+        pods = {namespace_of(pod.metadata) for pod in self._all(Pod)}
+        return pods | {namespace_of(job.metadata) for job in self._all(Job)}
 
 
 def _gang_id(pod: PodTask) -> JobId:

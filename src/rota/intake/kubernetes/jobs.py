@@ -8,7 +8,9 @@ from msgspec import structs
 
 from rota.kube_objects.errors import FieldError, FieldPath
 from rota.kube_objects.namespaces import namespace_of
-from rota.kube_objects.objects import Job, JobStatus, Metadata, Pod
+from rota.kube_objects.objects.metadata import Metadata
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.workloads import Job, JobStatus
 from rota.kube_objects.pods import Note, PodReader, PodTask
 from rota.model import job as model
 from rota.model.ids import JobId, TaskName

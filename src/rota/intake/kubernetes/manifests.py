@@ -10,9 +10,13 @@ from rota.intake.convert import convert
 from rota.intake.document import Document
 from rota.intake.kubernetes.faults import Faults
 from rota.intake.kubernetes.notes import Notes
-from rota.kube_objects import objects
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects.metadata import KubeObject, Metadata, Namespace
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
+from rota.kube_objects.objects.workloads import Job, PriorityClass
 
 T = TypeVar("T")
 
@@ -27,14 +31,14 @@ class _Kind(NamedTuple):
     name: str
 
 
-_TYPES: Mapping[_Kind, type[objects.KubeObject]] = {
-    _Kind("", "Node"): objects.Node,
-    _Kind("", "Pod"): objects.Pod,
-    _Kind("", "Namespace"): objects.Namespace,
-    _Kind("", "PersistentVolume"): objects.PersistentVolume,
-    _Kind("", "PersistentVolumeClaim"): objects.PersistentVolumeClaim,
-    _Kind("batch", "Job"): objects.Job,
-    _Kind("scheduling.k8s.io", "PriorityClass"): objects.PriorityClass,
+_TYPES: Mapping[_Kind, type[KubeObject]] = {
+    _Kind("", "Node"): Node,
+    _Kind("", "Pod"): Pod,
+    _Kind("", "Namespace"): Namespace,
+    _Kind("", "PersistentVolume"): PersistentVolume,
+    _Kind("", "PersistentVolumeClaim"): PersistentVolumeClaim,
+    _Kind("batch", "Job"): Job,
+    _Kind("scheduling.k8s.io", "PriorityClass"): PriorityClass,
 }
 _IN_NAMESPACES = frozenset({"Pod", "PersistentVolumeClaim", "Job"})
 _NAME = re.compile(r"[A-Za-z0-9](?:[-._A-Za-z0-9]{0,251}[A-Za-z0-9])?", re.ASCII)
@@ -70,7 +74,7 @@ class Manifests:
         self._claim_name(kind.name, found.metadata, place)
         self._found[wanted].append(Found(found, place))
 
-    def _claim_name(self, kind: str, metadata: objects.Metadata, place: Field) -> None:
+    def _claim_name(self, kind: str, metadata: Metadata, place: Field) -> None:
         if metadata.name is None:
             raise FieldError(("metadata", "name"), "is missing", "add this field")
         _check_name(metadata.name, "name")

@@ -24,7 +24,7 @@ from rota.kube.api.errors import ApiError, BadAnswer, Call, KubeError, Silent, U
 from rota.kube.api.lines import LineSplitter
 from rota.kube.api.objects import Binding, DeleteOptions, Eviction, ObjectName, ObjectReference, Preconditions
 from rota.kube.api.resources import PODS, Resource
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 from rota.patience.backoff import Backoff
 
 T = TypeVar("T", bound=KubeObject)
@@ -66,7 +66,7 @@ class Retries(Struct, frozen=True):
 
 
 class Client:
-    """More than twenty methods: one for each verb of the API."""
+    """More than twenty methods: one for each verb of the API. All share how calls are sent and repeated."""
 
     def __init__(
         self,

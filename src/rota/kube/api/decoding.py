@@ -12,7 +12,7 @@ from typing import Generic, NamedTuple, TypeVar
 import msgspec
 
 from rota.kube.api.objects import ListAnswer, Status, WatchFrame
-from rota.kube_objects.objects import KubeObject, Metadata
+from rota.kube_objects.objects.metadata import KubeObject, Metadata
 
 T = TypeVar("T", bound=KubeObject)
 

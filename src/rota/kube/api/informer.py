@@ -23,7 +23,7 @@ from rota.kube.api.client import EVERYTHING, PAGE_SIZE, Selection
 from rota.kube.api.decoding import Change, ChangeKind, Page, Unreadable
 from rota.kube.api.errors import Expired, KubeError, Silent
 from rota.kube.api.resources import Resource
-from rota.kube_objects.objects import KubeObject, Metadata
+from rota.kube_objects.objects.metadata import KubeObject, Metadata
 from rota.patience.backoff import Backoff
 
 T = TypeVar("T", bound=KubeObject)

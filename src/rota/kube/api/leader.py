@@ -25,7 +25,7 @@ from msgspec import Struct
 from rota.kube.api.errors import Conflict, KubeError, NotFound
 from rota.kube.api.objects import Lease, LeaseSpec
 from rota.kube.api.resources import LEASES, Resource
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 
 T = TypeVar("T", bound=KubeObject)
 

@@ -10,7 +10,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Raw, Struct, field
 
-from rota.kube_objects.objects import KubeObject, KubeStruct, LabelSelector, Quantity
+from rota.kube_objects.objects.metadata import KubeObject, KubeStruct, Quantity
+from rota.kube_objects.objects.selectors import LabelSelector
 
 T = TypeVar("T")
 

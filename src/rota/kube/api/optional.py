@@ -14,7 +14,7 @@ import structlog
 from rota.kube.api.errors import Forbidden, KubeError, NotFound
 from rota.kube.api.informer import Informer, Reader
 from rota.kube.api.resources import Resource
-from rota.kube_objects.objects import KubeObject
+from rota.kube_objects.objects.metadata import KubeObject
 
 T = TypeVar("T", bound=KubeObject)
 

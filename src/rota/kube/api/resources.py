@@ -18,14 +18,10 @@ from rota.kube.api.objects import (
     StorageClass,
     VolumeAttachment,
 )
-from rota.kube_objects.objects import (
-    KubeObject,
-    Namespace,
-    Node,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-)
+from rota.kube_objects.objects.metadata import KubeObject, Namespace
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 
 T = TypeVar("T", bound=KubeObject)
 

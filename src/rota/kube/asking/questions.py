@@ -39,7 +39,8 @@ from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, Unusable
 from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.run import KubeSchedulerOptions, policy_of
 from rota.kube.scheduling.words import held_text, misread_text, unschedulable_text
-from rota.kube_objects.objects import KubeObject, KubeStruct, Pod, Timestamp
+from rota.kube_objects.objects.metadata import KubeObject, KubeStruct, Timestamp
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import DEFAULT_SCHEDULER, PodState, PodTask
 from rota.kube_objects.times import as_ms
 from rota.loop.hosting.plugin_host import PluginHost

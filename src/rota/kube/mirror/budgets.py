@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rota.kube.api.objects import DisruptionBudget
 from rota.kube_objects.namespaces import namespace_of
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.selectors import as_labels, label_selector
 from rota.model.selectors import Selector
 

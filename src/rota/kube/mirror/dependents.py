@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable
 from typing import TypeVar
 
 from rota.kube.mirror.pod_groups import GroupKey, group_of
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.volumes import ClaimKey, claims_of
 from rota.model.ids import NodeName, TaskName
 

@@ -10,21 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-import structlog
-from msgspec.structs import replace
-
 from rota.kube.mirror.budgets import Budgets
-from rota.kube.mirror.dependents import DependentPods, nominated_node, waits_as_before
+from rota.kube.mirror.dependents import DependentPods, waits_as_before
 from rota.kube.mirror.gang_members import GangMembers
 from rota.kube.mirror.gangs import GangReading, gang_id_of
 from rota.kube.mirror.pod_context import PodContext
 from rota.kube.mirror.pod_groups import GroupKey, PodGroups
-from rota.kube.mirror.reading import problem_of, read_node, read_pod
-from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFirst, Hold, Misread, Unusable
+from rota.kube.mirror.pod_readings import PodReadings
+from rota.kube.mirror.reading import read_node
 from rota.kube.mirror.waiters import Waiters
-from rota.kube_objects.errors import FieldError
 from rota.kube_objects.namespaces import name_of
-from rota.kube_objects.objects import Namespace, Node, Pod
+from rota.kube_objects.objects.metadata import Namespace
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import JobId, NodeName, TaskName
@@ -33,15 +31,14 @@ from rota.model.node import Node as ModelNode
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.snapshot.state import ClusterState
 
-log = structlog.get_logger()
-
 _CHANGES_KEPT = 10_000
 """The state remembers every kind of job that it has seen; after so many changes it is a new one."""
 
 
 class Mirror:
-    """More than twenty methods: one for each kind of object that informers tell of, and one for each step of
-    a decision; all keep one state."""
+    """More than twenty methods, because two sides meet here: informers say what has
+    changed, the scheduler what it has decided, and both ask. Most methods pass on to the part that knows:
+    `PodReadings`, `GangMembers`, `DependentPods`, `PodContext`."""
 
     def __init__(
         self,
@@ -54,27 +51,25 @@ class Mirror:
         self.scheduler_name = scheduler_name
         self.state = ClusterState(defaults)
         """Current once it is settled."""
-        self.holds: dict[TaskName, Hold] = {}
-        """Pods that aren't decided about, and why."""
-        self.misreads: dict[TaskName, Misread] = {}
         self.pod_context = PodContext(gang_keys, self._claim_changed)
         self.budgets = Budgets(self._budgets_changed)
         self.pod_groups = PodGroups(self._group_changed)
-        self._is_sparing = True
-        self._spared: set[TaskName] = set()
-        """Running pods that a budget holds."""
-        self._gang_keys = gang_keys
         self._told = changed
         self._defaults = defaults
         self._changes = 0
         self._nodes: dict[NodeName, ModelNode] = {}
         self._pods: dict[TaskName, Pod] = {}
         """Those that run, and ours."""
-        self._tasks: dict[TaskName, PodTask] = {}
         self._gang_members = GangMembers(gang_keys)
         self._assumed: dict[TaskName, NodeName] = {}
         self._changed: dict[TaskName, None] = {}
         self._dependents = DependentPods()
+        self._readings = PodReadings(
+            scheduler_name, gang_keys, self.pod_context, self.budgets, self.pod_groups, self._dependents
+        )
+        self._tasks = self._readings.tasks
+        self.holds = self._readings.holds
+        self.misreads = self._readings.misreads
         self._waiters = Waiters()
 
     # -- told by informers
@@ -103,7 +98,7 @@ class Mirror:
         pod = new or old
         assert pod is not None
         name = name_of(pod.metadata)
-        if new is not None and (new.spec.node_name or self._is_ours(new)):
+        if new is not None and (new.spec.node_name or self._readings.is_ours(new)):
             is_confirmed = self._assumed.get(name, "") == (new.spec.node_name or None)
             self._pods[name] = new
         else:
@@ -142,9 +137,6 @@ class Mirror:
         self._changed.update(dict.fromkeys(name for name in self._pods if name.startswith(prefix)))
         self._told()
 
-    def _is_ours(self, pod: Pod) -> bool:
-        return pod.spec.scheduler_name == self.scheduler_name
-
     # -- told by the scheduler
 
     def assume(self, placed: Mapping[TaskName, NodeName]) -> bool:
@@ -171,19 +163,13 @@ class Mirror:
 
     def spare(self, is_sparing: bool) -> None:
         """Whether pods that a budget holds are left alone when room is made for others."""
-        if is_sparing != self._is_sparing:
-            self._is_sparing = is_sparing
-            self._changed.update(dict.fromkeys(self._spared))
+        self._changed.update(dict.fromkeys(self._readings.spare(is_sparing)))
 
     # -- asked
 
     def may_need_the_spared(self, jobs: Iterable[Job]) -> bool:
         """Whether one of them could have room made by the end of pods that a budget holds."""
-        tasks = (self._tasks.get(name) for name in self._spared)
-        least = min((task.template.priority for task in tasks if task is not None), default=None)
-        return least is not None and any(
-            job.template.priority > least and job.template.may_preempt is not False for job in jobs
-        )
+        return self._readings.may_need_the_spared(jobs)
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Returns once pods or claims are so."""
@@ -241,70 +227,18 @@ class Mirror:
     # -- reading
 
     def _read_again(self, name: TaskName, now_s: float) -> None:
-        before = self._tasks.pop(name, None)
-        self._spared.discard(name)
-        self.holds.pop(name, None)
-        self.misreads.pop(name, None)
-        pod = self._pods.get(name)
-        task = None if pod is None else self._read(name, pod)
+        before = self._tasks.get(name)
+        task = self._readings.read_again(name, self._pods.get(name), self._assumed)
         gang_before = gang_id_of(before) if before is not None and before.gang else None
         gang = gang_id_of(task) if task is not None and task.gang else None
         if gang_before is not None and gang_before != gang:
             self._gang_members.leave(gang_before, name)
-        if task is not None:
-            self._tasks[name] = task
         if gang is not None:
             self._gang_members.join(gang, name, now_s)
         if gang is None and task is not None and task.state in (PodState.WAITING, PodState.RUNNING):
             self.state.set_job(task.as_job())
         else:
             self._drop(JobId(name))
-
-    def _read(self, name: TaskName, pod: Pod) -> PodTask | None:
-        try:
-            task, misread = read_pod(pod, self.pod_context.reader, self._gang_keys.annotation)
-        except FieldError as error:
-            if pod.spec.node_name:
-                log.warning("kube.pod_uncounted", pod=name, why=problem_of(error))
-            else:
-                self.holds[name] = Unusable(problem_of(error))
-            return None
-        if misread is not None and self._is_ours(pod) and not pod.spec.node_name:
-            self.misreads[name] = misread
-        hold: Hold | None = None
-        if not self._is_ours(pod):
-            # A gang of another scheduler is none of ours.
-            task = replace(task, gang="", min_available=None) if task.gang else task
-        elif not task.gang:
-            task, hold = self.pod_groups.joined(pod, task)
-        if task.state is PodState.RUNNING and self._is_left_alone(name, pod):
-            task = replace(task, template=replace(task.template, preemptible=False))
-        if task.state is not PodState.WAITING:
-            return task
-        if (node := self._assumed.get(name)) is not None:
-            return replace(task, state=PodState.RUNNING, node=node)
-        hold = hold or self.pod_context.volumes.hold(pod) or self._awaited(pod, task)
-        if hold is not None:
-            self.holds[name] = hold
-            # To its gang it is there, but it can't start.
-            return replace(task, state=PodState.GATED)
-        return task
-
-    def _is_left_alone(self, name: TaskName, pod: Pod) -> bool:
-        if pod.metadata.deletion_timestamp is not None:
-            return True  # It is ending already: nothing is won by evicting it.
-        if not self.budgets.hold(pod):
-            return False
-        self._spared.add(name)
-        return self._is_sparing
-
-    def _awaited(self, pod: Pod, task: PodTask) -> Hold | None:
-        node = nominated_node(pod)
-        for name in self._dependents.ending_on(node):
-            victim = self._tasks.get(name)
-            if victim is not None and victim.template.priority < task.template.priority:
-                return AwaitsVictims(node)
-        return None
 
     def _gather(self, gang_id: JobId, now_s: float) -> None:
         tasks = [self._tasks[name] for name in self._gang_members.members(gang_id) if name in self._tasks]
@@ -314,22 +248,11 @@ class Mirror:
             return
         roles = self.pod_groups.roles(tasks, self._pods)
         reading = self._gang_members.read(gang_id, tasks, roles, now_s)
-        self._note(tasks, reading)
+        self._readings.note_gang(tasks, reading)
         if reading.record is None or self._gang_members.is_settling(gang_id):
             self._drop(gang_id)
         else:
             self.state.set_job(reading.record)
-
-    def _note(self, tasks: list[PodTask], reading: GangReading) -> None:
-        gang = tasks[0].gang
-        holds, misread = reading.holds(gang), reading.misread(gang, self._gang_keys)
-        for task in tasks:
-            if task.name in holds:
-                self.holds[task.name] = holds[task.name]
-            elif isinstance(self.holds.get(task.name), GangIncomplete | GangOthersFirst):
-                del self.holds[task.name]
-            if misread is not None and task.state is PodState.WAITING:
-                self.misreads[task.name] = misread
 
     def _drop(self, job_id: JobId) -> None:
         if self.state.has_job(job_id):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rota.kube.volumes.book import VolumeBook
 from rota.kube_objects.namespaces import Namespaces
-from rota.kube_objects.objects import Namespace
+from rota.kube_objects.objects.metadata import Namespace
 from rota.kube_objects.pods import GangKeys, PodReader
 from rota.kube_objects.priority import PriorityClasses
 from rota.kube_objects.volumes import ClaimKey

@@ -17,7 +17,8 @@ from rota.kube.api.resources import PLUGIN_GROUPS, VOLCANO_GROUPS, Resource
 from rota.kube.mirror.gangs import ANY_PODS, Roles
 from rota.kube.mirror.reasons import Hold, PodGroupMissing, PodGroupUnusable
 from rota.kube_objects.namespaces import namespace_of
-from rota.kube_objects.objects import Metadata, Pod
+from rota.kube_objects.objects.metadata import Metadata
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import PodTask
 from rota.model.ids import TaskName
 from rota.model.quantities import CountOrPercent

@@ -14,7 +14,8 @@ from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.sources import Source, sources_of
 from rota.kube_objects.namespaces import name_of
-from rota.kube_objects.objects import KubeObject, Pod
+from rota.kube_objects.objects.metadata import KubeObject
+from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import TaskName
 
 T = TypeVar("T", bound=KubeObject)

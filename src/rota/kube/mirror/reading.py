@@ -9,7 +9,8 @@ from rota.intake.errors import InputError
 from rota.kube.mirror.reasons import Misread
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.nodes import as_node
-from rota.kube_objects.objects import Node, Pod
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import PodReader, PodTask
 from rota.model.node import Node as ModelNode
 from rota.model.taints import Effect

@@ -26,7 +26,8 @@ from rota.kube.mirror.mirror import Mirror
 from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.kube_objects.namespaces import namespace_of
-from rota.kube_objects.objects import KubeObject, Pod
+from rota.kube_objects.objects.metadata import KubeObject
+from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.patience.backoff import Backoff
 

@@ -21,7 +21,8 @@ from rota.kube.api.objects import ObjectReference
 from rota.kube.api.resources import EVENTS, PODS, Resource
 from rota.kube.api.work_queue import WorkQueue
 from rota.kube_objects.namespaces import name_of, namespace_of
-from rota.kube_objects.objects import KubeObject, Pod
+from rota.kube_objects.objects.metadata import KubeObject
+from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import NodeName, TaskName
 from rota.patience.backoff import Backoff
 

@@ -30,7 +30,7 @@ from rota.kube.scheduling.probes import probes
 from rota.kube.scheduling.unreadable import UnreadablePods
 from rota.kube.scheduling.words import plan_lines
 from rota.kube_objects.namespaces import name_of
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS, GangKeys
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import take_turns_often

@@ -15,7 +15,8 @@ from rota.kube.api.errors import KubeError, NotFound
 from rota.kube.api.resources import Resource
 from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube_objects.namespaces import namespace_of
-from rota.kube_objects.objects import KubeObject, KubeStruct, Metadata, Pod, PodSpec
+from rota.kube_objects.objects.metadata import KubeObject, KubeStruct, Metadata
+from rota.kube_objects.objects.pods import Pod, PodSpec
 
 T = TypeVar("T", bound=KubeObject)
 

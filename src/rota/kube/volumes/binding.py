@@ -18,7 +18,9 @@ from rota.kube.api.errors import KubeError
 from rota.kube.api.resources import CLAIMS, VOLUMES, Resource
 from rota.kube.volumes.book import Reservation, VolumeBook
 from rota.kube.volumes.matching import SELECTED_NODE, is_bound
-from rota.kube_objects.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.objects.metadata import KubeObject
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from rota.kube_objects.volumes import ClaimKey, claims_of
 from rota.model.ids import NodeName, TaskName
 

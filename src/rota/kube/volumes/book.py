@@ -9,7 +9,6 @@ A volume that somebody has reserved is nobody else's, as a pod that is assumed o
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
@@ -18,14 +17,16 @@ from msgspec.structs import replace
 from rota.kube.api.objects import CsiDriver, CsiNode, StorageCapacity, StorageClass, VolumeAttachment
 from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.reasons import Hold
-from rota.kube.volumes.attaching import Attached, Attaching
+from rota.kube.volumes.attaching import Attaching
 from rota.kube.volumes.choosing import Choosing, named
 from rota.kube.volumes.holding import hold_of
 from rota.kube.volumes.matching import Wanted, as_spare, as_wanted, is_bound
 from rota.kube.volumes.provisioning import Provisioning, waits_for_consumer
 from rota.kube.volumes.reach import Labels, Reach
 from rota.kube_objects.namespaces import name_of
-from rota.kube_objects.objects import KubeObject, PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.objects.metadata import KubeObject
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from rota.kube_objects.volumes import (
     NO_VOLUMES,
     ClaimKey,
@@ -40,8 +41,6 @@ from rota.kube_objects.volumes import (
 )
 from rota.model.ids import NodeName, TaskName
 from rota.model.node import Node
-from rota.model.resources import VOLUMES
-from rota.model.selectors import NodeTerm, Operator, Requirement
 from rota.model.task import VolumeNodes, VolumeTrouble
 
 
@@ -55,8 +54,8 @@ class Reservation(Struct, frozen=True):
 
 
 class VolumeBook:
-    """More than twenty methods: one for each kind of object that informers tell of, and each question;
-    what a volume is free for depends on all of them."""
+    """More than twenty methods: seven kinds of objects come in here, a pod reserves and releases, and others
+    ask. What they share is who gets which volume; how many a node holds is counted by `Attaching`."""
 
     def __init__(self, claim_changed: Callable[[ClaimKey], None]) -> None:
         """`claim_changed` is told of claims whose pods are to be read again."""
@@ -65,12 +64,10 @@ class VolumeBook:
         self._volumes: dict[str, PersistentVolume] = {}
         self._classes: dict[str, StorageClass] = {}
         self._claim_of_volume: dict[str, ClaimKey] = {}
-        self._attachments: defaultdict[NodeName, dict[str, str]] = defaultdict(dict)
-        """Of each node the volumes that are attached, by the names of the attachments."""
         self._reach = Reach()
         self._provisioning = Provisioning(self._reach)
         self._choosing = Choosing(self._reach, self._provisioning, self._classes)
-        self._attaching = Attaching()
+        self._attaching = Attaching(self._claims, self._volumes, self._classes)
         self._reservations: dict[TaskName, Reservation] = {}
         self._chosen: dict[ClaimKey, Reservation] = {}
         self._undecided: set[ClaimKey] = set()
@@ -131,13 +128,7 @@ class VolumeBook:
         self._has_changed_room = True
 
     def attachment(self, old: VolumeAttachment | None, new: VolumeAttachment | None) -> None:
-        name = _name(old, new)
-        for one in (old, new):
-            if one is not None and one.spec is not None:
-                self._attachments[NodeName(one.spec.node_name)].pop(name, None)
-        if new is not None and new.spec is not None and new.spec.source is not None:
-            volume = new.spec.source.persistent_volume_name or ""
-            self._attachments[NodeName(new.spec.node_name)][name] = volume
+        self._attaching.attachment(_name(old, new), old, new)
         self._has_changed_room = self._has_changed_room or self._attaching.any
 
     # -- told by the mirror
@@ -224,9 +215,7 @@ class VolumeBook:
 
     def equipped(self, node: Node) -> Node:
         """The node, with what it has room for of volumes."""
-        room = list(self._choosing.room(node.name))
-        if self._attaching.any:
-            room += self._attaching.room(node.name, self._strays(node.name))
+        room = [*self._choosing.room(node.name), *self._attaching.room(node.name)]
         if room:
             self._equipped[node.name] = tuple(sorted(room))
         elif not self._equipped.pop(node.name, ()):
@@ -249,7 +238,7 @@ class VolumeBook:
         name = name_of(pod.metadata)
         claims = [key for key in claims_of(pod) if key in self._claims]
         alone = {key.name for key in claims if is_for_one_pod(self._claims[key])}
-        attached = [*disks_of(pod), *self._attached(name, claims)]
+        attached = [*disks_of(pod), *self._attaching.rows(name, claims)]
         nodes: list[VolumeNodes] = []
         if not pod.spec.node_name and name not in self._reservations:
             nodes += self._usable(claims)
@@ -259,7 +248,7 @@ class VolumeBook:
                 nodes += self._choosing.rules(open_claims)
                 attached += self._choosing.rows(open_claims)
                 self._has_changed_room = True
-            nodes += self._too_full(name, claims)
+            nodes += self._attaching.rules(name, claims)
         return VolumeNeeds(tuple(dict.fromkeys(nodes)), tuple(sorted(attached)), tuple(sorted(alone)))
 
     def _usable(self, claims: list[ClaimKey]) -> Iterator[VolumeNodes]:
@@ -280,52 +269,6 @@ class VolumeBook:
                 continue
             if waits_for_consumer(self._classes.get(class_of(claim))):
                 yield key, as_wanted(claim, self._choosing.kept_for(key))
-
-    def _attached(self, name: TaskName, claims: list[ClaimKey]) -> Iterator[tuple[str, int]]:
-        if not self._attaching.any:
-            return
-        counted = {
-            attached
-            for key in claims
-            if self._attaching.counts_for(name, key) and (attached := self._as_attached(key))
-        }
-        for driver, count in Counter(one.driver for one in counted).items():
-            if self._attaching.is_limited(driver):
-                yield f"{VOLUMES}{driver}", count
-
-    def _too_full(self, name: TaskName, claims: list[ClaimKey]) -> Iterator[VolumeNodes]:
-        """Of a pod that shares volumes: on nodes that have these already, they take no room."""
-        if not self._attaching.any or all(self._attaching.counts_for(name, key) for key in claims):
-            return
-        wanted = {attached for key in claims if (attached := self._as_attached(key))}
-        full = self._attaching.full(wanted, self._as_attached)
-        if full:
-            names = Requirement("metadata.name", Operator.NOT_IN, tuple(sorted(full)))
-            yield VolumeNodes((NodeTerm(names=(names,)),), VolumeTrouble.LIMIT)
-
-    def _as_attached(self, key: ClaimKey) -> Attached | None:
-        """None: it isn't of a driver."""
-        claim = self._claims.get(key)
-        if claim is None:
-            return None
-        volume = self._volumes.get(volume_of(claim))
-        if volume is not None:
-            csi = volume.spec and volume.spec.csi
-            return Attached(csi.driver, csi.volume_handle) if csi else None
-        found = self._classes.get(class_of(claim))
-        # Its volume is yet to be made: until then it is known by its claim.
-        return Attached(found.provisioner, f"{key.namespace}/{key.name}") if found else None
-
-    def _strays(self, node: NodeName) -> Counter[str]:
-        """Volumes by driver that are attached though no pod there uses them."""
-        held = self._attaching.held(node, self._as_attached)
-        found: set[Attached] = set()
-        for name in self._attachments.get(node, {}).values():
-            volume = self._volumes.get(name)
-            csi = volume.spec.csi if volume is not None and volume.spec is not None else None
-            if csi is not None:
-                found.add(Attached(csi.driver, csi.volume_handle))
-        return Counter(one.driver for one in found - held)
 
 
 def _name(old: KubeObject | None, new: KubeObject | None) -> str:

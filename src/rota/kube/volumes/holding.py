@@ -18,7 +18,8 @@ from rota.kube.mirror.reasons import (
 from rota.kube.volumes.matching import is_bound
 from rota.kube.volumes.provisioning import waits_for_consumer
 from rota.kube_objects.namespaces import namespace_of
-from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from rota.kube_objects.volumes import ClaimKey, claim_name, class_of, volume_of
 
 

@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterable
 
 from msgspec import Struct
 
-from rota.kube_objects.objects import PersistentVolume, PersistentVolumeClaim, Quantity
+from rota.kube_objects.objects.metadata import Quantity
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from rota.kube_objects.selectors import as_labels, label_selector
 from rota.kube_objects.volumes import ClaimKey, class_of, key_of_claim, terms_of
 from rota.model.ids import Labels

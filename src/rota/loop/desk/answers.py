@@ -8,7 +8,7 @@ from functools import partial
 from typing import TypeVar
 
 from rota.control.draft import Draft
-from rota.control.transactor import SLICE, Sliced
+from rota.control.slices import SLICE, Sliced
 from rota.lifecycle.state import JobState
 from rota.store.batch import Answer
 from rota.store.store import Store

@@ -10,8 +10,9 @@ from rota.control.access import Who
 from rota.control.allowing import Allowing
 from rota.control.draft import Draft
 from rota.control.errors import Conflict, NotFound
+from rota.control.slices import SLICE, Sliced
 from rota.control.submission import partners, submit
-from rota.control.transactor import SLICE, Sliced, Transactor
+from rota.control.transactor import Transactor
 from rota.control.vault import Vault
 from rota.intake.submissions import Submission, expand
 from rota.lifecycle.advance import Refused

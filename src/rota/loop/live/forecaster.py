@@ -211,7 +211,7 @@ class Forecaster:
             self._planned, self.never = {}, frozenset()
             return
         around = ClusterRecords(
-            tuple(self._memory.nodes()), usage=self._memory.usage(), calendar=self._memory.calendar
+            tuple(self._memory.nodes()), usage=self._memory.charges.usage(), calendar=self._memory.calendar
         )
         ask = partial(self._question, states, waiting, around, self._transactor.now_ms())
         question = await beside(len(states), ask)

@@ -7,7 +7,7 @@ import pytest
 from msgspec import json
 
 from rota.kube.api.decoding import ChangeKind, ObjectDecoder, Unreadable, WatchFailed, status_in
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 
 PODS = ObjectDecoder(Pod)
 

@@ -13,7 +13,8 @@ from rota.kube.api.errors import Call, Expired, KubeError, NotConnected, Silent,
 from rota.kube.api.informer import Informer
 from rota.kube.api.objects import Status
 from rota.kube.api.resources import PODS
-from rota.kube_objects.objects import Metadata, Pod, PodSpec
+from rota.kube_objects.objects.metadata import Metadata
+from rota.kube_objects.objects.pods import Pod, PodSpec
 from rota.patience.backoff import Backoff
 from tests.kit.virtual_time import run
 

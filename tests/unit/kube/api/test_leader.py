@@ -9,7 +9,7 @@ from msgspec import convert, to_builtins
 from rota.kube.api.errors import Call, NotConnected, Unreachable, api_error
 from rota.kube.api.leader import Leader, LeaseTimes
 from rota.kube.api.objects import Lease, LeaseSpec, Status
-from rota.kube_objects.objects import Metadata
+from rota.kube_objects.objects.metadata import Metadata
 
 pytestmark = [pytest.mark.covers("kube-6"), pytest.mark.virtual_time]
 

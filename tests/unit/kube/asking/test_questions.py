@@ -18,7 +18,8 @@ from rota.kube.asking.starts import start_of
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.read_once import read_once
 from rota.kube.scheduling.run import KubeSchedulerOptions, default_policy
-from rota.kube_objects.objects import Metadata, Pod
+from rota.kube_objects.objects.metadata import Metadata
+from rota.kube_objects.objects.pods import Pod
 from rota.model.changes import AskForLess, StartWithFewer
 from rota.model.explanation import Outcome
 from rota.model.ids import JobId

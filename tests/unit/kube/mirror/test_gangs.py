@@ -6,7 +6,7 @@ import pytest
 
 from rota.kube.mirror.gangs import GangReading, read_gang
 from rota.kube_objects.namespaces import Namespaces
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS, PodReader
 from rota.kube_objects.priority import PriorityClasses
 from rota.kube_objects.volumes import Volumes

@@ -11,7 +11,8 @@ from rota.kube.api.decoding import Unreadable
 from rota.kube.api.objects import PodGroup
 from rota.kube.mirror.reasons import GangIncomplete, GangOthersFirst, PodGroupMissing, PodGroupUnusable
 from rota.kube.scheduling.words import held_text
-from rota.kube_objects.objects import Metadata, Pod
+from rota.kube_objects.objects.metadata import Metadata
+from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.mirror.pod_groups import group
 from tests.unit.kube.pods import Told, node, pod

@@ -10,7 +10,7 @@ from rota.kube.api.decoding import Unreadable
 from rota.kube.api.errors import Forbidden
 from rota.kube.api.resources import CLAIMS, NODES, PLUGIN_GROUPS, PODS
 from rota.kube.mirror.read_once import PodsRead, read_once
-from rota.kube_objects.objects import Metadata
+from rota.kube_objects.objects.metadata import Metadata
 from rota.model.ids import JobId
 from tests.unit.kube.pods import Told, node, pod
 from tests.unit.kube.still_cluster import StillCluster

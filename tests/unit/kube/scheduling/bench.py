@@ -9,7 +9,7 @@ from rota.kube.api.errors import (
 )
 from rota.kube.scheduling.binding import Binder, Placing
 from rota.kube.scheduling.event_recorder import EventRecorder
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import JobId, NodeName, TaskName
 from tests.unit.kube.pods import Told, node, pod
 

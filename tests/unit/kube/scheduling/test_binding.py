@@ -18,7 +18,7 @@ from rota.kube.api.errors import (
 )
 from rota.kube.api.objects import Status
 from rota.kube.scheduling.binding import ATTEMPTS, FORGOTTEN_AFTER_S
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import JobId, TaskName
 from tests.unit.kube.pods import node, pod
 from tests.unit.kube.scheduling.bench import Bench, P, Q

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from rota.kube.api.errors import Call, KubeError, NotConnected
 from rota.kube.scheduling.event_recorder import PAUSES, EventRecorder
-from rota.kube_objects.objects import Pod
+from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import NodeName, TaskName
 from tests.kit.virtual_time import run
 from tests.unit.kube.pods import pod

@@ -11,7 +11,8 @@ from rota.engine.plugin import Plugins, RefusalOrder
 from rota.kube.scheduling.filters import KUBE_FILTERS
 from rota.kube.scheduling.run import default_policy
 from rota.kube.scheduling.words import waiting_texts
-from rota.kube_objects.objects import Node, Pod
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
 from tests.unit.kube.pods import SCHEDULER, Told, node, pod
 
 pytestmark = pytest.mark.covers("kube-3", "kube-7")

@@ -14,7 +14,9 @@ from rota.kube.scheduling.run import default_policy
 from rota.kube.scheduling.words import unschedulable_text
 from rota.kube.volumes.book import VolumeBook
 from rota.kube_objects.namespaces import name_of
-from rota.kube_objects.objects import Node, PersistentVolume, PersistentVolumeClaim, Pod
+from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from rota.model.ids import JobId
 from rota.model.verdict import Kind, Refusal, Verdict
 from rota.snapshot.state import Snapshot

@@ -10,7 +10,7 @@ import pytest
 from rota.kube.api.errors import Call, Conflict
 from rota.kube.api.objects import Status
 from rota.kube.volumes.binding import WITHIN_S, VolumeBinder, VolumesLost
-from rota.kube_objects.objects import PersistentVolumeClaim
+from rota.kube_objects.objects.volumes import PersistentVolumeClaim
 from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName, TaskName
 from tests.kit.virtual_time import run

@@ -17,7 +17,7 @@ from rota.kube.mirror.reasons import (
     ClaimsUnbound,
     VolumeMissing,
 )
-from rota.kube_objects.objects import PersistentVolumeClaim
+from rota.kube_objects.objects.volumes import PersistentVolumeClaim
 from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import NodeName, TaskName
 from tests.unit.kube.pods import node, pod

@@ -1,0 +1,141 @@
+"""What pods are, as they were read last: a task each, or what keeps a pod from being decided about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import structlog
+from msgspec.structs import replace
+
+from rota.kube.mirror.budgets import Budgets
+from rota.kube.mirror.dependents import DependentPods, nominated_node
+from rota.kube.mirror.gangs import GangReading
+from rota.kube.mirror.pod_context import PodContext
+from rota.kube.mirror.pod_groups import PodGroups
+from rota.kube.mirror.reading import problem_of, read_pod
+from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFirst, Hold, Misread, Unusable
+from rota.kube_objects.errors import FieldError
+from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.pods import GangKeys, PodState, PodTask
+from rota.model.ids import NodeName, TaskName
+from rota.model.job import Job
+
+log = structlog.get_logger()
+
+
+class PodReadings:
+    def __init__(
+        self,
+        scheduler_name: str,
+        gang_keys: GangKeys,
+        context: PodContext,
+        budgets: Budgets,
+        groups: PodGroups,
+        dependents: DependentPods,
+    ) -> None:
+        self.tasks: dict[TaskName, PodTask] = {}
+        self.holds: dict[TaskName, Hold] = {}
+        """Pods that aren't decided about, and why."""
+        self.misreads: dict[TaskName, Misread] = {}
+        self._scheduler_name = scheduler_name
+        self._gang_keys = gang_keys
+        self._context = context
+        self._budgets = budgets
+        self._groups = groups
+        self._dependents = dependents
+        self._is_sparing = True
+        self._spared: set[TaskName] = set()
+        """Running pods that a budget holds."""
+
+    def is_ours(self, pod: Pod) -> bool:
+        return pod.spec.scheduler_name == self._scheduler_name
+
+    # -- budgets
+
+    def spare(self, is_sparing: bool) -> Iterable[TaskName]:
+        """Whether pods that a budget holds are left alone. Answers with those to be read again."""
+        if is_sparing == self._is_sparing:
+            return ()
+        self._is_sparing = is_sparing
+        return self._spared
+
+    def may_need_the_spared(self, jobs: Iterable[Job]) -> bool:
+        """Whether one of them could have room made by the end of pods that a budget holds."""
+        tasks = (self.tasks.get(name) for name in self._spared)
+        least = min((task.template.priority for task in tasks if task is not None), default=None)
+        return least is not None and any(
+            job.template.priority > least and job.template.may_preempt is not False for job in jobs
+        )
+
+    # -- reading
+
+    def read_again(
+        self, name: TaskName, pod: Pod | None, assumed: Mapping[TaskName, NodeName]
+    ) -> PodTask | None:
+        """None: the pod is gone, or can't be read. `assumed`: pods that were given nodes, and which."""
+        self.tasks.pop(name, None)
+        self._spared.discard(name)
+        self.holds.pop(name, None)
+        self.misreads.pop(name, None)
+        task = None if pod is None else self._read(name, pod, assumed.get(name))
+        if task is not None:
+            self.tasks[name] = task
+        return task
+
+    def _read(self, name: TaskName, pod: Pod, assumed_on: NodeName | None) -> PodTask | None:
+        try:
+            task, misread = read_pod(pod, self._context.reader, self._gang_keys.annotation)
+        except FieldError as error:
+            if pod.spec.node_name:
+                log.warning("kube.pod_uncounted", pod=name, why=problem_of(error))
+            else:
+                self.holds[name] = Unusable(problem_of(error))
+            return None
+        if misread is not None and self.is_ours(pod) and not pod.spec.node_name:
+            self.misreads[name] = misread
+        hold: Hold | None = None
+        if not self.is_ours(pod):
+            # A gang of another scheduler is none of ours.
+            task = replace(task, gang="", min_available=None) if task.gang else task
+        elif not task.gang:
+            task, hold = self._groups.joined(pod, task)
+        if task.state is PodState.RUNNING and self._is_left_alone(name, pod):
+            task = replace(task, template=replace(task.template, preemptible=False))
+        if task.state is not PodState.WAITING:
+            return task
+        if assumed_on is not None:
+            return replace(task, state=PodState.RUNNING, node=assumed_on)
+        hold = hold or self._context.volumes.hold(pod) or self._awaited(pod, task)
+        if hold is not None:
+            self.holds[name] = hold
+            # To its gang it is there, but it can't start.
+            return replace(task, state=PodState.GATED)
+        return task
+
+    def _is_left_alone(self, name: TaskName, pod: Pod) -> bool:
+        if pod.metadata.deletion_timestamp is not None:
+            return True  # It is ending already: nothing is won by evicting it.
+        if not self._budgets.hold(pod):
+            return False
+        self._spared.add(name)
+        return self._is_sparing
+
+    def _awaited(self, pod: Pod, task: PodTask) -> Hold | None:
+        node = nominated_node(pod)
+        for name in self._dependents.ending_on(node):
+            victim = self.tasks.get(name)
+            if victim is not None and victim.template.priority < task.template.priority:
+                return AwaitsVictims(node)
+        return None
+
+    def note_gang(self, tasks: Sequence[PodTask], reading: GangReading) -> None:
+        """What was found out about a gang counts for its pods."""
+        gang = tasks[0].gang
+        holds, misread = reading.holds(gang), reading.misread(gang, self._gang_keys)
+        for task in tasks:
+            if task.name in holds:
+                self.holds[task.name] = holds[task.name]
+            elif isinstance(self.holds.get(task.name), GangIncomplete | GangOthersFirst):
+                del self.holds[task.name]
+            if misread is not None and task.state is PodState.WAITING:
+                self.misreads[task.name] = misread
