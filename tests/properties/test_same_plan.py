@@ -20,6 +20,7 @@ from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId
 from rota.model.job import JobRecord
 from rota.model.plan import Plan
+from rota.model.vocabulary import read_coded
 from rota.snapshot import ClusterState
 from tests.builders import PLUGINS
 from tests.properties.carry_out import plan_for
@@ -109,5 +110,5 @@ def test_whatever_the_process(batch: list[Situation], hash_seed: int) -> None:
         cwd=Path(__file__).parents[2],
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
     )
-    plans = msgspec.msgpack.decode(other.stdout, type=list[Plan])
+    plans = msgspec.msgpack.decode(other.stdout, type=list[Plan], dec_hook=read_coded)
     assert plans == [plan_for(records, policy, NOW_MS) for records, policy in cases]
