@@ -79,7 +79,7 @@ def test_a_record_replays_equally_in_another_process(batch: list[Situation], has
             [sys.executable, "-c", _OTHER_PROCESS, folder],
             capture_output=True,
             check=True,
-            cwd=Path(__file__).parents[3],
+            cwd=Path(__file__).parents[4],
             env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
         )
     assert len(here) == 16

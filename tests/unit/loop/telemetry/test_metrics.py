@@ -8,7 +8,7 @@ import pytest
 
 from rota.loop.telemetry.metrics import CycleResult, Metrics
 
-DASHBOARD = Path(__file__).parents[3] / "deploy" / "grafana" / "rota.json"
+DASHBOARD = Path(__file__).parents[4] / "deploy" / "grafana" / "rota.json"
 
 
 def observed() -> Metrics:
