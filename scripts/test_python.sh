@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wheel, installs it into an empty environment for each supported Python that this machine has, and
 # tries it there: a server, a job, a plan, the unit tests. PYTHONS="3.12 3.13" for some; these must be here if
-# CI=true. Any other that is missing is named and left out.
+# CI=true. Any other that is missing is named and left out. TESTS="tests/unit/model" for some of the tests.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -64,8 +64,8 @@ try_commands() { # ENVIRONMENT
     local status=0
     "$rota" plan examples/mixed/cluster.yaml examples/mixed/jobs.yaml \
         --policy examples/mixed/policy.yaml -o json >"$data/plan.json" || status=$?
-    # 1: some of the example's jobs wait.
-    if [ "$status" -gt 1 ]; then
+    # 2: some of the example's jobs wait, as they should.
+    if [ "$status" != 2 ]; then
         say "rota plan ended with $status"
         exit 1
     fi
@@ -97,7 +97,7 @@ for version in $pythons; do
     install "$environment" --require-hashes --only-binary :all: -r constraints.txt
     install "$environment" --no-deps --no-build-isolation ./examples/rota-plugin-example
     HYPOTHESIS_PROFILE=${HYPOTHESIS_PROFILE:-quick} "$environment/bin/python" -m pytest \
-        -n auto --maxprocesses 8 --dist worksteal -q -p no:cacheprovider tests/unit
+        -n auto --maxprocesses 8 --dist worksteal -q -p no:cacheprovider ${TESTS:-tests/unit}
     tried+=("$version")
     rm -rf "$environment"
 done
