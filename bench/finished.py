@@ -50,7 +50,7 @@ def _fill(path: Path, count: int) -> None:
     with open_store(f"sqlite:///{path}") as store:
         left = iter(range(count))
         while some := list(islice(left, _AT_ONCE)):
-            first = store.allocate(len(some))
+            first = store.numbers.allocate(len(some))
             batch = Batch()
             for at, place in enumerate(some):
                 _add(batch, first + at, specs[place % len(specs)])

@@ -13,7 +13,7 @@ import grpc
 import structlog
 
 from rota.agent.attendance import REFUSALS
-from rota.agent.crew import Crew
+from rota.agent.crew import Crew, sweep
 from rota.agent.dialling import DialResult, Itinerary
 from rota.agent.http import Refused
 from rota.agent.lease import LeaseHolder
@@ -78,7 +78,7 @@ class AgentProcess:
             keeper, folders, machine.node.name, self._stub, Rest(requests, files, machine.chance.random)
         )
         crew.tell_forgotten = self._forgotten
-        await crew.sweep()
+        await sweep(keeper, folders)
         agent = Agent(machine.node.name, machine.instance, Looks(machine.node), LeaseHolder(folders.lease))
         async with asyncio.TaskGroup() as working:
             working.create_task(crew.run())

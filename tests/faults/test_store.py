@@ -153,7 +153,7 @@ def test_a_full_disk_keeps_nothing_is_still_read_and_recovers() -> None:
         with pytest.raises(StoreUnavailable, match="the disk is full: free some room"):
             one.commit("a", jobs=("1",))
         with pytest.raises(StoreUnavailable, match="the disk is full"):
-            one.store.allocate(1)
+            one.store.numbers.allocate(1)
         assert not one.has(ONE)
         assert one.seen == []
         one.weather.is_full = False

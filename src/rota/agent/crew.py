@@ -33,8 +33,6 @@ Order: TypeAlias = wire.AgentOrders | Sequence[TaskRef]
 
 
 class Crew:
-    """More than twenty methods: one for each order of a server, and for each way that a task can go."""
-
     def __init__(
         self,
         keeper: KeeperLine,
@@ -208,10 +206,9 @@ class Crew:
         await self._left.forget(sorted(jobs))
         self.changed.set()
 
-    async def sweep(self) -> None:
-        """Files of tasks that were settled while no agent ran to clean up."""
-        wanted = {ref.job for ref in await self._keeper.running()}
-        found = {
-            JobId(path.name) for path in (*self._folders.logs.iterdir(), *self._folders.outputs.iterdir())
-        }
-        await self._left.forget(sorted(found - wanted))
+
+async def sweep(keeper: KeeperLine, folders: Folders) -> None:
+    """Removes files of tasks that were settled while no agent ran to clean up."""
+    wanted = {ref.job for ref in await keeper.running()}
+    found = {JobId(path.name) for path in (*folders.logs.iterdir(), *folders.outputs.iterdir())}
+    await TaskFiles(folders).forget(sorted(found - wanted))

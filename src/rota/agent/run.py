@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from rota.agent import dialling
 from rota.agent.attendance import Attendance
-from rota.agent.crew import Crew
+from rota.agent.crew import Crew, sweep
 from rota.agent.http import Http
 from rota.agent.lease import LeaseHolder
 from rota.agent.machine import Machine, Offering
@@ -82,7 +82,7 @@ async def _work(options: AgentOptions) -> bool:
     lines = dialling.Lines(proof)
     http = Http(None if proof is None else server_trust(options.folder))
     crew = Crew(keeper, folders, options.name, lines.stub, Rest(http, files))
-    await crew.sweep()
+    await sweep(keeper, folders)
     agent = Agent(
         options.name,
         _instance(options.folder),

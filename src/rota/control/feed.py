@@ -9,14 +9,14 @@ from contextlib import aclosing
 
 from rota.store.batch import StoredEvent
 from rota.store.queries import EventFilter
-from rota.store.store import Store
+from rota.store.reader import StoreReader
 
 KEPT = 20_000
 PAGE = 1000
 
 
 class Feed:
-    def __init__(self, store: Store, last_seq: int) -> None:
+    def __init__(self, store: StoreReader, last_seq: int) -> None:
         self._store = store
         self._recent: deque[StoredEvent] = deque(maxlen=KEPT)
         self._last_seq = last_seq

@@ -20,8 +20,8 @@ from typing import ParamSpec, TypeVar
 import structlog
 
 from rota.store.errors import StoreError
+from rota.store.leading import ServerLeases
 from rota.store.leases import Claim, Leadership, Lease
-from rota.store.store import Store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,12 +46,12 @@ def since_boot_s() -> float:
 class Leader:
     def __init__(
         self,
-        store: Store,
+        leases: ServerLeases,
         claim: Claim,
         ttl_ms: int = TTL_MS,
         clock: Callable[[], float] = since_boot_s,
     ) -> None:
-        self._store = store
+        self._leases = leases
         self._claim = claim
         self._ttl_ms = ttl_ms
         self._ttl_s = ttl_ms / 1000
@@ -107,7 +107,7 @@ class Leader:
 
     async def who_leads(self) -> Lease | None:
         """None: nobody, as far as is known."""
-        lease = await self._call(self._store.leader, self._claim.name)
+        lease = await self._call(self._leases.leader, self._claim.name)
         return lease if lease is not None and lease.left_ms > 0 else None
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Leader:
         asked_s = self._clock()
         try:
             async with asyncio.timeout(max(0.0, self._left_s() - _LEAVES_BEFORE * self._ttl_s)):
-                renewed = await self._call(self._store.renew, leadership, self._ttl_ms)
+                renewed = await self._call(self._leases.renew, leadership, self._ttl_ms)
         except (StoreError, TimeoutError) as error:
             log.warning("lease.not_renewed", why=str(error))
             return None
@@ -139,12 +139,12 @@ class Leader:
     # In the thread, one after the other: also one whose answer nobody waits for any more is given up.
 
     def _claim_it(self) -> None:
-        self._leadership = self._store.lead(self._claim, self._ttl_ms)
+        self._leadership = self._leases.lead(self._claim, self._ttl_ms)
 
     def _give_up(self) -> None:
         leadership, self._leadership = self._leadership, None
         if leadership is not None:
-            self._store.resign(leadership)
+            self._leases.resign(leadership)
 
     def _is_safe(self) -> bool:
         return self._left_s() > _LEAVES_BEFORE * self._ttl_s

@@ -116,7 +116,7 @@ class Transactor:
         if self._stopped:
             raise _stopping()
         try:
-            return await self._in_writer(self.store.allocate, count)
+            return await self._in_writer(self.store.numbers.allocate, count)
         except StoreUnavailable as error:
             self._refuse([], error)
             raise _unavailable(error) from None

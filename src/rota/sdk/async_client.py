@@ -22,6 +22,7 @@ from rota.sdk.errors import RotaError, Silence, Unreachable
 from rota.sdk.job_calls import JobCalls, LogChunk, one_job
 from rota.sdk.operator_calls import OperatorCalls
 from rota.sdk.patience import ANSWER_S, CALLS, CONNECT_S, STREAMS, Breaker, Retries
+from rota.sdk.people_calls import PeopleCalls
 from rota.sdk.problems import reported
 from rota.sdk.sign_in_calls import SignInCalls
 from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
@@ -30,7 +31,7 @@ from rota.sdk.wording import ended_badly, not_over, reason_of, silence, unreacha
 T = TypeVar("T")
 
 
-class AsyncClient(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Awaiting):
+class AsyncClient(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Awaiting):
     """Finds its server as `Client` does. To be used, and closed, in one event loop:
     `async with AsyncClient() as client: …`."""
 

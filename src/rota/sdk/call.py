@@ -229,3 +229,8 @@ def _written(value: Param) -> str:
         case _:
             assert value is not None
             return ",".join(value)
+
+
+def stated(**fields: object) -> dict[str, object]:
+    """Those that were given."""
+    return {name: value for name, value in fields.items() if value is not None}

@@ -22,6 +22,7 @@ from rota.sdk.errors import RotaError, Silence, Unreachable
 from rota.sdk.job_calls import JobCalls, LogChunk, one_job
 from rota.sdk.operator_calls import OperatorCalls
 from rota.sdk.patience import ANSWER_S, CALLS, CONNECT_S, STREAMS, Breaker, Retries
+from rota.sdk.people_calls import PeopleCalls
 from rota.sdk.problems import reported
 from rota.sdk.sign_in_calls import SignInCalls
 from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
@@ -32,7 +33,7 @@ T = TypeVar("T")
 POOL_SIZE = 8
 
 
-class Client(JobCalls, OperatorCalls, SignInCalls, AuditCalls, Waiting):
+class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Waiting):
     """Finds its server by its arguments, ROTA_URL and ROTA_TOKEN, a context, or the files of a server on
     this machine, in this order. Calls that get lost are sent again, and none is carried out twice."""
 

@@ -48,8 +48,7 @@ KINDS = (STARTED, *(f"job.{kind.__name__}" for kind in get_args(JobEvent) if kin
 
 
 class Courier:
-    """`take`, `close` and `join` are for any thread; all else happens in the courier's own. More than twenty
-    methods, most of them short: the steps of one conversation, each of which may break off."""
+    """`take`, `close` and `join` are for any thread; all else happens in the courier's own."""
 
     def __init__(self, connection: Connection, form: Mapping[str, object]) -> None:
         self._connection = connection
@@ -261,7 +260,7 @@ class Courier:
         future = self._jobs[job]
         try:
             async with self._at_once:
-                while not await self._outcome(client, job, future):
+                while not await _bring_outcome(client, job, future):
                     if not self._asking[job]:
                         return
                     self._asking[job] = False
@@ -273,22 +272,24 @@ class Courier:
                 self._jobs.pop(job, None)
             self._changed.set()
 
-    async def _outcome(self, client: AsyncClient, job: str, future: JobFuture[Any]) -> bool:
-        try:
-            data = await client.output(job, payload.RESULT_FILE)
-        except NotFound:
-            document = (await client.job(job)).job
-            if not document.is_over:
-                return False
-            future.fail(ended_badly(document, await _last_words(client, job)))
-            return True
-        try:
-            value = payload.outcome_of(data)
-        except BaseException as error:
-            future.fail(error)
-        else:
-            future.fulfil(value)
+
+async def _bring_outcome(client: AsyncClient, job: str, future: JobFuture[Any]) -> bool:
+    """False: the job isn't over."""
+    try:
+        data = await client.output(job, payload.RESULT_FILE)
+    except NotFound:
+        document = (await client.job(job)).job
+        if not document.is_over:
+            return False
+        future.fail(ended_badly(document, await _last_words(client, job)))
         return True
+    try:
+        value = payload.outcome_of(data)
+    except BaseException as error:
+        future.fail(error)
+    else:
+        future.fulfil(value)
+    return True
 
 
 async def _last_words(client: AsyncClient, job: str) -> str:

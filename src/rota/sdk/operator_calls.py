@@ -1,4 +1,4 @@
-"""Calls that operators and admins make: nodes, queues, the calendar, projects, tokens."""
+"""Calls that operators make: nodes, queues, the calendar, agents."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from rota.api.cluster import (
     ReservationDocument,
 )
 from rota.api.documents import ChangeDocument, Page
-from rota.api.people import ProjectDocument, Role, SecretDocument, TokenDocument
 from rota.model.calendar import QueueMode
-from rota.sdk.call import Call, delete, get, if_match, listed, segment, send, sent
+from rota.sdk.call import Call, delete, get, if_match, listed, segment, send, sent, stated
 
 
 class OperatorCalls:
-    """What operators and admins ask."""
+    """What operators ask of the cluster."""
 
     @listed
     def nodes(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[NodeDocument]]:
@@ -44,7 +43,7 @@ class OperatorCalls:
     ) -> Call[NodeDocument]:
         """Change the given fields only. A taint looks like "dedicated=ml:NoSchedule". With the `version` that
         was read, it raises Conflict if the node was changed meanwhile."""
-        body = _stated(cordoned=cordoned, draining=draining, taints=taints, message=message)
+        body = stated(cordoned=cordoned, draining=draining, taints=taints, message=message)
         call = send("PATCH", f"/nodes/{segment('name', name)}", body, NodeDocument, dry_run=dry_run)
         return if_match(call, version)
 
@@ -78,7 +77,7 @@ class OperatorCalls:
         dry_run: bool = False,
     ) -> Call[MaintenanceDocument]:
         """Announce maintenance of some nodes, or all. Give either its `end`, or how long it is `lasting`."""
-        body = _stated(start=start, end=end, nodes=nodes) | _stated(**{"for": lasting})
+        body = stated(start=start, end=end, nodes=nodes) | stated(**{"for": lasting})
         return send(
             "PUT", f"/maintenance/{segment('name', name)}", body, MaintenanceDocument, dry_run=dry_run
         )
@@ -108,8 +107,8 @@ class OperatorCalls:
         dry_run: bool = False,
     ) -> Call[ReservationDocument]:
         """Keep nodes, or with `resources` or `gpus` shares of them, for tenants ("vision", "vision/ada")."""
-        body = _stated(start=start, end=end, nodes=nodes, tenants=tenants, resources=resources, gpus=gpus)
-        body |= _stated(**{"for": lasting})
+        body = stated(start=start, end=end, nodes=nodes, tenants=tenants, resources=resources, gpus=gpus)
+        body |= stated(**{"for": lasting})
         return send(
             "PUT", f"/reservations/{segment('name', name)}", body, ReservationDocument, dry_run=dry_run
         )
@@ -117,74 +116,6 @@ class OperatorCalls:
     @sent
     def remove_reservation(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
         return delete(f"/reservations/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
-
-    @listed
-    def projects(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[ProjectDocument]]:
-        return get("/projects", Page[ProjectDocument], limit=limit, after=after)
-
-    @sent
-    def set_project(
-        self,
-        name: str,
-        *,
-        description: str | None = None,
-        members: Mapping[str, Role] | None = None,
-        version: str | None = None,
-        dry_run: bool = False,
-    ) -> Call[ProjectDocument]:
-        """Add a project, or replace it as a whole: fields that aren't given are empty. With the `version`
-        that was read, it raises Conflict if the project was changed meanwhile."""
-        body = _stated(description=description, members=members)
-        call = send("PUT", f"/projects/{segment('name', name)}", body, ProjectDocument, dry_run=dry_run)
-        return if_match(call, version)
-
-    @sent
-    def remove_project(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-        return delete(f"/projects/{segment('name', name)}", ChangeDocument, dry_run=dry_run)
-
-    @listed
-    def secrets(
-        self, project: str, *, limit: int | None = None, after: str | None = None
-    ) -> Call[Page[SecretDocument]]:
-        """The names only: values are never shown."""
-        path = f"/projects/{segment('project', project)}/secrets"
-        return get(path, Page[SecretDocument], limit=limit, after=after)
-
-    @sent
-    def set_secret(
-        self, project: str, name: str, value: str, *, dry_run: bool = False
-    ) -> Call[ChangeDocument]:
-        """Jobs of the project use it by name. The value is never shown again."""
-        path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
-        return send("PUT", path, {"value": value}, ChangeDocument, dry_run=dry_run)
-
-    @sent
-    def remove_secret(self, project: str, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-        path = f"/projects/{segment('project', project)}/secrets/{segment('name', name)}"
-        return delete(path, ChangeDocument, dry_run=dry_run)
-
-    @listed
-    def tokens(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[TokenDocument]]:
-        """One's own; for admins, all."""
-        return get("/tokens", Page[TokenDocument], limit=limit, after=after)
-
-    @sent
-    def add_token(
-        self,
-        user: str,
-        role: Role,
-        *,
-        projects: Sequence[str] | None = None,
-        expires_in: str | None = None,
-        dry_run: bool = False,
-    ) -> Call[TokenDocument]:
-        """The answer holds the secret, which is never shown again."""
-        body = _stated(user=user, role=role, projects=projects, expires_in=expires_in)
-        return send("POST", "/tokens", body, TokenDocument, dry_run=dry_run)
-
-    @sent
-    def remove_token(self, id: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
-        return delete(f"/tokens/{segment('id', id)}", ChangeDocument, dry_run=dry_run)
 
     @listed
     def agents(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[AgentDocument]]:
@@ -202,13 +133,9 @@ class OperatorCalls:
         dry_run: bool = False,
     ) -> Call[InvitationDocument]:
         """The answer holds the token that one machine can join with, which is never shown again."""
-        body = _stated(name=name, pool=pool, labels=labels, taints=taints, price_per_hour=price_per_hour)
+        body = stated(name=name, pool=pool, labels=labels, taints=taints, price_per_hour=price_per_hour)
         return send("POST", "/agents/tokens", body, InvitationDocument, dry_run=dry_run)
 
     @sent
     def revoke_agent(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
         return send("POST", f"/agents/{segment('name', name)}/revoke", None, ChangeDocument, dry_run=dry_run)
-
-
-def _stated(**fields: object) -> dict[str, object]:
-    return {name: value for name, value in fields.items() if value is not None}

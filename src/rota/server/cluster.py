@@ -157,7 +157,7 @@ class Cluster:
         agents.on_change = runtime.nodes_changed.set
         self._roster.watch(agents.seen, agents.cut)
         metrics = runtime.metrics
-        metrics.before_scrape(lambda: metrics.set_breaker("database", self._store.is_left_alone))
+        metrics.before_scrape(lambda: metrics.set_breaker("database", self._store.connections.is_left_alone))
         calls = AgentCalls(agents, store_of_files) if settings.agents.address else None
         self.memory, self.failed = runtime.memory, runtime.failed
         self.app = make_app(

@@ -46,21 +46,21 @@ def begin_epoch(store: Store, folder: Path, kept: Iterable[Folders]) -> int:
         before = _read(path)
         if before is None:
             before = Reached(number=max((_highest_number(one) for one in kept), default=0))
-        number = store.skip_numbers(0)
+        number = store.numbers.skip(0)
         if number < before.number:
             log.warning(
                 "store.restored",
                 highest_in_database=number,
                 next=before.number + 1,
             )
-            number = store.skip_numbers(before.number)
+            number = store.numbers.skip(before.number)
         epoch = store.begin_epoch(max(before.epoch + 1, now_ms() // 1000))
         _write(path, Reached(epoch, number))
     except OSError as error:
         raise EpochError(
             f"{error.filename or path} can't be used: {error.strerror}; let the server write there"
         ) from None
-    store.note_numbers_by(lambda up_to: _write(path, Reached(epoch, up_to)))
+    store.numbers.note_by(lambda up_to: _write(path, Reached(epoch, up_to)))
     return epoch
 
 

@@ -127,12 +127,12 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
                     "a part of the server failed, as its log says; start it again: nothing is lost"
                 )
 
-    if store.is_shared and settings.agents.address and not settings.server.embedded_worker:
+    if store.leases.is_shared and settings.agents.address and not settings.server.embedded_worker:
         check_shared(files_folder(settings), store.files_marker)
     await rest.start()
     try:
-        if store.is_shared:
-            leader = Leader(store, _claim(settings, folder, rest, certificate))
+        if store.leases.is_shared:
+            leader = Leader(store.leases, _claim(settings, folder, rest, certificate))
             if await _is_led_by_another(settings, leader):
                 _announce(folder, rest.url, certificate, None)
                 log.info("server.standby", url=rest.url, data=str(folder))

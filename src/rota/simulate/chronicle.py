@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rota.forecast.virtual import Left, Started, VirtualCluster
+from rota.forecast.execution import Left, Started
+from rota.forecast.virtual import VirtualCluster
 from rota.model.calendar import PlannedStart
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId

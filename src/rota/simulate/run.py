@@ -11,7 +11,8 @@ from heapq import heappop, heappush
 from typing import Protocol
 
 from rota.engine.plugin import Plugins
-from rota.forecast.virtual import Left, VirtualCluster
+from rota.forecast.execution import Left
+from rota.forecast.virtual import VirtualCluster
 from rota.model.cluster import ClusterRecords
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId

@@ -84,7 +84,7 @@ def test_the_chain_goes_on_and_shows_tampering(store: Store) -> None:
     whole = store.check_audit()
     assert (whole.records, whole.first, whole.last, whole.broken) == (10, 1, 10, None)
     assert whole.head == store.audit().records[0].hash
-    with store._write() as connection:
+    with store.connections.write() as connection:
         connection.execute(text("UPDATE audit SET token = 't9' WHERE seq = 7"))
     assert store.check_audit().broken == 7
 
@@ -111,9 +111,9 @@ def test_the_oldest_go_first_and_the_chain_stays_whole(store: Store) -> None:
 def test_the_chain_goes_on_when_the_lead_changes_hands(postgres_url: str) -> None:
     with open_store(postgres_url) as one, open_store(postgres_url) as other:
         for store in (one, other, one, other):
-            leadership = store.lead(Claim("rota", str(id(store)), "", ""), 60_000)
+            leadership = store.leases.lead(Claim("rota", str(id(store)), "", ""), 60_000)
             assert leadership is not None
             keep(store, RECORD, RECORD)
-            store.resign(leadership)
+            store.leases.resign(leadership)
         check = one.check_audit()
         assert (check.records, check.broken) == (8, None)

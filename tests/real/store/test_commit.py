@@ -242,7 +242,7 @@ def test_jobs_of_an_array_share_one_spec(store: Store) -> None:
     assert len({id(state.spec.template) for state in elements}) == 1
     assert len({id(state.spec.run) for state in elements}) == 1
     assert [state.spec.array_index for state in elements] == list(range(30))
-    with store._read() as connection:
+    with store.connections.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM specs").scalar() == 2
 
 
@@ -256,7 +256,9 @@ def test_equal_templates_are_one_object_whatever_the_command(store: Store) -> No
 def test_numbers_are_given_once(store: Store, url: str) -> None:
     with open_store(url) as other, ThreadPoolExecutor(8) as threads:
         counts = [1, 7, 150, 2] * 10
-        firsts = list(threads.map(lambda at: (store, other)[at % 2].allocate(counts[at]), range(len(counts))))
+        firsts = list(
+            threads.map(lambda at: (store, other)[at % 2].numbers.allocate(counts[at]), range(len(counts)))
+        )
     given = [first + at for first, count in zip(firsts, counts, strict=True) for at in range(count)]
     assert len(set(given)) == len(given)
     assert min(given) == 1
@@ -264,9 +266,9 @@ def test_numbers_are_given_once(store: Store, url: str) -> None:
 
 def test_numbers_go_on_without_a_gap_after_a_close(url: str) -> None:
     with open_store(url) as store:
-        assert store.allocate(3) == 1
+        assert store.numbers.allocate(3) == 1
     with open_store(url) as store:
-        assert store.allocate(1) == 4
+        assert store.numbers.allocate(1) == 4
 
 
 def test_readers_see_whole_batches_while_one_writes(store: Store) -> None:
@@ -298,7 +300,7 @@ def test_readers_see_whole_batches_while_one_writes(store: Store) -> None:
 
 def test_a_row_that_cannot_be_read_hides_no_other(store: Store) -> None:
     keep(store, job("1"), job("2"))
-    with store._write() as connection:
+    with store.connections.write() as connection:
         connection.exec_driver_sql("UPDATE jobs SET phase = 'pending', state = '{' WHERE id = '1'")
     loaded = store.load()
     assert ids(loaded.jobs) == ["2"]

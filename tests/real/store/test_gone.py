@@ -126,7 +126,7 @@ def test_a_file_that_another_process_holds_is_told(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("rota.store.database._BUSY_TIMEOUT_MS", 50)
     url = f"sqlite:///{tmp_path}/rota.db"
     with open_store(url) as store, open_store(url) as other:
-        with other._write(), pytest.raises(StoreUnavailable, match="another process holds"):
+        with other.connections.write(), pytest.raises(StoreUnavailable, match="another process holds"):
             keep(store, job("1"))
         keep(store, job("1"))
 
@@ -146,7 +146,7 @@ def test_a_server_that_is_stopped_and_started_again(
                 with pytest.raises(StoreUnavailable, match="see whether it runs"):
                     store.load()
                 with pytest.raises(StoreUnavailable):
-                    store.allocate(1000)
+                    store.numbers.allocate(1000)
         finally:
             postgres.start()
         assert store.commit(Batch(jobs=[job("2")], events=[event("job.Submitted", "2")])) == 1
@@ -175,7 +175,7 @@ class ConnectionLostAtCommit:
 def test_a_commit_that_nobody_knows_the_end_of_is_kept_once(postgres_url: str, kept: bool) -> None:
     with open_store(postgres_url) as store:
         keep(store, job("1"))
-        listening.listen(store._database.writer, "commit", ConnectionLostAtCommit(kept))
+        listening.listen(store.connections.database.writer, "commit", ConnectionLostAtCommit(kept))
         batch = Batch(jobs=[job("2")], events=[event("job.Submitted", "2")])
         with pytest.raises(StoreUnavailable):
             store.commit(batch)
@@ -187,7 +187,7 @@ def test_a_commit_that_nobody_knows_the_end_of_is_kept_once(postgres_url: str, k
 
 def test_going_on_after_a_commit_that_was_kept_after_all_is_refused_once(postgres_url: str) -> None:
     with open_store(postgres_url) as store:
-        listening.listen(store._database.writer, "commit", ConnectionLostAtCommit(True))
+        listening.listen(store.connections.database.writer, "commit", ConnectionLostAtCommit(True))
         with pytest.raises(StoreUnavailable):
             store.commit(Batch(jobs=[job("1")], events=[event("job.Submitted", "1")]))
         with pytest.raises(StoreDiverged, match="load the state again"):
@@ -209,12 +209,12 @@ def test_a_database_that_does_not_answer_is_left_alone_for_a_while_and_found_aga
             for _ in range(5):
                 with pytest.raises(StoreUnavailable, match="see whether it runs"):
                     store.load()
-            assert store.is_left_alone
+            assert store.connections.is_left_alone
             with pytest.raises(StoreUnavailable, match="hasn't answered 5 times in a row"):
                 store.load()
             postgres.start()
-            eventually(lambda: not store.is_left_alone, "its time to be over")
+            eventually(lambda: not store.connections.is_left_alone, "its time to be over")
             assert ids(store.load().jobs) == ["1"]
-            assert not store.is_left_alone
+            assert not store.connections.is_left_alone
     finally:
         postgres.remove()

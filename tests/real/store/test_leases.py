@@ -31,7 +31,7 @@ def stores(postgres_url: str) -> Iterator[tuple[Store, Store]]:
 
 
 def led(store: Store, claim: Claim, ttl_ms: int = LONG_MS) -> Leadership:
-    leadership = store.lead(claim, ttl_ms)
+    leadership = store.leases.lead(claim, ttl_ms)
     assert leadership is not None
     return leadership
 
@@ -39,28 +39,28 @@ def led(store: Store, claim: Claim, ttl_ms: int = LONG_MS) -> Leadership:
 def test_one_leads_until_it_resigns(stores: tuple[Store, Store]) -> None:
     one, other = stores
     first = led(one, ONE)
-    assert other.lead(OTHER, LONG_MS) is None
-    assert one.renew(first, LONG_MS)
-    one.resign(first)
+    assert other.leases.lead(OTHER, LONG_MS) is None
+    assert one.leases.renew(first, LONG_MS)
+    one.leases.resign(first)
     second = led(other, OTHER)
     assert second.token > first.token
-    assert not one.renew(first, LONG_MS)
-    one.resign(first)  # Too late to matter.
-    assert one.lead(ONE, LONG_MS) is None
+    assert not one.leases.renew(first, LONG_MS)
+    one.leases.resign(first)  # Too late to matter.
+    assert one.leases.lead(ONE, LONG_MS) is None
 
 
 def test_a_lease_that_has_ended_is_for_whoever_comes(stores: tuple[Store, Store]) -> None:
     one, other = stores
     led(one, ONE, ttl_ms=1)
-    eventually(lambda: other.lead(OTHER, LONG_MS), "the lease to end")
+    eventually(lambda: other.leases.lead(OTHER, LONG_MS), "the lease to end")
 
 
 def test_one_that_has_ended_and_nobody_took_goes_on(stores: tuple[Store, Store]) -> None:
     one, other = stores
     leadership = led(one, ONE, ttl_ms=1)
     time.sleep(0.01)
-    assert one.renew(leadership, LONG_MS)
-    assert other.lead(OTHER, LONG_MS) is None
+    assert one.leases.renew(leadership, LONG_MS)
+    assert other.leases.lead(OTHER, LONG_MS) is None
 
 
 def test_a_server_that_comes_back_leads_at_once_and_its_past_self_does_not(
@@ -70,21 +70,21 @@ def test_a_server_that_comes_back_leads_at_once_and_its_past_self_does_not(
     before = led(past, ONE)
     after = led(present, ONE)
     assert after.token > before.token
-    assert not past.renew(before, LONG_MS)
+    assert not past.leases.renew(before, LONG_MS)
     with pytest.raises(StoreFenced):
         keep(past, job("1"))
 
 
 def test_others_see_who_leads(stores: tuple[Store, Store]) -> None:
     one, other = stores
-    assert other.leader("rota") is None
+    assert other.leases.leader("rota") is None
     leadership = led(one, ONE)
-    seen = other.leader("rota")
+    seen = other.leases.leader("rota")
     assert seen is not None
     assert (seen.holder, seen.address, seen.certificate_sha256) == ("one", ONE.address, "aa")
     assert 0 < seen.left_ms <= LONG_MS
-    one.resign(leadership)
-    seen = other.leader("rota")
+    one.leases.resign(leadership)
+    seen = other.leases.leader("rota")
     assert seen is not None
     assert seen.left_ms <= 0
 
@@ -97,14 +97,14 @@ def test_names_are_leases_of_their_own(stores: tuple[Store, Store]) -> None:
 
 def test_nothing_of_who_no_longer_leads_is_kept(stores: tuple[Store, Store]) -> None:
     one, other = stores
-    one.resign(led(one, ONE))
+    one.leases.resign(led(one, ONE))
     keep(one, job("1", phase="succeeded"))  # Nobody else leads yet.
     led(other, OTHER)
     keep(other, job("2"))
     for write in (
         lambda: keep(one, job("3")),
         lambda: one.commit(Batch(events=[event("job.Held", "2")])),
-        lambda: one.allocate(1),
+        lambda: one.numbers.allocate(1),
         lambda: one.forget([JobId("1")]),
         lambda: one.forget_events(10**15),
         lambda: one.forget_answers(10**15),
@@ -124,14 +124,14 @@ def test_nobody_takes_over_in_the_middle_of_a_commit(stores: tuple[Store, Store]
     within, go_on = threading.Event(), threading.Event()
 
     def write_slowly() -> None:
-        with one._write():
+        with one.connections.write():
             within.set()
             assert go_on.wait(20)
 
     with ThreadPoolExecutor(2) as threads:
         writing = threads.submit(write_slowly)
         assert within.wait(20)
-        taking = threads.submit(other.lead, OTHER, LONG_MS)
+        taking = threads.submit(other.leases.lead, OTHER, LONG_MS)
         with pytest.raises(TimeoutError):
             taking.result(0.3)
         go_on.set()
@@ -148,8 +148,8 @@ def test_a_server_that_is_frozen_in_a_commit_does_not_keep_others_from_leading(
     time.sleep(0.01)
 
     def freeze() -> None:
-        with one._write() as connection:
-            assert other.lead(OTHER, LONG_MS) is not None
+        with one.connections.write() as connection:
+            assert other.leases.lead(OTHER, LONG_MS) is not None
             connection.exec_driver_sql("SELECT 1")
 
     with pytest.raises(StoreUnavailable):
@@ -163,14 +163,15 @@ def test_many_that_ask_at_once_get_one_leader(postgres_url: str) -> None:
     with ThreadPoolExecutor(6) as threads:
         for _ in range(10):
             asked = [
-                threads.submit(store.lead, Claim("rota", str(at)), LONG_MS) for at, store in enumerate(stores)
+                threads.submit(store.leases.lead, Claim("rota", str(at)), LONG_MS)
+                for at, store in enumerate(stores)
             ]
             leaders = [at for at, one in enumerate(asked) if one.result(20) is not None]
             assert len(leaders) == 1
             [leader] = leaders
             leadership = asked[leader].result()
             assert leadership is not None
-            stores[leader].resign(leadership)
+            stores[leader].leases.resign(leadership)
     for store in stores:
         store.close()
 
@@ -188,9 +189,9 @@ def test_servers_that_start_at_once_migrate_once(postgres_url: str) -> None:
 
 def test_an_sqlite_database_has_one_server(tmp_path: Path) -> None:
     with open_store(f"sqlite:///{tmp_path}/rota.db") as store:
-        assert not store.is_shared
+        assert not store.leases.is_shared
         with pytest.raises(StoreRefused, match="use PostgreSQL for several"):
-            store.lead(ONE, LONG_MS)
+            store.leases.lead(ONE, LONG_MS)
 
 
 def test_a_database_that_is_gone_is_told_to_who_renews(
@@ -203,4 +204,4 @@ def test_a_database_that_is_gone_is_told_to_who_renews(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND pid <> pg_backend_pid()"
         )
-    assert one.renew(leadership, LONG_MS)  # Connected anew.
+    assert one.leases.renew(leadership, LONG_MS)  # Connected anew.

@@ -176,7 +176,7 @@ def test_a_job_is_found_by_its_exact_id(store: Store) -> None:
 
 def test_a_job_that_cannot_be_read_says_so(store: Store) -> None:
     keep(store, job("3"))
-    with store._write() as connection:
+    with store.connections.write() as connection:
         connection.exec_driver_sql("UPDATE specs SET body = '{'")
     with pytest.raises(StoreCorrupt, match="job 3 can't be read"):
         store.job(JobId("3"))

@@ -107,7 +107,7 @@ def test_what_was_kept_is_there_after_the_migrations(dump: Path, url: str, tmp_p
         assert len(store.estimates(JobId("1"))) == 1
         assert store.answer("ada", "k1") is not None
         assert [one.seq for one in store.events(0)] == [1, 2]
-        assert store.allocate(1) == 5
+        assert store.numbers.allocate(1) == 5
         if dump.stem >= "0002":
             assert [one.id for one in loaded.join_tokens] == ["j1"]
             assert [(one.name, one.revoked_by) for one in loaded.agents] == [("gpu-0", "bob")]

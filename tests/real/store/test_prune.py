@@ -38,7 +38,7 @@ def test_forgotten_jobs_leave_with_all_that_is_theirs(store: Store) -> None:
     assert store.estimates(JobId("1")) == []
     assert [one.row.kind for one in store.events(0)] == ["node.Cordoned", "job.Ended"]
     assert store.counts()[Phase.FAILED] == 0
-    with store._read() as connection:
+    with store.connections.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM specs").scalar() == 1
         assert connection.exec_driver_sql("SELECT count(*) FROM labels").scalar() == 0
 

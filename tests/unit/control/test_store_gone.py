@@ -32,6 +32,7 @@ class Failing:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self.numbers = self
         self.failure: StoreError | None = None
         self.load_failure: StoreError | None = None
 
@@ -45,7 +46,7 @@ class Failing:
 
     def allocate(self, count: int) -> int:
         self._fail()
-        return self.store.allocate(count)
+        return self.store.numbers.allocate(count)
 
     def load(self) -> Loaded:
         if self.load_failure is not None:

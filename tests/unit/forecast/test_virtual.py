@@ -7,7 +7,8 @@ from typing import Any, Unpack
 import pytest
 from msgspec.structs import replace
 
-from rota.forecast.virtual import Left, VirtualCluster
+from rota.forecast.execution import Left
+from rota.forecast.virtual import VirtualCluster
 from rota.model.calendar import Maintenance, PlannedStart
 from rota.model.cluster import Calendar
 from rota.model.ids import JobId, NodeName

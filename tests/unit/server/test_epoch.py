@@ -45,24 +45,24 @@ def test_each_epoch_is_later_than_what_database_and_folder_know(store: Store, tm
 
 def test_numbers_go_on_after_those_in_the_file(store: Store, tmp_path: Path) -> None:
     begun(store, tmp_path)
-    first = store.allocate(1)
+    first = store.numbers.allocate(1)
     with open_store(f"sqlite:///{tmp_path / 'copy.db'}") as copy:
         begun(copy, tmp_path)
-        assert copy.allocate(1) > first
+        assert copy.numbers.allocate(1) > first
 
 
 def test_numbers_go_on_after_those_of_folders_where_there_is_no_file(store: Store, tmp_path: Path) -> None:
     (tmp_path / "worker" / "logs" / "17.3").mkdir(parents=True)
     (tmp_path / "worker" / "outputs" / "not a job").mkdir(parents=True)
     begun(store, tmp_path)
-    assert store.allocate(1) == 18
+    assert store.numbers.allocate(1) == 18
 
 
 def test_numbers_that_a_server_gave_back_are_no_gap(tmp_path: Path) -> None:
     for expected in (1, 2, 3):
         with open_store(f"sqlite:///{tmp_path / 'rota.db'}") as store:
             begun(store, tmp_path)
-            assert store.allocate(1) == expected
+            assert store.numbers.allocate(1) == expected
 
 
 def test_no_number_is_given_out_that_cant_be_noted(store: Store, tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_no_number_is_given_out_that_cant_be_noted(store: Store, tmp_path: Path)
     folder.rmdir()
     folder.write_text("in the way")
     with pytest.raises(StoreUnavailable, match="here"):
-        store.allocate(1)
+        store.numbers.allocate(1)
 
 
 @pytest.mark.parametrize("text", ["", "{}}", '{"epoch": "x"}'])

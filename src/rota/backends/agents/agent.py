@@ -13,6 +13,7 @@ from rota.backends.agents.clock import Clock
 from rota.backends.agents.messages import REFS_A_MESSAGE, ref_to, refs_to
 from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskRef
+from rota.clock import now_ms, since_boot_ms
 from rota.model.ids import NodeName
 from rota.model.node import Node
 from rota.wire import agents_pb2 as wire
@@ -92,6 +93,11 @@ class Agent:
         if (self.node.ready, self.node.cordoned) != (is_ready, cordoned):
             self.node = replace(self.node, ready=is_ready, cordoned=cordoned)
         return self.node
+
+    def heard(self, clock_ms: int, round_trip_ms: int) -> None:
+        """`clock_ms`: what its clock showed when it said so."""
+        self.heard_ms = since_boot_ms()
+        self.clock.heard(clock_ms, now_ms(), round_trip_ms)
 
     def comes(self, hello: wire.Hello, node: Node) -> None:
         """`node`: what it says of itself, as far as that is believed."""

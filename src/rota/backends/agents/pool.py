@@ -37,7 +37,7 @@ class NotTheirs(Refusal):
 
 
 class AgentPool:
-    """More than twenty methods: one for each thing that an agent may say, and that a server may ask."""
+    """What agents say; `AgentsBackend` adds what a server asks of them."""
 
     def __init__(
         self, name: str, terms: Terms, reserved: frozenset[NodeName], on_change: Callable[[], None]
@@ -70,7 +70,7 @@ class AgentPool:
         self._check_instance(hello)
         agent = self._agents.get(name) or Agent(name, since_boot_ms())
         # It counts its lease from this word as soon as it is welcome.
-        self._hear(agent, hello.clock_ms, 0)
+        agent.heard(hello.clock_ms, 0)
         session = Session(agent, hello, node, kept)
         self._sessions[session.secret] = session
         return session
@@ -119,7 +119,7 @@ class AgentPool:
         self.admit(session)
         agent = session.agent
         is_news = agent.takes(heartbeat, self.name)
-        self._hear(agent, heartbeat.clock_ms, heartbeat.round_trip_ms)
+        agent.heard(heartbeat.clock_ms, heartbeat.round_trip_ms)
         if is_news:
             self.on_change()
 
@@ -179,10 +179,6 @@ class AgentPool:
     def _lose(self, task: AgentTask, why: str) -> None:
         self._tasks[task.ref] = task
         self.hear_of(task, TaskEnded(task.ref, now_ms(), TaskEnd(EndReason.LOST, message=why)))
-
-    def _hear(self, agent: Agent, clock_ms: int, round_trip_ms: int) -> None:
-        agent.heard_ms = since_boot_ms()
-        agent.clock.heard(clock_ms, now_ms(), round_trip_ms)
 
     def _is_heard(self, agent: Agent) -> bool:
         return since_boot_ms() - agent.heard_ms < self.terms.silent_after_ms

@@ -27,11 +27,18 @@ and to report; take "processors" to see each of them placed.
 
 import re
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Literal, NamedTuple
 
 from rota.intake.errors import InputError, Position
 from rota.intake.traces._notes import Notes
+from rota.intake.traces._swf_columns import (
+    COLUMN,
+    UNKNOWN,
+    check_numbers,
+    column_error,
+    milliseconds,
+    named,
+)
 from rota.intake.traces._text import Line, lines_of
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Job, JobTemplate, TaskGroup
@@ -45,28 +52,6 @@ Tasks = Literal["processors", "whole"]
 MAX_PROCESSORS = 1_000_000_000
 MAX_NODES = 1_000_000
 
-FIELDS = (
-    "job_number",
-    "submit_time",
-    "wait_time",
-    "run_time",
-    "allocated_processors",
-    "average_cpu_time",
-    "used_memory",
-    "requested_processors",
-    "requested_time",
-    "requested_memory",
-    "status",
-    "user_id",
-    "group_id",
-    "executable_number",
-    "queue_number",
-    "partition_number",
-    "preceding_job",
-    "think_time",
-)
-_COLUMN = {name: index for index, name in enumerate(FIELDS)}
-
 _OUTCOMES = {
     "1": RecordedEnd.COMPLETED,
     "0": RecordedEnd.FAILED,
@@ -74,12 +59,7 @@ _OUTCOMES = {
     "-1": RecordedEnd.UNKNOWN,
 }
 _PARTS = frozenset(("2", "3", "4"))
-_UNKNOWN = "-1"
-
-# Short enough that neither reading a number nor a time in milliseconds can overflow.
-_NUMBER = re.compile(r"-?\d{1,12}(?:\.\d{0,12})?", re.ASCII)
 _HEADER = re.compile(r";\s*(\w+):\s*(.*)")
-_WORD = re.compile(r"\S+")
 
 
 class _Record(NamedTuple):
@@ -181,21 +161,21 @@ class _Reader:
 
     def read(self, line: Line) -> None:
         fields = line.text.split()
-        _check_numbers(line, fields)
+        check_numbers(line, fields)
         number = self._job_number(line, fields)
         submit_ms = self._submit_ms(line, fields)
-        if fields[_COLUMN["status"]] in _PARTS:
+        if fields[COLUMN["status"]] in _PARTS:
             self._notes.count(
                 "parts of checkpointed jobs, left out: each job as a whole is there", line.number
             )
             return
         if number in self._lines_by_number:
             problem = f"job {number} is on line {self._lines_by_number[number]} already"
-            raise _error(line, "job_number", problem, "give each job its own number")
+            raise column_error(line, "job_number", problem, "give each job its own number")
         self._lines_by_number[number] = line.number
         outcome = self._outcome(line, fields)
         processors = self._size(line, fields)
-        run_ms = _milliseconds(line, fields, "run_time")
+        run_ms = milliseconds(line, fields, "run_time")
         if run_ms is None and outcome is RecordedEnd.CANCELLED:
             run_ms = 0
         if run_ms is None or processors is None:
@@ -211,7 +191,7 @@ class _Reader:
                 submit_ms,
                 run_ms,
                 outcome,
-                _milliseconds(line, fields, "wait_time"),
+                milliseconds(line, fields, "wait_time"),
             )
         )
 
@@ -237,45 +217,47 @@ class _Reader:
     # -- columns
 
     def _job_number(self, line: Line, fields: list[str]) -> int:
-        text = fields[_COLUMN["job_number"]]
+        text = fields[COLUMN["job_number"]]
         if not text.isdecimal():
-            raise _error(line, "job_number", f"{text} is not a job number", "number the jobs from 1")
+            raise column_error(line, "job_number", f"{text} is not a job number", "number the jobs from 1")
         return int(text)
 
     def _submit_ms(self, line: Line, fields: list[str]) -> int:
-        submit_ms = _milliseconds(line, fields, "submit_time")
+        submit_ms = milliseconds(line, fields, "submit_time")
         if submit_ms is None:
-            raise _error(line, "submit_time", "is unknown", "a job without a submit time can't be replayed")
+            raise column_error(
+                line, "submit_time", "is unknown", "a job without a submit time can't be replayed"
+            )
         if submit_ms < self._last_submit:
-            raise _error(
+            raise column_error(
                 line,
                 "submit_time",
-                f"{fields[_COLUMN['submit_time']]} is before the job above, at {self._last_submit / 1000:g}",
+                f"{fields[COLUMN['submit_time']]} is before the job above, at {self._last_submit / 1000:g}",
                 "sort the lines by submit time",
             )
         self._last_submit = submit_ms
         return submit_ms
 
     def _outcome(self, line: Line, fields: list[str]) -> RecordedEnd:
-        status = fields[_COLUMN["status"]]
+        status = fields[COLUMN["status"]]
         if status not in _OUTCOMES:
-            raise _error(line, "status", f"{status} is not a status", "give 0, 1, 2, 3, 4, 5 or -1")
+            raise column_error(line, "status", f"{status} is not a status", "give 0, 1, 2, 3, 4, 5 or -1")
         return _OUTCOMES[status]
 
     def _size(self, line: Line, fields: list[str]) -> int | None:
         """None: unknown."""
         for name in ("requested_processors", "allocated_processors"):
-            text = fields[_COLUMN[name]]
-            if text == _UNKNOWN:
+            text = fields[COLUMN[name]]
+            if text == UNKNOWN:
                 continue
             if not text.isdecimal():
-                raise _error(
+                raise column_error(
                     line, name, f"{text} is not a number of processors", "give a whole number, or -1"
                 )
             processors = int(text)
             limit = self._processors or MAX_PROCESSORS
             if processors > limit:
-                raise _error(
+                raise column_error(
                     line,
                     name,
                     f"{processors:,} processors of a machine that has {limit:,}",
@@ -286,17 +268,17 @@ class _Reader:
         return None
 
     def _count_what_is_not_modelled(self, line: Line, fields: list[str]) -> None:
-        if fields[_COLUMN["requested_memory"]] != _UNKNOWN:
+        if fields[COLUMN["requested_memory"]] != UNKNOWN:
             self._notes.count(
                 "requests for memory, not modelled: the trace doesn't give the memory of nodes", line.number
             )
-        if fields[_COLUMN["partition_number"]] != _UNKNOWN:
+        if fields[COLUMN["partition_number"]] != UNKNOWN:
             self._notes.count("partitions, not modelled: all processors are alike", line.number)
-        if fields[_COLUMN["preceding_job"]] != _UNKNOWN:
+        if fields[COLUMN["preceding_job"]] != UNKNOWN:
             self._notes.count(
                 "jobs that wait for another, not modelled: they arrive as submitted", line.number
             )
-        if fields[_COLUMN["requested_time"]] == "0":
+        if fields[COLUMN["requested_time"]] == "0":
             self._notes.count("requests for the duration is 0, taken as no limit", line.number)
 
     # -- jobs and the machine
@@ -304,16 +286,16 @@ class _Reader:
     def _template(self, line: Line, fields: list[str], processors: int) -> JobTemplate:
         kind = (
             str(processors),
-            *(fields[_COLUMN[name]] for name in ("requested_time", "user_id", "group_id", "queue_number")),
+            *(fields[COLUMN[name]] for name in ("requested_time", "user_id", "group_id", "queue_number")),
         )
         template = self._templates.get(kind)
         if template is None:
-            limit_ms = _milliseconds(line, fields, "requested_time")
+            limit_ms = milliseconds(line, fields, "requested_time")
             template = self._templates[kind] = JobTemplate(
                 groups=self._groups(processors),
-                user=_named(line, fields, "user_id", "user"),
-                project=_named(line, fields, "group_id", "group"),
-                queue=QueueName(_named(line, fields, "queue_number", "queue")),
+                user=named(line, fields, "user_id", "user"),
+                project=named(line, fields, "group_id", "group"),
+                queue=QueueName(named(line, fields, "queue_number", "queue")),
                 time_limit_ms=limit_ms or None,
             )
         return template
@@ -356,48 +338,3 @@ class _Reader:
         return tuple(
             Node(NodeName(f"node-{number:0{width}}"), specs[size]) for number, size in enumerate(sizes)
         )
-
-
-def _check_numbers(line: Line, fields: list[str]) -> None:
-    for name, text in zip(FIELDS, fields, strict=False):
-        if not _NUMBER.fullmatch(text):
-            raise _error(line, name, f'"{text}" is not a number', "give a number, or -1 if it is unknown")
-    if len(fields) < len(FIELDS):
-        raise line.error(
-            len(line.text) + 1,
-            FIELDS[len(fields)],
-            f"is missing: the line has {len(fields)} of {len(FIELDS)} columns",
-            "give -1 for what is unknown; if it is the last line, the file was cut off",
-        )
-    if len(fields) > len(FIELDS):
-        surplus = list(_WORD.finditer(line.text))[len(FIELDS)]
-        raise line.error(
-            surplus.start() + 1,
-            "",
-            f"the line has {len(fields)} columns instead of {len(FIELDS)}",
-            "remove the extra columns",
-        )
-
-
-def _milliseconds(line: Line, fields: list[str], name: str) -> int | None:
-    """None: unknown."""
-    text = fields[_COLUMN[name]]
-    if text == _UNKNOWN:
-        return None
-    if text.startswith("-"):
-        raise _error(line, name, f"negative time {text}", "give 0 or more, or -1 if it is unknown")
-    return int(Decimal(text) * 1000) if "." in text else int(text) * 1000
-
-
-def _named(line: Line, fields: list[str], name: str, prefix: str) -> str:
-    text = fields[_COLUMN[name]]
-    if text == _UNKNOWN:
-        return "default"
-    if not text.isdecimal():
-        raise _error(line, name, f"{text} is no {prefix}", "give a whole number, or -1 if it is unknown")
-    return f"{prefix}-{text}"
-
-
-def _error(line: Line, name: str, problem: str, remedy: str) -> InputError:
-    word = list(_WORD.finditer(line.text))[_COLUMN[name]]
-    return line.error(word.start() + 1, name, problem, remedy)

@@ -11,7 +11,7 @@ from rota.control.draft import Draft
 from rota.control.slices import SLICE, Sliced
 from rota.lifecycle.state import JobState
 from rota.store.batch import Answer
-from rota.store.store import Store
+from rota.store.reader import StoreReader
 
 R = TypeVar("R")
 AnswerOf = Callable[[R], Answer] | None
@@ -19,7 +19,7 @@ AnswerOf = Callable[[R], Answer] | None
 
 
 class AnswersDesk:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: StoreReader) -> None:
         self._store = store
 
     async def answer(self, scope: str, key: str) -> Answer | None:

@@ -21,7 +21,7 @@ from rota.control.transactor import Transactor
 from rota.store.audit_list import ALL_RECORDS, AuditFilter
 from rota.store.audit_record import AuditCheck, AuditDetails, AuditRecord, StoredAudit
 from rota.store.errors import StoreUnavailable
-from rota.store.store import Store
+from rota.store.reader import StoreReader
 
 log = structlog.get_logger()
 
@@ -91,7 +91,7 @@ class AuditTrail:
 class AuditDesk:
     """Who did what, and who was refused what."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: StoreReader) -> None:
         self._store = store
 
     async def audit(

@@ -13,11 +13,11 @@ from rota.backends.registry import Registry
 from rota.control.memory import Memory
 from rota.loop.desk.log_merging import SETTLING_S, merged
 from rota.model.ids import JobId
-from rota.store.store import Store
+from rota.store.reader import StoreReader
 
 
 class Written:
-    def __init__(self, backends: Registry, memory: Memory, store: Store) -> None:
+    def __init__(self, backends: Registry, memory: Memory, store: StoreReader) -> None:
         self._backends = backends
         self._memory = memory
         self._store = store

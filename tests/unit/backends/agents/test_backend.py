@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.backends.agents import backend, pool
+from rota.backends.agents import agent, backend, pool
 from rota.backends.agents.agent import Session
 from rota.backends.agents.arrivals import FolderArrivals
 from rota.backends.agents.backend import AgentsBackend
@@ -44,7 +44,7 @@ class Bench:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.now_ms = 1_000_000
-        for module in (backend, pool):
+        for module in (agent, backend, pool):
             monkeypatch.setattr(module, "since_boot_ms", lambda: self.now_ms)
         self.changes = 0
         self.backend = AgentsBackend(

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rota.intake.errors import InputError
+from rota.intake.traces._swf_columns import FIELDS
 from rota.intake.traces.files import TraceOptions
-from rota.intake.traces.swf import FIELDS, swf_from
+from rota.intake.traces.swf import swf_from
 from rota.model.workload import RecordedEnd, Workload, offered_load
 from tests.unit.intake.traces.reading import DATA, by_id, left_out, read, read_data, refusal
 

@@ -129,12 +129,12 @@ class Custody:
                 self._starts.listen(task)
                 self._ledger.is_to_end(task, why)
                 if task.word is None:
-                    self._ask_to_end(task)
+                    self._trees.ask_to_end(task)
                 else:
                     self._starts.kill(task)
             case Stage.RUNNING:
                 self._ledger.is_to_end(task, why)
-                self._ask_to_end(task)
+                self._trees.ask_to_end(task)
 
     def end_by(self, task: KeptTask, by_ms: int) -> None:
         """Nobody may know of it any more by then: it is lost, whatever grace it has, and had."""
@@ -251,12 +251,6 @@ class Custody:
         self._running[task.ref] = task
         self._outlets.open(drain)
 
-    def _ask_to_end(self, task: KeptTask) -> None:
-        self._trees.signal(task, signal.SIGTERM)
-        # One that is stopped (SIGSTOP) would never see it.
-        self._trees.signal(task, signal.SIGCONT)
-        task.kill_at_ms = since_boot_ms() + task.start.run.grace_ms
-
     @property
     def _is_clearing(self) -> bool:
         return any(task.stage is Stage.CLEARING for task in self._running.values())
@@ -309,7 +303,7 @@ class Custody:
                 writer = _writer(task.start, self._folders, self._options)
                 self._holds(task, self._adoption.drain_of(task, remembered.began, writer))
                 if self._adoption.watch(task) and task.told_to is not None:
-                    self._ask_to_end(task)
+                    self._trees.ask_to_end(task)
             elif remembered.was_tried or remembered.boot_id != self._boot_id or task.lacks_secrets:
                 self._adoption.kill_half_started(task)
                 self._over(task, end_unseen(task.told_to))

@@ -9,6 +9,7 @@ from rota.backends.backend import TaskRef
 from rota.backends.process.keeper.kernel import Kernel
 from rota.backends.process.keeper.processes import TICK_MS
 from rota.backends.process.keeper.task import KeptTask, Stage
+from rota.clock import since_boot_ms
 
 
 def mark(keeper: str, ref: TaskRef) -> str:
@@ -50,6 +51,13 @@ class Trees:
             pids |= task.group.pids()
         for pid in pids:
             self._kernel.kill(pid, number)
+
+    def ask_to_end(self, task: KeptTask) -> None:
+        """Whatever is left of it after its grace is to be killed."""
+        self.signal(task, signal.SIGTERM)
+        # One that is stopped (SIGSTOP) would never see it.
+        self.signal(task, signal.SIGCONT)
+        task.kill_at_ms = since_boot_ms() + task.start.run.grace_ms
 
     def marked(self, task: KeptTask) -> set[int]:
         """On the whole machine: for tasks whose orphans go elsewhere."""
