@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.evicting.preempt import preempt, preempt_on_one_node
 from rota.engine.evicting.sparing import Preempted, spare_by_trial
@@ -24,10 +23,8 @@ from rota.model.plan import Eviction, EvictionCause
 from rota.model.policy import Preemption, Promotion, Reclaim
 from rota.model.reasons import reason_of_eviction
 from rota.model.verdict import Kind, Refusal, Verdict
+from rota.snapshot.arrays import Bools, Int64s
 from rota.snapshot.state import Snapshot
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
 
 
 def may_preempt(template: JobTemplate, priority: int) -> bool:

@@ -9,7 +9,6 @@ from itertools import chain
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Board
 from rota.engine.placing.place import would_place
@@ -45,9 +44,8 @@ from rota.model.resources import DISK, VOLUMES, WHOLE_GPU_MILLI
 from rota.model.task import JobAffinity
 from rota.model.verdict import Kind, Reason, Refusal, Verdict
 from rota.snapshot import rows
+from rota.snapshot.arrays import Bools
 from rota.snapshot.rows import is_amount, is_of_volumes
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)

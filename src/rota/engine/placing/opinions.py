@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.board import Board, Devices
 from rota.engine.placing.score import FULL, REFUSED, SCALE
@@ -15,9 +14,7 @@ from rota.model.policy import SchedulerPolicy
 from rota.model.reasons import RefusedByPlugin
 from rota.model.resources import GpuRequest
 from rota.model.verdict import Reason
-
-Bools = NDArray[np.bool_]
-Int64s = NDArray[np.int64]
+from rota.snapshot.arrays import Bools, Int64s
 
 
 class Opinions:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from itertools import compress
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.placing.work import Work
 from rota.engine.tenants.caps import Caps
@@ -16,9 +15,9 @@ from rota.model.job import JobTemplate
 from rota.model.limits import LimitsPolicy
 from rota.model.policy import FairShare
 from rota.model.reasons import BeyondLimit, BeyondQuota, TenantReason, for_now
+from rota.snapshot.arrays import Int64s
 from rota.snapshot.state import Snapshot
 
-Int64s = NDArray[np.int64]
 NO_LIMITS = LimitsPolicy()
 
 

@@ -10,17 +10,14 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.limits.applying import Account, Origin, accounts, amount_accounts
 from rota.limits.checking import owner_of
 from rota.model.job import JobTemplate
 from rota.model.limits import Limits, LimitsPolicy
 from rota.model.reasons import BeyondLimit, LimitReached
+from rota.snapshot.arrays import Int64s
 from rota.snapshot.state import Snapshot
-
-Int64s = NDArray[np.int64]
-
 
 Answer: TypeAlias = tuple[int, BeyondLimit | LimitReached | None]
 """How many may start, and what limits it."""

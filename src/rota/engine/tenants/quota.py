@@ -12,15 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rota.engine.tenants.caps import Caps
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
 from rota.model.reasons import BeyondQuota, QuotaReached, TenantReason
+from rota.snapshot.arrays import Int64s
 from rota.snapshot.state import Snapshot
 
-Int64s = NDArray[np.int64]
 Path = tuple[str, ...]
 
 
