@@ -21,9 +21,11 @@ def test_values_are_given_by_name(sql: str) -> None:
 
 def test_rows_are_written_and_none_are_too() -> None:
     adding = Rendered(insert(counters), "sqlite")
-    with create_engine("sqlite://").begin() as connection:
+    engine = create_engine("sqlite://")
+    with engine.begin() as connection:
         metadata.create_all(connection)
         adding.many(connection, [{"name": "a", "value": 1}, {"name": "b", "value": 2}])
         adding.many(connection, [])
         adding.one(connection, {"name": "c", "value": 3})
         assert connection.execute(select(counters)).all() == [("a", 1), ("b", 2), ("c", 3)]
+    engine.dispose()
