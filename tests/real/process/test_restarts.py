@@ -127,7 +127,7 @@ async def test_what_ended_while_there_was_no_keeper_is_lost(tmp_path: Path) -> N
     async with host(folder) as after:
         end_ = (await after.end_of(ref("1"))).end
         assert end_.reason is EndReason.LOST
-        assert "nobody knows" in end_.message
+        assert "it is unknown how" in end_.message
 
 
 async def test_what_ended_while_there_was_no_keeper_is_lost_also_if_nobody_has_reaped_it(
