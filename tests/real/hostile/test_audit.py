@@ -191,7 +191,7 @@ def test_tokens_agents_and_the_first_token_are_recorded(server: RotaServer) -> N
 def test_the_command_shows_checks_and_fits(server: RotaServer) -> None:
     server.client.set_project("shown", description="x")
     lines = server.cli("audit", "--subject", "shown").splitlines()
-    assert lines[0].split() == ["TIME", "USER", "WHAT", "VERDICT", "FROM"]
+    assert lines[0].split() == ["TIME", "USER", "ACTION", "VERDICT", "FROM"]
     assert lines[1].split()[2:] == ["PUT", "projects/shown", "done", "127.0.0.1"]
     narrow = server.rota("audit", environment={"COLUMNS": "80"}).stdout
     assert max(map(len, narrow.splitlines())) <= 80

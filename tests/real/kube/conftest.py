@@ -45,11 +45,12 @@ def namespace(cluster: Cluster) -> str:
 
 
 def new_namespace(cluster: Cluster) -> str:
+    return asyncio.run(created_namespace(cluster))
+
+
+async def created_namespace(cluster: Cluster) -> str:
+    """For tests that are in an event loop already."""
     name = f"test-{uuid.uuid4().hex[:12]}"
-
-    async def create() -> None:
-        async with Client(cluster.access()) as client:
-            await client.create(NAMESPACES, {"metadata": {"name": name}})
-
-    asyncio.run(create())
+    async with Client(cluster.access()) as client:
+        await client.create(NAMESPACES, {"metadata": {"name": name}})
     return name

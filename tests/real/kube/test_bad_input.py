@@ -11,7 +11,7 @@ import pytest
 from rota.kube.api.resources import PODS
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 from tests.real.kube.cluster import Cluster
-from tests.real.kube.conftest import new_namespace
+from tests.real.kube.conftest import created_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.expecting import bound_are, told
 from tests.real.kube.pods import Place, eventually, place_in, pod_for, remains
@@ -135,7 +135,7 @@ async def put_past_validation(control_plane: ControlPlane, place: Place, name: s
 
 async def test_affinity_that_isnt_well_formed(breakable: ControlPlane) -> None:
     cluster = breakable.cluster
-    namespace = new_namespace(cluster)
+    namespace = await created_namespace(cluster)
 
     async with place_in(cluster, namespace) as place:
         await place.add_nodes("a", cpu="8")

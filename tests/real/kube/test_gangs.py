@@ -12,7 +12,7 @@ from rota.kube.api.errors import Call, Unreachable
 from rota.kube.api.resources import NODES, PODS
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS
 from tests.real.kube.cluster import Cluster
-from tests.real.kube.conftest import new_namespace
+from tests.real.kube.conftest import created_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.expecting import bound_are, told
 from tests.real.kube.pods import eventually, place_in, remains
@@ -219,7 +219,7 @@ async def test_what_can_be_completed_is(cluster: Cluster, namespace: str) -> Non
 @pytest.mark.covers("kube-5")
 async def test_the_api_server_is_killed_in_the_middle_of_a_gang(breakable: ControlPlane) -> None:
     cluster = breakable.cluster
-    namespace = new_namespace(cluster)
+    namespace = await created_namespace(cluster)
 
     async with place_in(cluster, namespace) as place:
         await place.add_nodes("a", "b", cpu="3")

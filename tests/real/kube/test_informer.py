@@ -16,7 +16,7 @@ from rota.kube.api.resources import PODS
 from rota.kube_objects.objects.pods import Pod
 from rota.patience.backoff import Backoff
 from tests.real.kube.cluster import Cluster
-from tests.real.kube.conftest import new_namespace
+from tests.real.kube.conftest import created_namespace, new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.population import create_pods, plain_pod
 
@@ -94,7 +94,7 @@ async def test_changes_are_told_as_they_come(cluster: Cluster, namespace: str) -
 @pytest.mark.slow
 async def test_the_server_is_killed_and_started_again(breakable: ControlPlane) -> None:
     """Whatever happens while nobody watches is known afterwards, and nothing is told twice."""
-    namespace = new_namespace(breakable.cluster)
+    namespace = await created_namespace(breakable.cluster)
 
     access = breakable.cluster.access()
     async with Client(access) as watching, Client(access) as changing:
@@ -127,7 +127,7 @@ def test_a_version_from_before_a_restart(breakable: ControlPlane) -> None:
 
 @pytest.mark.slow
 async def test_thousands_of_pods(breakable: ControlPlane) -> None:
-    namespace = new_namespace(breakable.cluster)
+    namespace = await created_namespace(breakable.cluster)
 
     async with (
         Client(breakable.cluster.access()) as client,

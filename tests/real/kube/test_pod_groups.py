@@ -16,7 +16,7 @@ from rota.kube.api.objects import PodGroup
 from rota.kube.api.resources import PLUGIN_GROUPS, VOLCANO_GROUPS, Resource
 from rota.kube.scheduling.run import default_policy, running
 from rota.kube_objects.objects.metadata import KubeObject
-from tests.real.kube.conftest import new_namespace
+from tests.real.kube.conftest import created_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.expecting import bound_are, told
 from tests.real.kube.manifests import NAME, apply, new_token, read_manifest
@@ -101,7 +101,7 @@ async def add_annotated_pod(place: Place, name: str, role: str, cpu: str = "1") 
 @asynccontextmanager
 async def place_of(breakable: ControlPlane, *resources: Resource[PodGroup]) -> AsyncIterator[Place]:
     cluster = breakable.cluster
-    namespace = await asyncio.to_thread(new_namespace, cluster)
+    namespace = await created_namespace(cluster)
     async with place_in(cluster, namespace) as place:
         for resource in resources:
             await define(place.client, resource)

@@ -9,7 +9,7 @@ import pytest
 from rota.kube.api.resources import CLAIMS
 from rota.kube.volumes.matching import is_bound
 from tests.real.conftest import missing
-from tests.real.kube.conftest import new_namespace
+from tests.real.kube.conftest import created_namespace
 from tests.real.kube.control_plane import ControlPlane, Missing
 from tests.real.kube.local_volumes import add_claim, add_class, add_volume, using
 from tests.real.kube.pods import Place, eventually, place_in
@@ -39,7 +39,7 @@ async def volume_of(place: Place, claim: str) -> str:
 
 async def test_claims_get_the_local_volumes_of_the_nodes_that_pods_go_to(with_binder: ControlPlane) -> None:
     cluster = with_binder.cluster
-    namespace = new_namespace(cluster)
+    namespace = await created_namespace(cluster)
 
     async with place_in(cluster, namespace) as place:
         first, second = await place.add_nodes("a", "b")
@@ -82,7 +82,7 @@ async def test_claims_get_the_local_volumes_of_the_nodes_that_pods_go_to(with_bi
 async def test_a_gang_goes_where_each_of_its_pods_has_a_volume(with_binder: ControlPlane) -> None:
     """One node has room for all of it, and a volume for one."""
     cluster = with_binder.cluster
-    namespace = new_namespace(cluster)
+    namespace = await created_namespace(cluster)
 
     async with place_in(cluster, namespace) as place:
         nodes = await place.add_nodes("a", "b", "c", cpu="16")
@@ -102,7 +102,7 @@ async def test_a_gang_goes_where_each_of_its_pods_has_a_volume(with_binder: Cont
 
 async def test_who_uses_a_claim_for_one_pod_goes_for_who_is_more_important(with_binder: ControlPlane) -> None:
     cluster = with_binder.cluster
-    namespace = new_namespace(cluster)
+    namespace = await created_namespace(cluster)
 
     async with place_in(cluster, namespace) as place:
         (node,) = await place.add_nodes("a")
