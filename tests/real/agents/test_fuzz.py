@@ -277,9 +277,16 @@ began = time.monotonic()
 waiting = selectors.DefaultSelector()
 for _ in range(int(sys.argv[2])):
     one = socket.socket(socket.AF_UNIX)
-    # Blocking: it waits while as many as the kernel holds are waiting to be accepted.
-    one.connect(path)
     one.setblocking(False)
+    while True:
+        try:
+            one.connect(path)
+            break
+        except BlockingIOError:
+            # As many as the kernel holds are waiting to be accepted.
+            if time.monotonic() > began + 60:
+                raise
+            time.sleep(0.01)
     waiting.register(one, selectors.EVENT_READ)
 print("open", flush=True)
 while waiting.get_map():
