@@ -12,7 +12,8 @@ import sys
 import time
 from collections.abc import Callable
 
-from bench.growth_inputs import Action, Dimension, dimensions
+from bench.growth_clusters import Action, Dimension
+from bench.growth_inputs import dimensions
 from bench.harness import Result, report
 
 LIMIT = 2.6

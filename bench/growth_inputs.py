@@ -2,40 +2,42 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from msgspec.structs import replace
 
-from rota.api.people import Role
-from rota.control.access import Who
-from rota.control.draft import Draft
-from rota.control.memory import Memory
-from rota.control.submission import submit
-from rota.engine import decide
-from rota.engine.explaining.explain import explain
-from rota.engine.plugin import Plugins
-from rota.intake.document import document_of
-from rota.intake.kubernetes import records_from_manifests
-from rota.intake.submissions import expand, read_submission
-from rota.kube.mirror.gangs import read_gang
-from rota.kube_objects.pods import DEFAULT_GANG_KEYS, PodState, PodTask
+from bench.growth_clusters import (
+    GIB,
+    HOUR_MS,
+    NOW_MS,
+    ONE,
+    Action,
+    Dimension,
+    admitting,
+    busy,
+    deciding,
+    explaining,
+    labelled,
+    node,
+    nodes,
+    running,
+    template,
+    waiting,
+    with_job,
+)
+from bench.growth_requests import of_a_request, of_kubernetes
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.cluster import Calendar, ClusterRecords
-from rota.model.ids import JobId, NodeName, QueueName, TaskName
+from rota.model.ids import NodeName, QueueName
 from rota.model.job import (
-    Job,
-    JobRecord,
     JobTemplate,
-    Placement,
     Priority,
     TaskGroup,
     TopologyMode,
     TopologyRule,
 )
-from rota.model.node import Gpus, Node, NodeSpec
+from rota.model.node import Gpus, Node
 from rota.model.policy import (
     FairShare,
     Policy,
@@ -46,81 +48,9 @@ from rota.model.policy import (
     TenantPolicy,
 )
 from rota.model.resources import GpuRequest, Resources
-from rota.model.selectors import NodeTerm, Operator, Requirement, Selector
+from rota.model.selectors import NodeTerm
 from rota.model.taints import Effect, Taint, Toleration
 from rota.model.task import JobAffinity, Spread, TaskSpec
-from rota.plugins import FILTERS, SCORES
-from rota.snapshot import snapshot_of
-
-NOW_MS = 1_800_000_000_000
-HOUR_MS = 3_600_000
-GIB = 1 << 30
-PLUGINS = Plugins(FILTERS, SCORES)
-ONE = Resources(1000, GIB)
-ASKED = JobId("asked")
-
-Action = Callable[[], object]
-
-
-@dataclass(frozen=True)
-class Dimension:
-    """What there are many of, and how a call with so many of it is prepared."""
-
-    operation: str
-    what: str
-    prepare: Callable[[int], Action]
-    first: int = 16
-    most: int = 1 << 14
-    """Beyond that no input goes, or none that anybody has."""
-
-
-# -- clusters in short
-
-
-def template(*groups: TaskGroup, **fields: Any) -> JobTemplate:
-    return JobTemplate(groups or (TaskGroup(TaskSpec(ONE)),), **fields)
-
-
-def waiting(kind: JobTemplate, name: str = ASKED, at: int = 0) -> JobRecord:
-    return JobRecord(Job(JobId(name), kind, NOW_MS - HOUR_MS + at))
-
-
-def running(kind: JobTemplate, name: str, *nodes: str) -> JobRecord:
-    placements = tuple(Placement(rank, NodeName(node), NOW_MS - HOUR_MS) for rank, node in enumerate(nodes))
-    return JobRecord(Job(JobId(name), kind, NOW_MS - 2 * HOUR_MS), placements)
-
-
-def node(name: str, cpus: int = 64, **fields: Any) -> Node:
-    capacity = fields.pop("capacity", Resources(cpus * 1000, cpus * 4 * GIB, slots=100_000))
-    return Node(NodeName(name), NodeSpec(capacity, **fields))
-
-
-def nodes(count: int, cpus: int = 64) -> tuple[Node, ...]:
-    return tuple(node(f"n{at:05}", cpus) for at in range(count))
-
-
-def labelled(key: str, *values: str, operator: Operator = Operator.IN) -> Selector:
-    return Selector((Requirement(key, operator, values),))
-
-
-def deciding(records: ClusterRecords, policy: Policy | None = None) -> Action:
-    snapshot = snapshot_of(records)
-    return lambda: decide(snapshot, policy or Policy(), NOW_MS, PLUGINS)
-
-
-def explaining(records: ClusterRecords, policy: Policy | None = None) -> Action:
-    snapshot = snapshot_of(records)
-    return lambda: explain(snapshot, policy or Policy(), NOW_MS, PLUGINS, ASKED)
-
-
-def admitting(records: ClusterRecords) -> Action:
-    """What a submission costs: the job alone in the cluster, from the records on."""
-    return lambda: explain(snapshot_of(records), Policy(), NOW_MS, PLUGINS, ASKED)
-
-
-def with_job(kind: JobTemplate, cluster: Iterable[Node] = (), *others: JobRecord) -> ClusterRecords:
-    return ClusterRecords(tuple(cluster) or nodes(8), jobs=(waiting(kind), *others))
-
 
 # -- one job that has many of something, and doesn't fit
 
@@ -210,12 +140,6 @@ def _own_kind(at: int) -> JobTemplate:
     )
 
 
-def _busy(count: int, **fields: Any) -> list[JobRecord]:
-    """Running jobs, 64 on each node."""
-    kind = template(priority=Priority.LOW, **fields)
-    return [running(kind, f"r{at:05}", f"n{at // 64:05}") for at in range(count)]
-
-
 def _of_a_cluster() -> dict[str, Callable[[int], ClusterRecords]]:
     def each_node(count: int, **fields: Callable[[int], Any]) -> list[Node]:
         return [
@@ -259,8 +183,8 @@ def _of_a_cluster() -> dict[str, Callable[[int], ClusterRecords]]:
         "taints of one node": lambda n: with_job(
             _LARGE, [node("n", taints=tuple(Taint(f"k{at}", Effect.NO_SCHEDULE) for at in range(n)))]
         ),
-        "running jobs": lambda n: with_job(_LARGE, nodes(n // 64 + 1), *_busy(n)),
-        "running jobs to evict": lambda n: with_job(_URGENT, nodes(n // 64), *_busy(n)),
+        "running jobs": lambda n: with_job(_LARGE, nodes(n // 64 + 1), *busy(n)),
+        "running jobs to evict": lambda n: with_job(_URGENT, nodes(n // 64), *busy(n)),
         "running jobs that keep away from their own kind": lambda n: with_job(
             _LARGE,
             nodes(n // 64 + 1),
@@ -374,7 +298,7 @@ def _of_a_queue() -> dict[str, Callable[[int], Action]]:
         "jobs that each evict one": lambda n: deciding(
             ClusterRecords(
                 nodes(32),
-                jobs=(*_busy(2048), *(waiting(_URGENT_SMALL, f"j{at:05}", at) for at in range(n))),
+                jobs=(*busy(2048), *(waiting(_URGENT_SMALL, f"j{at:05}", at) for at in range(n))),
             )
         ),
         "jobs, each near the one behind": lambda n: deciding(
@@ -394,101 +318,6 @@ def _of_a_queue() -> dict[str, Callable[[int], Action]]:
     }
 
 
-# -- what comes in
-
-
-def _submitting(jobs: list[dict[str, Any]]) -> Action:
-    body = json.dumps({"jobs": [{"command": ["true"], **job} for job in jobs]}).encode()
-
-    def call() -> object:
-        submission = read_submission(body, "p", "u")
-        draft, jobs = Draft(Memory(Policy()), 0, lambda: 0.5), expand(submission, 1)
-        return list(submit(draft, submission, jobs, {}, Who("u", Role.ADMIN)))
-
-    return call
-
-
-def _of_a_request() -> dict[str, Callable[[int], Action]]:
-    return {
-        "jobs": lambda n: _submitting([{"name": f"j{at}"} for at in range(n)]),
-        "jobs that all differ": lambda n: _submitting(
-            [{"resources": {"cpu": f"{at + 1}m"}} for at in range(n)]
-        ),
-        "elements of an array": lambda n: _submitting([{"array": n}]),
-        "elements that wait for 4": lambda n: _submitting(
-            [
-                *({"name": f"f{at}"} for at in range(4)),
-                {"array": n, "depends_on": [f"f{at}" for at in range(4)]},
-            ]
-        ),
-        "jobs, each waiting for the one before": lambda n: _submitting(
-            [{"name": f"j{at}", **({"depends_on": [f"j{at - 1}"]} if at else {})} for at in range(n)]
-        ),
-    }
-
-
-def _pod(at: int, is_running: bool = False) -> PodTask:
-    spec = TaskSpec(ONE, labels=(("batch.kubernetes.io/job-completion-index", str(at)),))
-    return PodTask(
-        TaskName(f"ns/pod-{at:05}"),
-        PodState.RUNNING if is_running else PodState.WAITING,
-        template(TaskGroup(spec), namespace="ns"),
-        NOW_MS,
-        NodeName(f"n{at // 64:05}") if is_running else NodeName(""),
-        NOW_MS if is_running else 0,
-        "gang",
-    )
-
-
-def _gang(count: int, is_running: bool = False) -> JobRecord:
-    record = read_gang(ASKED, [_pod(at, is_running) for at in range(count)], DEFAULT_GANG_KEYS).record
-    assert record is not None
-    return record
-
-
-def _manifest(at: int) -> dict[str, Any]:
-    container = {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1"}}}
-    labels = {DEFAULT_GANG_KEYS.label: "g", "batch.kubernetes.io/job-completion-index": str(at)}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": f"pod-{at:05}", "namespace": "ns", "labels": labels},
-        "spec": {"containers": [container]},
-    }
-
-
-def _of_kubernetes() -> dict[str, Callable[[int], Action]]:
-    def reading(count: int) -> Action:
-        documents = [document_of(_manifest(at)) for at in range(count)]
-        return lambda: records_from_manifests(documents)
-
-    def gathering(count: int) -> Action:
-        pods = [_pod(at) for at in range(count)]
-        return lambda: read_gang(ASKED, pods, DEFAULT_GANG_KEYS)
-
-    def in_vain(count: int) -> ClusterRecords:
-        return ClusterRecords(nodes(max(1, count // 64)), jobs=(_gang(count), *_busy(16)))
-
-    def going(count: int) -> Action:
-        records = ClusterRecords(nodes(count // 64 + 1), jobs=(_gang(count, is_running=True),))
-
-        def call() -> object:
-            return decide(snapshot_of(records), Policy(), NOW_MS, PLUGINS)
-
-        return call
-
-    return {
-        "manifests of a gang's pods": reading,
-        "pods of a gang, read": gathering,
-        "pods of a gang, which starts": lambda n: deciding(
-            ClusterRecords(nodes(n // 64 + 1), jobs=(_gang(n),))
-        ),
-        "pods of a gang, which doesn't fit": lambda n: deciding(in_vain(n)),
-        "pods of a gang, and why not": lambda n: explaining(in_vain(n)),
-        "pods of a gang, which runs": going,
-    }
-
-
 def _asking(
     action: Callable[[ClusterRecords], Action], records_of: Callable[[int], ClusterRecords]
 ) -> Callable[[int], Action]:
@@ -504,8 +333,8 @@ def dimensions() -> list[Dimension]:
         found.append(Dimension("admission", what, _asking(admitting, records_of)))
     for operation, group in (
         ("decide", _of_a_queue()),
-        ("submission", _of_a_request()),
-        ("kubernetes", _of_kubernetes()),
+        ("submission", of_a_request()),
+        ("kubernetes", of_kubernetes()),
     ):
         found += [Dimension(operation, what, prepare) for what, prepare in group.items()]
     return found
