@@ -1,0 +1,54 @@
+"""The five pages, and what each of their users has beside Rota."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from msgspec import json
+
+from tests.first_hour.play import surroundings
+from tests.real.kube.cluster import TOKENS
+from tests.real.kube.control_plane import ControlPlane, programs
+
+PROJECT = Path(__file__).parents[2]
+FOLDER = PROJECT / "docs" / "tutorials"
+
+Arrangement = Callable[[Path], AbstractContextManager[dict[str, str]]]
+"""Fills a home, and gives the environment of its terminals."""
+
+
+@contextmanager
+def _laptop(home: Path) -> Iterator[dict[str, str]]:
+    yield surroundings(home)
+
+
+@contextmanager
+def _checkout(home: Path) -> Iterator[dict[str, str]]:
+    """With the examples of the repository."""
+    shutil.copytree(PROJECT / "examples", home / "rota" / "examples")
+    yield surroundings(home)
+
+
+@contextmanager
+def _cluster(home: Path) -> Iterator[dict[str, str]]:
+    """A cluster of nodes that are objects only, and kubectl that knows it."""
+    shutil.copytree(PROJECT / "deploy", home / "rota" / "deploy")
+    with ControlPlane() as control_plane:
+        token, _ = TOKENS["admin"]
+        kubeconfig = home / ".kube" / "config"
+        kubeconfig.parent.mkdir()
+        kubeconfig.write_bytes(json.encode(control_plane.cluster.kubeconfig({"token": token})))
+        environment = surroundings(home)
+        yield environment | {"PATH": f"{programs()}:{environment['PATH']}"}
+
+
+PAGES: dict[str, Arrangement] = {
+    "developer": _laptop,
+    "slurm": _laptop,
+    "operator": _laptop,
+    "kubernetes": _cluster,
+    "research": _checkout,
+}
