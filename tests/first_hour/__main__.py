@@ -17,7 +17,7 @@ def main() -> int:
         parts = read(page)
         with tempfile.TemporaryDirectory(prefix="rota-page.") as home, PAGES[name](Path(home)) as environment:
             printed = play(parts, Path(home), environment)
-        page.write_text(written(parts, lambda step: printed[step.line]), encoding="utf-8")
+        page.write_text(written(parts, printed), encoding="utf-8")
         print(page.name)
     return 0
 

@@ -23,7 +23,13 @@ def _same(step: Step, now: Sequence[str]) -> bool:
 
 def _told(page: str, step: Step, now: Sequence[str]) -> str:
     return "\n".join(
-        (f"{page}:{step.line}: $ {step.typed}", "the page says:", *_quoted(step.printed), "printed:", *_quoted(now))
+        (
+            f"{page}:{step.line}: $ {step.typed}",
+            "the page says:",
+            *_quoted(step.printed),
+            "printed:",
+            *_quoted(now),
+        )
     )
 
 

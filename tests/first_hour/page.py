@@ -1,14 +1,14 @@
 """A page of the documentation as a script: files to write, commands to type, and what is printed.
 
-In a page, a block of `console` has commands behind `$ ` and below each what it prints. `title="second terminal"` is
-another terminal, whose commands may go on for as long as the page does; a line `^C` there is Ctrl-C. Any other block
-with a title is a file of that name.
+In a page, a block of `console` has commands behind `$ ` and below each what it prints. With a title, such as
+`title="second terminal"`, it is another terminal, whose commands may go on for as long as the page does; a line
+`^C` there is Ctrl-C. Any other block with a title is a file of that name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -44,6 +44,8 @@ class Prose(msgspec.Struct, frozen=True):
 
 
 Part = Prose | Dialogue | GivenFile
+Printed = Mapping[int, Sequence[str]]
+"""What was printed for each step, by the line at which it stands in its page."""
 
 
 def read(page: Path) -> list[Part]:
@@ -97,7 +99,7 @@ def _steps(block: Sequence[str], first: int) -> Iterator[Step]:
         yield Step(typed, tuple(printed), began)
 
 
-def written(parts: Sequence[Part], printed: Callable[[Step], Sequence[str]]) -> str:
+def written(parts: Sequence[Part], printed: Printed) -> str:
     """The page, with what was really printed."""
     lines: list[str] = []
     for part in parts:
@@ -106,7 +108,7 @@ def written(parts: Sequence[Part], printed: Callable[[Step], Sequence[str]]) -> 
         elif isinstance(part, Dialogue):
             for step in part.steps:
                 lines.append(step.typed if step.typed == INTERRUPT else f"$ {step.typed}")
-                lines += printed(step)
+                lines += printed[step.line]
     return "\n".join(lines) + "\n"
 
 
@@ -124,7 +126,7 @@ _VARYING = (
 
 
 def alike(line: str) -> str:
-    """A line without what differs from run to run: clocks, durations, ports, tokens, and how wide columns are."""
+    """A line without what differs from run to run: clocks, durations, ports, tokens, the width of columns."""
     for pattern, name in _VARYING:
         line = pattern.sub(name, line)
     return line.strip()

@@ -37,6 +37,10 @@ def _cluster(home: Path) -> Iterator[dict[str, str]]:
     """A cluster of nodes that are objects only, and kubectl that knows it."""
     shutil.copytree(PROJECT / "deploy", home / "rota" / "deploy")
     with ControlPlane() as control_plane:
+        # The others would look after nodes, which here are nothing but objects.
+        control_plane.start_controller_manager(
+            "--controllers=job-controller,deployment-controller,replicaset-controller"
+        )
         token, _ = TOKENS["admin"]
         kubeconfig = home / ".kube" / "config"
         kubeconfig.parent.mkdir()

@@ -1,4 +1,4 @@
-"""Plays a page: a fresh home, its files, its commands at real terminals, and what was printed for each step."""
+"""Plays a page: its files in a fresh home, its commands at real terminals; and what was printed for each."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tests.as_ourselves import AS_OURSELVES
-from tests.first_hour.page import INTERRUPT, Dialogue, GivenFile, Part, Step
+from tests.first_hour.page import INTERRUPT, Dialogue, GivenFile, Part, Printed, Step
 from tests.first_hour.terminal import Terminal
 from tests.kit.waiting import wait_until
 from tests.real.process.host import is_alive, keeper_of
@@ -18,12 +18,9 @@ from tests.real.process.host import is_alive, keeper_of
 USER = "ada"
 SHOWN_HOME = f"/home/{USER}"
 
-Printed = dict[int, list[str]]
-"""By the line at which the step stands in its page."""
-
 
 def surroundings(home: Path) -> dict[str, str]:
-    """What a user has who has just installed Rota on a laptop of four cores; ports are those that are free."""
+    """What a user has who has just installed Rota on a laptop of four cores. Ports are those that are free."""
     inherited = {
         name: value
         for name, value in os.environ.items()
@@ -46,7 +43,7 @@ def surroundings(home: Path) -> dict[str, str]:
 
 def play(parts: Sequence[Part], home: Path, environment: Mapping[str, str]) -> Printed:
     terminals: dict[str, Terminal] = {}
-    printed: Printed = {}
+    printed: dict[int, list[str]] = {}
     try:
         for part in parts:
             if isinstance(part, GivenFile):

@@ -35,6 +35,8 @@ _DONE: Final = re.compile("\x1e(\\d+)\x1e")
 
 class Terminal:
     def __init__(self, home: Path, name: str, environment: Mapping[str, str]) -> None:
+        self.status = 0
+        """Of the last command that is over."""
         self._commands = home / f".commands-{name or 'first'}".replace(" ", "-")
         os.mkfifo(self._commands)
         self._shell: pexpect.spawn[str] = pexpect.spawn(
@@ -51,12 +53,21 @@ class Terminal:
     def run(self, command: str) -> list[str]:
         """What a command prints until it is over."""
         self.begin(command)
+        return self.end()
+
+    def end(self) -> list[str]:
+        """What was printed since the last look, once the command is over."""
         self._shell.expect(_DONE)
+        assert isinstance(self._shell.match, re.Match)
+        self.status = int(self._shell.match[1])
         return _lines(str(self._shell.before))
 
     def begin(self, command: str) -> None:
         with self._commands.open("w", encoding="utf-8") as commands:
             commands.write(command + "\0")
+
+    def press(self, key: str) -> None:
+        self._shell.send(key)
 
     def interrupt(self) -> None:
         self._shell.sendintr()

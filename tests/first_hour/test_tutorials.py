@@ -14,9 +14,9 @@ from tests.real.conftest import missing
 from tests.real.kube.control_plane import Missing
 
 
+@pytest.mark.covers("first-6")
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_says_what_is_printed(name: str, tmp_path: Path) -> None:
-    """requirements: first-6"""
     parts = read(FOLDER / f"{name}.md")
     try:
         with PAGES[name](tmp_path) as environment:
