@@ -22,15 +22,8 @@ def _same(step: Step, now: Sequence[str]) -> bool:
 
 
 def _told(page: str, step: Step, now: Sequence[str]) -> str:
-    return "\n".join(
-        (
-            f"{page}:{step.line}: $ {step.typed}",
-            "the page says:",
-            *_quoted(step.printed),
-            "printed:",
-            *_quoted(now),
-        )
-    )
+    where = f"{page}:{step.line}: $ {step.typed}"
+    return "\n".join((where, "the page says:", *_quoted(step.printed), "printed:", *_quoted(now)))
 
 
 def _quoted(lines: Sequence[str]) -> Iterator[str]:

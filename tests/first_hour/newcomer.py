@@ -6,7 +6,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.first_hour.play import surroundings
@@ -41,21 +40,17 @@ def clone(folder: Path) -> None:
         check=True,
         capture_output=True,
     )
-    there = b"\0".join(
-        name for name in listed.stdout.split(b"\0") if name and (PROJECT / os.fsdecode(name)).exists()
-    )
+    names = filter(None, listed.stdout.split(b"\0"))
+    there = b"\0".join(name for name in names if (PROJECT / os.fsdecode(name)).exists())
     folder.mkdir()
-    with subprocess.Popen(
+    packed = subprocess.run(
         ["tar", "--create", "--null", "--files-from=-"],
         cwd=PROJECT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as packing:
-        unpacking = subprocess.Popen(["tar", "--extract"], cwd=folder, stdin=packing.stdout)
-        assert packing.stdin is not None
-        packing.stdin.write(there)
-        packing.stdin.close()
-        assert unpacking.wait() == 0
+        input=there,
+        check=True,
+        capture_output=True,
+    )
+    subprocess.run(["tar", "--extract"], cwd=folder, input=packed.stdout, check=True)
 
 
 def with_nothing(home: Path) -> dict[str, str]:
@@ -64,9 +59,3 @@ def with_nothing(home: Path) -> dict[str, str]:
     ours = str(Path(sys.executable).parent)
     path = [folder for folder in environment["PATH"].split(":") if folder != ours]
     return environment | {"PATH": ":".join([str(Path(sys.base_prefix) / "bin"), *path])}
-
-
-def finished(words: Sequence[str], cwd: Path, environment: Mapping[str, str]) -> str:
-    done = subprocess.run(words, cwd=cwd, env=environment, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{words}: {done.stdout[-2000:]}{done.stderr[-2000:]}"
-    return done.stdout

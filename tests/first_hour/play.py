@@ -20,7 +20,7 @@ SHOWN_HOME = f"/home/{USER}"
 
 
 def surroundings(home: Path) -> dict[str, str]:
-    """What a user has who has just installed Rota on a laptop of four cores. Ports are those that are free."""
+    """What a user has who has just installed Rota on a laptop of four cores. Any free port will do."""
     inherited = {
         name: value
         for name, value in os.environ.items()

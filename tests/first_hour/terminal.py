@@ -1,4 +1,4 @@
-"""A terminal of 80 columns with a shell in it, at which the commands of a page are typed one after the other."""
+"""A terminal of 80 columns with a shell in it, at which commands are typed one after the other."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _SETTLED_S: Final = 2.0
 _COLUMNS: Final = 80
 _CONTROLS: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[=>]|\][^\x07]*\x07)")
 
-# Commands come through a pipe, so that a command that reads what is typed can't swallow the next one. `$?` is that
-# of the command before, as at any prompt.
+# Commands come through a pipe, so that a command that reads what is typed can't swallow the next one. `$?` is
+# that of the command before, as at any prompt.
 _SHELL: Final = r"""
 trap : INT
 exec 9<>"$1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from tests.real.kube.cluster import TOKENS
 from tests.real.kube.control_plane import ControlPlane, Missing, programs
 
 DATA = Path(__file__).parents[1] / "data"
+OURS = '{"spec": {"schedulerName": "batch-scheduler"}}'
 SELF = "make test"
 """The one that isn't run by a test: it runs this one."""
 
@@ -113,15 +115,11 @@ def _for_a_team(newcomer: Newcomer) -> None:
     lines = newcomer.takes("For a team")
     with newcomer.lasting(next(lines), "team", ROTA_WORKER_NAME="n7"):
         token = newcomer.types(next(lines)).split()[-1]
-        agent = {
-            "ROTA_JOIN_TOKEN": token,
-            "ROTA_AGENT_NAME": "builder",
-            "XDG_DATA_HOME": str(newcomer.home / "builder"),
-        }
-        with newcomer.lasting(next(lines), "builder", **agent):
+        agent = {"ROTA_JOIN_TOKEN": token, "XDG_DATA_HOME": str(newcomer.home / "agent")}
+        with newcomer.lasting(next(lines), "agent", **agent):
             for line in lines:
                 newcomer.types(line)
-            assert "builder" in newcomer.types("rota nodes")
+            assert len(newcomer.types("rota nodes -o name").splitlines()) == 2
 
 
 def _on_kubernetes(newcomer: Newcomer) -> None:
@@ -134,9 +132,18 @@ def _on_kubernetes(newcomer: Newcomer) -> None:
         kubeconfig = newcomer.home / "kubeconfig"
         kubeconfig.write_bytes(json.encode(control_plane.cluster.kubeconfig({"token": token})))
         newcomer.types(f"export KUBECONFIG={kubeconfig} PATH=$PATH:{programs()}; cd ~/checkout")
-        newcomer.types(
-            'kubectl run train-0 --image=busybox --overrides=\'{"spec": {"schedulerName": "batch-scheduler"}}\''
-        )
+        newcomer.types(f"kubectl run train-0 --image=busybox --overrides='{OURS}'")
         for line in newcomer.takes("On Kubernetes"):
             newcomer.first.run(line)
             assert newcomer.first.status in (0, 2), line  # 2: the pod waits
+
+
+def _for_users_of_slurm(newcomer: Newcomer) -> None:
+    folder = newcomer.home / "site"
+    shutil.copytree(newcomer.home / "checkout" / "examples" / "day", folder)
+    shutil.copy(DATA / "traces" / "sacct.txt", folder)
+    (folder / "job.sbatch").write_text("#!/bin/bash\n#SBATCH --time=5\n#SBATCH --cpus-per-task=2\necho ran\n")
+    newcomer.types(f"cd {folder}")
+    with newcomer.lasting("rota server", "server again"):
+        for line in newcomer.takes("For users of Slurm"):
+            newcomer.types(line)
