@@ -43,7 +43,8 @@ def clone(folder: Path) -> None:
     names = filter(None, listed.stdout.split(b"\0"))
     there = b"\0".join(name for name in names if (PROJECT / os.fsdecode(name)).exists())
     folder.mkdir()
-    packed = subprocess.run(
+    pack = ["tar", "--create", "--null", "--files-from=-"]
+    packed = subprocess.run(pack, cwd=PROJECT, input=there, check=True, capture_output=True)
         ["tar", "--create", "--null", "--files-from=-"],
         cwd=PROJECT,
         input=there,
