@@ -45,12 +45,6 @@ def clone(folder: Path) -> None:
     folder.mkdir()
     pack = ["tar", "--create", "--null", "--files-from=-"]
     packed = subprocess.run(pack, cwd=PROJECT, input=there, check=True, capture_output=True)
-        ["tar", "--create", "--null", "--files-from=-"],
-        cwd=PROJECT,
-        input=there,
-        check=True,
-        capture_output=True,
-    )
     subprocess.run(["tar", "--extract"], cwd=folder, input=packed.stdout, check=True)
 
 

@@ -1,8 +1,8 @@
 """A page of the documentation as a script: files to write, commands to type, and what is printed.
 
 In a page, a block of `console` has commands behind `$ ` and below each what it prints. With a title, such as
-`title="second terminal"`, it is another terminal, whose commands may go on for as long as the page does; there,
-`^C` on a line of its own is Ctrl-C. Any other block with a title is a file of that name.
+`title="second terminal"`, it is another terminal, whose commands may go on for as long as the page does;
+there, `^C` on a line of its own is Ctrl-C. Any other block with a title is a file of that name.
 """
 
 from __future__ import annotations
