@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tests.first_hour.page import Dialogue, Part, Step, alike
-from tests.first_hour.play import Printed
+from tests.first_hour.page import Dialogue, Part, Printed, Step, alike
 
 
 def differences(page: str, parts: Sequence[Part], printed: Printed) -> Iterator[str]:
