@@ -66,6 +66,10 @@ docs-tables: setup-run ## Write the tables of README and docs/benchmarks.md from
 screenshots: setup-run ## Take the pictures of the README from a real server, a minute (docs/images)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m scripts.site.screenshots
 
+.PHONY: tutorials
+tutorials: setup ## Run every command of docs/tutorials and write what it prints (PAGES="developer slurm" for some)
+	@$(BIN)/python -m tests.first_hour $(PAGES)
+
 .PHONY: bench bench-engine
 bench: bench-engine bench-growth bench-openb bench-sim bench-server bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan

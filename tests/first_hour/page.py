@@ -120,6 +120,7 @@ _VARYING = (
     (re.compile(r"(?<=:)\d{4,5}\b"), "<port>"),
     (re.compile(r"\brota_[\w-]{16,}"), "<token>"),
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "<digits>"),
+    (re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "-<random>"),  # the end of a pod's name
     (re.compile(r"[━─╸╺]+"), "─"),
     (re.compile(r"\s+"), " "),
 )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
@@ -46,7 +47,35 @@ def _cluster(home: Path) -> Iterator[dict[str, str]]:
         kubeconfig.parent.mkdir()
         kubeconfig.write_bytes(json.encode(control_plane.cluster.kubeconfig({"token": token})))
         environment = surroundings(home)
-        yield environment | {"PATH": f"{programs()}:{environment['PATH']}"}
+        environment["PATH"] = f"{programs()}:{environment['PATH']}"
+        _create_nodes(environment)
+        yield environment
+
+
+def _create_nodes(environment: Mapping[str, str]) -> None:
+    """Three of four cores; the last one is a team's."""
+    ready = {"type": "Ready", "status": "True"}
+    room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    nodes = [
+        {
+            "apiVersion": "v1",
+            "kind": "Node",
+            "metadata": {"name": name},
+            "status": {
+                "capacity": room,
+                "allocatable": room,
+                "conditions": [ready],
+            },
+        }
+        for name in ("n1", "n2", "n3")
+    ]
+    for words, given in (
+        (("create", "-f", "-"), json.encode({"apiVersion": "v1", "kind": "List", "items": nodes})),
+        # Every new node has it, until a controller has seen that it is ready.
+        (("taint", "nodes", "--all", "node.kubernetes.io/not-ready-"), b""),
+        (("taint", "node", "n3", "team=red:NoSchedule"), b""),
+    ):
+        subprocess.run(["kubectl", *words], input=given, env=environment, check=True, capture_output=True)
 
 
 PAGES: dict[str, Arrangement] = {
