@@ -22,7 +22,8 @@ MAX_GRACE_MS = 3_600_000
 """A task that is told to stop holds its room for so long at most: others wait for it."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|BASH_FUNC_[^=\x00-\x20]+%%", re.ASCII)
+"""Bash exports a function, as `module` is one, in a variable of such a name."""
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 MOST_SECRETS = 32
 _SHELL_ONLY = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"))
@@ -158,8 +159,12 @@ def _secrets(form: RunForm, at: Field) -> Labels:
     return tuple(sorted(form.secrets.items()))
 
 
+def is_variable(name: str) -> bool:
+    return _VARIABLE.fullmatch(name) is not None
+
+
 def _check_variable(name: str, at: Field) -> None:
-    if not _VARIABLE.fullmatch(name):
+    if not is_variable(name):
         raise at.at(name).error(
             f"{quoted(name)} is not a name of a variable", "use letters, digits and _, not a digit first"
         )

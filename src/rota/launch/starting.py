@@ -29,6 +29,7 @@ _MOST_WORDS_BYTES = 4096
 """Fits into a pipe: nobody waits for it to be read."""
 _WORD = 3
 _END = 4
+_INSTEAD = "name another one with --dir, take files along with --file, or use --clean for an empty folder"
 
 
 class Program(NamedTuple):
@@ -93,9 +94,17 @@ def _become(program: Program, files: Files, us: tuple[int, int]) -> None:
         try:
             _leave_the_keeper(files)
             _join(program.groups)
+            outside = None
             if program.sandbox is not None:
+                outside = _identity(program.directory)
                 _enter_sandbox(program.sandbox, *us)
             _give_up_rights(program)
+            _go_to(program.directory)
+            if outside not in (None, _identity(".")):
+                # It would find an empty folder of that name.
+                raise RuntimeError(
+                    f"{program.directory} is hidden in the sandbox that tasks run in; {_INSTEAD}"
+                )
             _execute(program)
         except OSError as error:
             text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
@@ -165,8 +174,23 @@ def _give_up_rights(program: Program) -> None:
     calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
 
 
+def _go_to(directory: str) -> None:
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise RuntimeError(f"its folder {directory}: {error.strerror}; {_INSTEAD}") from None
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """None: it can't be looked at."""
+    try:
+        look = os.stat(folder)
+    except OSError:
+        return None
+    return look.st_dev, look.st_ino
+
+
 def _execute(program: Program) -> None:
-    os.chdir(program.directory)
     name, *_ = program.arguments
     path = program.environment.get("PATH", "")
     executable = name if "/" in name else _found(name, path)
@@ -187,4 +211,4 @@ def _found(name: str, path: str) -> str:
         candidate = f"{folder or '.'}/{name}"
         if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
             return candidate
-    raise ValueError(f"command: {name!r} isn't in PATH ({path})")
+    raise ValueError(f"{name!r} isn't in PATH; check its name, and that its node has it")

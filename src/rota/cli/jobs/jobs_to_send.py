@@ -13,6 +13,7 @@ from rota.cli.client.connection import Server
 from rota.cli.command_list import chosen_context
 from rota.cli.job_options import JobOptions, job_of, option_of
 from rota.cli.jobs.parts import submit_in_parts
+from rota.cli.jobs.surroundings import as_here, surroundings_of
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
@@ -33,17 +34,18 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
     project = context_project()
     default: dict[str, object] = {"project": project} if project else {}
     if file is None:
-        return _checked([{**default, **job_of(options, command, os.environ)}])
+        job = {**default, **job_of(options, command, os.environ)}
+        return _checked([as_here(job, options, os.environ)])
     raw = read_standard_input() if file == _STANDARD_INPUT else None
+    given = job_of(options, (), os.environ)
     if _is_script(file, raw):
-        found = _read_script(file, raw, command)
+        found = _read_script(file, raw, command, given, options)
     elif command:
         raise typer.BadParameter(f"give either the file {file} or a command, not both", param_hint="FILE")
     else:
         found = read_submission_file(file, raw=raw)
     for warning in found.submission.warnings:
         talk(f"warning: {file}: {warning}")
-    given = job_of(options, (), os.environ)
     if not given and not default:
         return found
     changed = _checked([_merged({**default, **job}, given) for job in found.jobs])
@@ -81,10 +83,22 @@ def _is_script(file: str, raw: bytes | None) -> bool:
         return False
 
 
-def _read_script(file: str, raw: bytes | None, arguments: Sequence[str]) -> JobFile:
-    """As with sbatch, the script runs in the folder it is submitted from."""
-    now = datetime.now(UTC).astimezone()
-    return read_sbatch(file, now=now, raw=raw, args=arguments, directory=os.getcwd(), environ=os.environ)
+def _read_script(
+    file: str, raw: bytes | None, arguments: Sequence[str], given: Mapping[str, object], options: JobOptions
+) -> JobFile:
+    """As with sbatch, the script runs in the folder it is submitted from, with the environment of this shell."""
+    here = surroundings_of(given, options, os.environ)
+    return read_sbatch(
+        file,
+        now=datetime.now(UTC).astimezone(),
+        raw=raw,
+        args=arguments,
+        directory=here.directory,
+        node_selector=here.node_selector,
+        submitted_from=os.getcwd(),
+        environ=os.environ,
+        taken_along=here.environment,
+    )
 
 
 def send(server: Server, jobs: JobFile, *, dry_run: bool = False) -> Submitted:

@@ -1,6 +1,7 @@
 """A script for sbatch as a job to submit."""
 
 import os
+import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -51,12 +52,16 @@ def read_sbatch(
     raw: bytes | None = None,
     args: Sequence[str] = (),
     directory: str = "",
+    node_selector: Mapping[str, str] | None = None,
+    submitted_from: str = "",
     environ: Mapping[str, str] | None = None,
+    taken_along: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> JobFile:
     """`now` has a time zone: that of times in the script. `raw`: what it holds, if it was read before.
-    `directory`: where the script runs unless it says so itself; empty: in a folder of its own. `environ`:
-    where --export finds variables without a value."""
+    `directory`: where the script runs unless it says so itself; empty: in a folder of its own.
+    `node_selector`: of nodes that have it. `environ`: where --export finds variables without a value.
+    `taken_along`: the part of it that ALL stands for."""
     name = os.fspath(path)
     file = display_name(name)
     text = decode(read_bytes(name, max_bytes) if raw is None else raw, file)
@@ -74,10 +79,11 @@ def read_sbatch(
         **read_shape(reading),
         **_plain_fields(reading),
         **_times(reading, now),
-        **_environment(reading, environ or {}),
+        **_environment(reading, environ or {}, taken_along or {}, submitted_from),
     }
     for field, value in (
         ("directory", _directory(reading, directory)),
+        ("node_selector", {} if reading.is_absolute("chdir") else dict(node_selector or {})),
         ("depends_on", _dependencies(reading)),
         ("array", _array(reading)),
         ("warn", _warning(reading, "time_limit" in form)),
@@ -156,25 +162,25 @@ def _read(reading: Reading, option: str, parse: Callable[[str], Any], problem: s
         raise reading.error(option, problem, remedy) from None
 
 
-def _environment(reading: Reading, environ: Mapping[str, str]) -> Form:
-    value = reading.value("export")
-    if value is None:
-        return {}
+def _environment(
+    reading: Reading, environ: Mapping[str, str], taken_along: Mapping[str, str], submitted_from: str
+) -> Form:
     variables: dict[str, str] = {}
-    for part in value.split(","):
+    for part in (reading.value("export") or "ALL").split(","):
         name, equals, text = part.partition("=")
         if equals:
             variables[name] = text
         elif name == "ALL":
-            reading.note(
-                "export", "Rota doesn't copy your environment: name the variables that the job needs"
-            )
+            variables = {**taken_along, **variables}
         elif name in environ:
             variables[name] = environ[name]
         elif name not in ("NONE", "NIL", ""):
             reading.note("export", f"{name} isn't set here, and is ignored")
     reading.stands_for("environment", "export")
-    return {"environment": variables}
+    if submitted_from:
+        variables["SLURM_SUBMIT_DIR"] = submitted_from
+        variables["SLURM_SUBMIT_HOST"] = platform.node()
+    return {"environment": variables} if variables else {}
 
 
 def _directory(reading: Reading, directory: str) -> str:

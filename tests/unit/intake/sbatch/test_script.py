@@ -207,7 +207,6 @@ class TestWarnings:
             ("--array=1-9%2", "--array: %2: all elements may run at once"),
             ("-d aftercorr:17", "--dependency: aftercorr: each waits for the whole array"),
             ("-p a,b", "--partition: one is chosen, not any of several: a"),
-            ("--export=ALL", "--export: Rota doesn't copy your environment"),
             ("--export=NOWHERE", "--export: NOWHERE isn't set here"),
             ("--signal=USR1", "--signal: there is no --time to warn of"),
             ("--gres=shard:1", "--gres: shard:1 is not a resource that Rota allocates"),
