@@ -1,7 +1,7 @@
 """Which machine this is, and which file systems it has in common with others.
 
-A worker says so of itself in labels; whoever submits from a folder asks for a node with the label of that folder's
-machine, or of the network file system that the folder is on.
+A worker says so of itself in labels; whoever submits from a folder asks for a node with the label of that
+folder's machine, or of the network file system that the folder is on.
 
     /home/ada on nfs:/home   ──►  rota/mount-3f0c…=shared    every node that has it mounted there, too
     /tmp/x on a disk         ──►  rota/machine=91b2…         this machine alone

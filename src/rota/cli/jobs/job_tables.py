@@ -176,7 +176,10 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         "start": estimate_text(detail.estimate, clock) if job.phase in _WAITING else "",
         "started": "" if job.started is None else _moment(ms_of(job.started), clock),
         "ended": "" if job.ended is None else _moment(ms_of(job.ended), clock),
-        "ran" if job.ended else "runs for": time_text(job, clock) if job.started else "",
+        "retry": _moment(ms_of(job.not_before), clock) if _waits_for_retry(job, clock) else "",
+        "ran" if job.ended else "runs for": (
+            time_text(job, clock) if job.started and job.phase not in _WAITING else ""
+        ),
         "attempt": str(job.attempt) if job.attempt > 1 else "",
     }
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -186,6 +189,10 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         if value:
             table.add_row(name, value)
     return table
+
+
+def _waits_for_retry(job: JobDocument, clock: Clock) -> bool:
+    return job.phase in _WAITING and job.not_before is not None and ms_of(job.not_before) > clock.now_ms
 
 
 def _tasks_text(job: JobDocument) -> str:

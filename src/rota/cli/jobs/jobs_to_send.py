@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from shutil import which
 
 import typer
 
@@ -36,6 +38,11 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
     if file is None:
         job = {**default, **job_of(options, command, os.environ)}
         return _checked([as_here(job, options, os.environ)])
+    if file != _STANDARD_INPUT and not os.path.exists(file) and which(file):
+        raise typer.BadParameter(
+            f'there is no file "{file}"; a command stands after `--`: `-- {shlex.join((file, *command))}`',
+            param_hint="FILE",
+        )
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     given = job_of(options, (), os.environ)
     if _is_script(file, raw):
@@ -86,7 +93,7 @@ def _is_script(file: str, raw: bytes | None) -> bool:
 def _read_script(
     file: str, raw: bytes | None, arguments: Sequence[str], given: Mapping[str, object], options: JobOptions
 ) -> JobFile:
-    """As with sbatch, the script runs in the folder it is submitted from, with the environment of this shell."""
+    """As with sbatch, it runs in the folder it is submitted from, with the environment of this shell."""
     here = surroundings_of(given, options, os.environ)
     return read_sbatch(
         file,

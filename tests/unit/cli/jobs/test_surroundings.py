@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -123,7 +124,9 @@ def test_job_files_say_where_they_run(server: FakeServer, here: Path) -> None:
 
 
 class TestScript:
-    def submitted(self, server: FakeServer, here: Path, *lines: str, options: tuple[str, ...] = ()) -> dict:
+    def submitted(
+        self, server: FakeServer, here: Path, *lines: str, options: tuple[str, ...] = ()
+    ) -> dict[str, Any]:
         (here / "job.sh").write_text("\n".join(("#!/bin/sh", *lines, "make")))
         result = rota("submit", *options, "job.sh")
         assert result.code == 0, result.err
@@ -157,3 +160,21 @@ class TestScript:
     def test_a_folder_of_the_nodes(self, server: FakeServer, here: Path) -> None:
         job = self.submitted(server, here, "#SBATCH --chdir=/data")
         assert (job["directory"], "node_selector" in job) == ("/data", False)
+
+    def test_words_behind_it_are_its_arguments(self, server: FakeServer, here: Path) -> None:
+        (here / "job.sh").write_text("#!/bin/sh\nmake\n")
+        assert rota("submit", "job.sh", "a", "--cpus", "2", "b", "--", "--fast").code == 0
+        [job] = server.submitted
+        assert (job["args"], job["resources"]) == (["a", "b", "--fast"], {"cpu": "2"})
+
+
+class TestForgottenDashes:
+    def test_of_run(self, server: FakeServer, here: Path) -> None:
+        result = rota("run", "--cpus", "2", "make", "-j4", "a b")
+        assert (result.code, server.submitted) == (1, [])
+        assert "write `rota run --cpus 2 -- make -j4 'a b'`" in result.err
+
+    def test_of_submit(self, server: FakeServer, here: Path) -> None:
+        result = rota("submit", "make", "all")
+        assert (result.code, server.submitted) == (1, [])
+        assert 'there is no file "make"; a command stands after `--`: `-- make all`' in result.err
