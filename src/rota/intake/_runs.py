@@ -86,6 +86,10 @@ class RunReader:
             warn_before_ms=warn_before_ms,
             grace_ms=defaults.grace_ms if form.grace is UNSET else _grace_ms(form, at.at("grace")),
             slurm_names=form.slurm_names,
+            script_name=_without_nul(form.script_name, at.at("script_name")),
+            stdout=_written_to(form.stdout, form, at.at("stdout")),
+            stderr=_written_to(form.stderr, form, at.at("stderr")),
+            append=form.append,
         )
 
     def _command(self, form: RunForm, at: Field) -> tuple[str, ...]:
@@ -257,6 +261,21 @@ def _directory(text: str, at: Field) -> str:
     return text
 
 
+def _without_nul(text: str, at: Field) -> str:
+    _refuse_nul(text, at)
+    return text
+
+
+def _written_to(text: str, form: RunForm, at: Field) -> str:
+    _refuse_nul(text, at)
+    if text and not (text.startswith("/") or form.directory):
+        raise at.error(
+            f"{quoted(text)} would be removed with the folder of the task",
+            "give a directory as well, or a path that begins with /",
+        )
+    return text
+
+
 def _outputs(texts: Sequence[str], at: Field) -> tuple[str, ...]:
     return tuple(sorted({_path_within(text, at.at(index)) for index, text in enumerate(texts)}))
 
@@ -291,6 +310,10 @@ def run_form(run: Run) -> Plain:
         "warn": warn if run.warn_before_ms else None,
         "grace": duration_text(None if run.grace_ms == defaults.grace_ms else run.grace_ms),
         "slurm_names": run.slurm_names,
+        "script_name": run.script_name,
+        "stdout": run.stdout,
+        "stderr": run.stderr,
+        "append": run.append,
     }
 
 

@@ -44,6 +44,10 @@ class Program(NamedTuple):
     sandbox: Sandbox | None = None
     end: str = ""
     """With a sandbox: the file that its first process writes down how the task ended."""
+    stdout: str = ""
+    stderr: str = ""
+    """Files that it writes to instead; empty: stdout to what the keeper reads, stderr along with it."""
+    append: bool = False
 
 
 class Files(NamedTuple):
@@ -105,6 +109,7 @@ def _become(program: Program, files: Files, us: tuple[int, int]) -> None:
                 raise RuntimeError(
                     f"{program.directory} is hidden in the sandbox that tasks run in; {_INSTEAD}"
                 )
+            _write_to_files(program)
             _execute(program)
         except OSError as error:
             text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
@@ -188,6 +193,24 @@ def _identity(folder: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return look.st_dev, look.st_ino
+
+
+def _write_to_files(program: Program) -> None:
+    """With the rights of the task; whoever reads its log is told where its output is."""
+    files = {1: program.stdout, 2: program.stderr or program.stdout}
+    told = " and ".join(dict.fromkeys(os.path.abspath(path) for path in files.values() if path))
+    if not told:
+        return
+    os.write(2, f"rota: its output is in {told}\n".encode(errors="surrogateescape"))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    opened: dict[str, int] = {}
+    for place, path in files.items():
+        if not path:
+            continue
+        if path not in opened:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            opened[path] = os.open(path, flags if program.append else flags | os.O_TRUNC, 0o666)
+        os.dup2(opened[path], place)
 
 
 def _execute(program: Program) -> None:

@@ -19,7 +19,7 @@ from rota.cli.jobs.surroundings import as_here, surroundings_of
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
-from rota.intake.sbatch import is_script, read_sbatch
+from rota.intake.sbatch import is_script, read_sbatch, with_array_names
 from rota.settings.contexts import current_context
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
@@ -45,7 +45,8 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
         )
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     given = job_of(options, (), os.environ)
-    if _is_script(file, raw):
+    is_of_slurm = _is_script(file, raw)
+    if is_of_slurm:
         found = _read_script(file, raw, command, given, options)
     elif command:
         raise typer.BadParameter(f"give either the file {file} or a command, not both", param_hint="FILE")
@@ -53,10 +54,10 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
         found = read_submission_file(file, raw=raw)
     for warning in found.submission.warnings:
         talk(f"warning: {file}: {warning}")
-    if not given and not default:
-        return found
-    changed = _checked([_merged({**default, **job}, given) for job in found.jobs])
-    return JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
+    if given or default:
+        changed = _checked([_merged({**default, **job}, given) for job in found.jobs])
+        found = JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
+    return with_array_names(found) if is_of_slurm else found
 
 
 def _merged(job: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:

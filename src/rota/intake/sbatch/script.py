@@ -27,8 +27,6 @@ _SIGNAL = re.compile(r"(?:(?P<where>[RB]+):)?(?P<signal>\w+)(?:@(?P<seconds>\d{1
 _DEFAULT_WARNING_S = 60
 
 _WHY_NOT = {
-    "output": "Rota stores the output of the job: `rota logs` shows it",
-    "error": "Rota stores the output of the job: `rota logs` shows it",
     "mail-type": "Rota sends no mail",
     "mail-user": "Rota sends no mail",
     "constraint": "nodes have labels here: use node_selector in a job file",
@@ -76,13 +74,16 @@ def read_sbatch(
         "script": text,
         "args": list(args),
         "slurm_names": True,
+        "script_name": "" if name == STANDARD_INPUT else os.path.basename(name),
         **read_shape(reading),
         **_plain_fields(reading),
         **_times(reading, now),
         **_environment(reading, environ or {}, taken_along or {}, submitted_from),
     }
+    chosen = _directory(reading, directory)
+    form |= _output_files(reading, chosen)
     for field, value in (
-        ("directory", _directory(reading, directory)),
+        ("directory", chosen),
         ("node_selector", {} if reading.is_absolute("chdir") else dict(node_selector or {})),
         ("depends_on", _dependencies(reading)),
         ("array", _array(reading)),
@@ -187,6 +188,24 @@ def _directory(reading: Reading, directory: str) -> str:
     reading.stands_for("directory", "chdir")
     chosen = os.path.join(directory, reading.value("chdir") or "")
     return os.path.normpath(chosen) if chosen else ""
+
+
+def _output_files(reading: Reading, directory: str) -> Form:
+    """Without a directory, what a task writes is removed with it."""
+    form: Form = {}
+    for option, field in (("output", "stdout"), ("error", "stderr")):
+        path = reading.value(option)
+        if path is None:
+            continue
+        reading.stands_for(field, option)
+        if directory or path.startswith("/"):
+            form[field] = path
+        else:
+            reading.note(option, "the job has no folder that stays: `rota logs` shows what it writes")
+    mode = reading.value("open-mode")
+    if mode is not None and mode not in ("append", "truncate"):
+        raise reading.error("open-mode", "is not a way to open files", "write append or truncate")
+    return {**form, "append": True} if form and mode == "append" else form
 
 
 def _dependencies(reading: Reading) -> list[Form]:

@@ -127,6 +127,7 @@ def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:
 def _time(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
 
+
 _MOST_NAMED = 10
 
 
