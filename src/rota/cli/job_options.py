@@ -114,7 +114,7 @@ class JobOptions(NamedTuple):
         Many,
         typer.Option(
             metavar="JOB[:failure|any]",
-            help="Start after that job has succeeded, or after it has failed, or after it has ended.",
+            help="Start after that job, by id or name, has succeeded, or has failed, or has ended.",
         ),
         Fills("depends_on", read.dependencies),
     ] = None

@@ -97,3 +97,40 @@ def test_its_environment_is_for_its_owner_and_admins_and_in_no_event(
         assert "s3cr3t" not in as_user("bob", *words)
     assert "s3cr3t" not in server.cli("events", "--subject", hers, "-o", "json")
     assert "s3cr3t" not in server.cli("audit", "-o", "json")
+
+
+SBATCH = """#!/bin/sh
+#SBATCH --output=logs/%A-%a.out
+#SBATCH --array=2-3
+echo "$SLURM_SUBMIT_DIR $SLURM_JOB_ID $SLURM_ARRAY_JOB_ID $SLURM_ARRAY_TASK_COUNT $SLURM_CPUS_ON_NODE"
+echo bad >&2
+"""
+
+
+def test_a_script_of_slurm_finds_what_it_knows(server: RotaServer, project: Path) -> None:
+    (project / "array.sh").write_text(SBATCH)
+    array = rota_in(project, server, "submit", "-o", "name", "array.sh").stdout.strip()
+    assert rota_in(project, server, "wait", array).returncode == 0
+    ids = set()
+    for index in (2, 3):
+        said, error = (project / "logs" / f"{array}-{index}.out").read_text().splitlines()
+        folder, id, common, count, cpus = said.split()
+        assert (folder, common, count, cpus, error) == (str(project), array, "2", "1", "bad")
+        ids.add(id)
+        told = f"rota: its output is in {project}/logs/{array}-{index}.out\n"
+        assert server.cli("logs", f"{array}.{index}") == told
+    assert len(ids) == 2
+    assert "array.sh" in server.cli("show", f"{array}.2")
+
+
+def test_questions_about_jobs_that_are_over_or_wait(server: RotaServer, project: Path) -> None:
+    failed = rota_in(project, server, "submit", "-o", "name", "--", "sh", "-c", "exit 3").stdout.strip()
+    assert rota_in(project, server, "wait", failed).returncode == 3
+    for words in (("why", failed), ("extend", failed, "1h")):
+        done = server.rota(*words)
+        assert done.returncode == 2
+        assert f"job {failed} is over: failed: exit 3; `rota show {failed}` shows its tasks" in done.stderr
+    first = server.cli("submit", "--hold", "--name", "first", "-o", "name", "--", "true").strip()
+    second = server.cli("submit", "--after", first, "-o", "name", "--", "true").strip()
+    assert f"job {second} waits for {first} to end" in server.rota("why", second).stderr
+    server.cli("cancel", first)

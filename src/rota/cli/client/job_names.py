@@ -17,9 +17,13 @@ _LOOKED_AT = 1000
 _UNFINISHED = [phase for phase in Phase if phase not in TERMINAL]
 
 
+def is_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
 def job_named(server: Server, text: str) -> str:
     """The id for a name: of the one unfinished job or array with that name, else of the latest."""
-    if _ID.fullmatch(text):
+    if is_id(text):
         return text
     if of_slurm := _OF_SLURM.fullmatch(text):
         return f"{of_slurm[1]}.{of_slurm[2]}"

@@ -14,6 +14,7 @@ from rota.api.jobs import Submitted
 from rota.cli.client.connection import Server
 from rota.cli.command_list import chosen_context
 from rota.cli.job_options import JobOptions, job_of, option_of
+from rota.cli.jobs.after import with_ids
 from rota.cli.jobs.parts import submit_in_parts
 from rota.cli.jobs.surroundings import as_here, surroundings_of
 from rota.cli.output import talk
@@ -33,6 +34,7 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
     arguments."""
     if file is None and not command:
         raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
+    options = with_ids(options)
     project = context_project()
     default: dict[str, object] = {"project": project} if project else {}
     if file is None:

@@ -12,7 +12,7 @@ import pytest
 from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
 from rota.sdk.errors import BadInput
 from tests.unit.cli.calling import rota, write
-from tests.unit.cli.documents import NOW, later
+from tests.unit.cli.documents import NOW, a_job, later
 from tests.unit.cli.fake_server import FakeServer
 
 JOBS = (
@@ -221,3 +221,15 @@ class TestPlan:
         server.plan_answer = PlanAnswer(jobs=[self.planned(NOW)], changes=[])
         rota("plan", "--clean", "--", "make", "all")
         assert server.submitted == [{"command": ["make", "all"]}]
+
+
+class TestAfter:
+    def test_takes_names(self, server: FakeServer) -> None:
+        server.has(a_job("16", name="build"))
+        rota("submit", "--clean", "--after", "build", "--after", "12:any", "--", "true")
+        assert [one["job"] for one in server.submitted[0]["depends_on"]] == ["16", "12"]
+
+    def test_of_jobs_that_there_are(self, server: FakeServer) -> None:
+        result = rota("submit", "--after", "nothing", "--", "true")
+        assert (result.code, server.submitted) == (3, [])
+        assert 'there is no job named "nothing"' in result.err
