@@ -3,12 +3,14 @@ command is called."""
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
 from typer._click import Command, Context, HelpFormatter  # Typer names these nowhere else
+from typer._click.exceptions import UsageError
 from typer._click.globals import get_current_context
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
@@ -69,6 +71,34 @@ class TakesCommandLine(TyperCommand):
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
 
 
+class NeedsCommandLine(TakesCommandLine):
+    """One that takes nothing else: words before which `--` was forgotten are recognised."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        if "--" not in args and (words := self._words(ctx, args)):
+            given = shlex.join(args[: len(args) - len(words)])
+            meant = " ".join(filter(None, (ctx.command_path, given, "--", shlex.join(words))))
+            raise UsageError(f"A command stands after `--`: write `{meant}`", ctx)
+        return super().parse_args(ctx, args)
+
+    def _words(self, ctx: Context, args: list[str]) -> list[str]:
+        """From the first on that is neither an option nor the value of one."""
+        parser = self.make_parser(ctx)
+        parser.allow_interspersed_args, parser.ignore_unknown_options = False, True
+        try:
+            return parser.parse_args(list(args))[1]
+        except UsageError:
+            return []
+
+
+class TakesArguments(TakesCommandLine):
+    """One that has a file, and passes on what stands behind it: see `arguments`."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        ctx.allow_extra_args = True
+        return super().parse_args(ctx, args)
+
+
 _COMMAND_LINE = "rota.command_line"
 
 
@@ -76,6 +106,11 @@ def command_line(ctx: typer.Context) -> tuple[str, ...]:
     """What the user wrote after `--`, for a command that TakesCommandLine."""
     written: tuple[str, ...] = ctx.meta.get(_COMMAND_LINE, ())
     return written
+
+
+def arguments(ctx: typer.Context) -> tuple[str, ...]:
+    """What stands behind the file, and then after `--`, for a command that TakesArguments."""
+    return (*ctx.args, *command_line(ctx))
 
 
 def chosen_context() -> str | None:

@@ -54,7 +54,8 @@ def exit_code(carry_out: Callable[[], int | None]) -> int:
     except typer.TyperException as error:
         context: typer.Context | None = getattr(error, "ctx", None)
         said = error.format_message().removesuffix(".")
-        talk(f"{said}. See `{context.command_path} --help`." if context else said)
+        said = said if said.endswith("?") else f"{said}."
+        talk(f"{said} See `{context.command_path} --help`." if context else said.removesuffix("."))
         return EX_BAD_INPUT
     except (KeyboardInterrupt, typer.Abort):
         return EX_INTERRUPTED

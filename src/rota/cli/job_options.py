@@ -16,7 +16,7 @@ from rota.cli.completion import queue_names
 
 
 class Fills(NamedTuple):
-    """The field of a job file that an option fills, as in `resources.cpu`."""
+    """The field of a job file that an option fills, as in `resources.cpu`; empty: none."""
 
     field: str
     value: Callable[[Any, Mapping[str, str]], object] = read.as_given
@@ -69,9 +69,26 @@ class JobOptions(NamedTuple):
     directory: Annotated[
         str | None,
         typer.Option(
-            "--dir", metavar="DIR", help="Folder the job runs in. [default: a new folder for each task]"
+            "--dir",
+            metavar="DIR",
+            help="Folder the job runs in. A path that begins with / is one of the nodes."
+            " [default: this folder, on a node that has it; for a job file, a new folder for each task]",
+            show_default=False,
         ),
-        Fills("directory"),
+        Fills("directory", read.folder),
+    ] = None
+    clean: Annotated[
+        bool,
+        typer.Option(
+            "--clean",
+            help="Run the command in a new, empty folder, without the environment variables of this shell.",
+        ),
+        Fills(""),
+    ] = False
+    env_from: Annotated[
+        Many,
+        typer.Option(metavar="FILE", help="File with environment variables: lines like NAME=VALUE."),
+        Fills("environment", read.environment_files),
     ] = None
     env: Annotated[
         Many,
@@ -97,7 +114,7 @@ class JobOptions(NamedTuple):
         Many,
         typer.Option(
             metavar="JOB[:failure|any]",
-            help="Start after that job has succeeded, or after it has failed, or after it has ended.",
+            help="Start after that job, by id or name, has succeeded, or has failed, or has ended.",
         ),
         Fills("depends_on", read.dependencies),
     ] = None
@@ -119,12 +136,14 @@ def job_of(options: JobOptions, command: Sequence[str], environment: Mapping[str
     job: dict[str, object] = {"command": list(command)} if command else {}
     for name, _, fills in _options():
         given = getattr(options, name)
-        if given is None or given is False or given == []:
+        if given is None or given is False or given == [] or not fills.field:
             continue
         outer, _, inner = fills.field.partition(".")
         value = fills.value(given, environment)
+        there = job.get(outer)
         if not inner:
-            job[outer] = value
+            # Two options can fill one mapping; the later one goes first.
+            job[outer] = {**there, **value} if isinstance(there, dict) and isinstance(value, dict) else value
         else:
             nested = job.setdefault(outer, {})
             assert isinstance(nested, dict)
@@ -135,7 +154,8 @@ def job_of(options: JobOptions, command: Sequence[str], environment: Mapping[str
 def option_of(field: str) -> str | None:
     """The option that a field of the only job of a submission comes from: `jobs[0].resources.cpu`."""
     path = field.removeprefix("jobs[0].")
-    options = {fills.field: option for _, option, fills in _options()} | {"command": "COMMAND"}
+    options = {fills.field: option for _, option, fills in _options() if fills.field}
+    options["command"] = "COMMAND"
     known = (
         option
         for name, option in options.items()
@@ -149,5 +169,5 @@ def _options() -> Iterator[tuple[str, str, Fills]]:
     for name, hint in get_type_hints(JobOptions, include_extras=True).items():
         shown, fills = hint.__metadata__
         # In an annotation, typer takes the first name of an option for its default.
-        names = (one for one in (shown.default, f"--{name}") if isinstance(one, str))
+        names = (one for one in (shown.default, f"--{name.replace('_', '-')}") if isinstance(one, str))
         yield name, next(names), fills

@@ -33,6 +33,39 @@ def environment(given: Sequence[str], ours: Environment) -> dict[str, str]:
     return found
 
 
+def environment_files(given: Sequence[str], _: Environment) -> dict[str, str]:
+    """As systemd, Docker and others have them. A variable of a later file replaces one of an earlier file."""
+    found: dict[str, str] = {}
+    for path in given:
+        try:
+            with open(path, encoding="utf-8") as file:
+                lines = file.read().splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            why = error.strerror if isinstance(error, OSError) else "it isn't text"
+            raise typer.BadParameter(f"{path} can't be read: {why}", param_hint="--env-from") from None
+        for number, line in enumerate(lines, start=1):
+            if not line.strip() or line.lstrip().startswith("#"):
+                continue
+            name, equals, value = line.strip().removeprefix("export ").partition("=")
+            if not equals or not name.strip():
+                raise typer.BadParameter(
+                    f"{path}:{number}: {line.strip()!r} is no variable; write NAME=VALUE",
+                    param_hint="--env-from",
+                )
+            found[name.strip()] = _unquoted(value.strip())
+    return found
+
+
+def _unquoted(value: str) -> str:
+    is_quoted = len(value) > 1 and value[0] == value[-1] and value[0] in "\"'"
+    return value[1:-1] if is_quoted else value
+
+
+def folder(text: str, _: Environment) -> str:
+    """One that doesn't begin with / is found from here on."""
+    return os.path.abspath(text) if text else text
+
+
 def secrets(given: Sequence[str], _: Environment) -> dict[str, str]:
     return dict(_secret(text) for text in given)
 

@@ -25,6 +25,7 @@ from rota.backends.backend import (
 from rota.backends.registry import Registry
 from rota.dispatch.environment import environment_of, hosts_of
 from rota.dispatch.secrets import NoSecret, Reveal, no_secrets
+from rota.dispatch.slurm import with_output_files
 from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, StopTask
 from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPhase
 from rota.model.ids import JobId, NodeName
@@ -270,7 +271,7 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
     return TaskStart(
         ref=TaskRef(state.id, task.rank, task.fence),
         node=task.node,
-        run=state.spec.run,
+        run=with_output_files(state, task),
         environment=environment_of(state, task),
         hosts=hosts_of(state),
         limits=limits_of(spec),

@@ -161,6 +161,10 @@ class ExecutedForm(KindForm):
     warn: WarnForm | UnsetType = UNSET
     grace: Amount | UnsetType = UNSET
     slurm_names: bool = False
+    script_name: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    append: bool = False
 
 
 class RunForm(ExecutedForm):

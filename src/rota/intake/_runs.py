@@ -22,7 +22,8 @@ MAX_GRACE_MS = 3_600_000
 """A task that is told to stop holds its room for so long at most: others wait for it."""
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|BASH_FUNC_[^=\x00-\x20]+%%", re.ASCII)
+"""Bash exports a function, as `module` is one, in a variable of such a name."""
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 MOST_SECRETS = 32
 _SHELL_ONLY = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"))
@@ -85,6 +86,10 @@ class RunReader:
             warn_before_ms=warn_before_ms,
             grace_ms=defaults.grace_ms if form.grace is UNSET else _grace_ms(form, at.at("grace")),
             slurm_names=form.slurm_names,
+            script_name=_without_nul(form.script_name, at.at("script_name")),
+            stdout=_written_to(form.stdout, form, at.at("stdout")),
+            stderr=_written_to(form.stderr, form, at.at("stderr")),
+            append=form.append,
         )
 
     def _command(self, form: RunForm, at: Field) -> tuple[str, ...]:
@@ -158,8 +163,12 @@ def _secrets(form: RunForm, at: Field) -> Labels:
     return tuple(sorted(form.secrets.items()))
 
 
+def is_variable(name: str) -> bool:
+    return _VARIABLE.fullmatch(name) is not None
+
+
 def _check_variable(name: str, at: Field) -> None:
-    if not _VARIABLE.fullmatch(name):
+    if not is_variable(name):
         raise at.at(name).error(
             f"{quoted(name)} is not a name of a variable", "use letters, digits and _, not a digit first"
         )
@@ -252,6 +261,21 @@ def _directory(text: str, at: Field) -> str:
     return text
 
 
+def _without_nul(text: str, at: Field) -> str:
+    _refuse_nul(text, at)
+    return text
+
+
+def _written_to(text: str, form: RunForm, at: Field) -> str:
+    _refuse_nul(text, at)
+    if text and not (text.startswith("/") or form.directory):
+        raise at.error(
+            f"{quoted(text)} would be removed with the folder of the task",
+            "give a directory as well, or a path that begins with /",
+        )
+    return text
+
+
 def _outputs(texts: Sequence[str], at: Field) -> tuple[str, ...]:
     return tuple(sorted({_path_within(text, at.at(index)) for index, text in enumerate(texts)}))
 
@@ -286,6 +310,10 @@ def run_form(run: Run) -> Plain:
         "warn": warn if run.warn_before_ms else None,
         "grace": duration_text(None if run.grace_ms == defaults.grace_ms else run.grace_ms),
         "slurm_names": run.slurm_names,
+        "script_name": run.script_name,
+        "stdout": run.stdout,
+        "stderr": run.stderr,
+        "append": run.append,
     }
 
 

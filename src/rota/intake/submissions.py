@@ -24,6 +24,7 @@ from rota.intake._json import decode_json_body
 from rota.intake._names import MAX_LENGTH, read_name, unknown_name
 from rota.intake._runs import SECRET_NAME as SECRET_NAME
 from rota.intake._runs import RunReader, Stage, read_retry, stage_uploaded
+from rota.intake._runs import is_variable as is_variable
 from rota.intake._starts import read_deadline_ms, read_stated_period
 from rota.intake._templates import TemplateReader
 from rota.intake._wording import quoted

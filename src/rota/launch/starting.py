@@ -29,6 +29,7 @@ _MOST_WORDS_BYTES = 4096
 """Fits into a pipe: nobody waits for it to be read."""
 _WORD = 3
 _END = 4
+_INSTEAD = "name another one with --dir, take files along with --file, or use --clean for an empty folder"
 
 
 class Program(NamedTuple):
@@ -43,6 +44,10 @@ class Program(NamedTuple):
     sandbox: Sandbox | None = None
     end: str = ""
     """With a sandbox: the file that its first process writes down how the task ended."""
+    stdout: str = ""
+    stderr: str = ""
+    """Files that it writes to instead; empty: stdout to what the keeper reads, stderr along with it."""
+    append: bool = False
 
 
 class Files(NamedTuple):
@@ -93,9 +98,18 @@ def _become(program: Program, files: Files, us: tuple[int, int]) -> None:
         try:
             _leave_the_keeper(files)
             _join(program.groups)
+            outside = None
             if program.sandbox is not None:
+                outside = _identity(program.directory)
                 _enter_sandbox(program.sandbox, *us)
             _give_up_rights(program)
+            _go_to(program.directory)
+            if outside not in (None, _identity(".")):
+                # It would find an empty folder of that name.
+                raise RuntimeError(
+                    f"{program.directory} is hidden in the sandbox that tasks run in; {_INSTEAD}"
+                )
+            _write_to_files(program)
             _execute(program)
         except OSError as error:
             text = f"{error.filename}: {error.strerror}" if error.filename else str(error.strerror)
@@ -165,8 +179,41 @@ def _give_up_rights(program: Program) -> None:
     calls.prctl(calls.PR_SET_NO_NEW_PRIVS, 1)
 
 
+def _go_to(directory: str) -> None:
+    try:
+        os.chdir(directory)
+    except OSError as error:
+        raise RuntimeError(f"its folder {directory}: {error.strerror}; {_INSTEAD}") from None
+
+
+def _identity(folder: str) -> tuple[int, int] | None:
+    """None: it can't be looked at."""
+    try:
+        look = os.stat(folder)
+    except OSError:
+        return None
+    return look.st_dev, look.st_ino
+
+
+def _write_to_files(program: Program) -> None:
+    """With the rights of the task; whoever reads its log is told where its output is."""
+    files = {1: program.stdout, 2: program.stderr or program.stdout}
+    told = " and ".join(dict.fromkeys(os.path.abspath(path) for path in files.values() if path))
+    if not told:
+        return
+    os.write(2, f"rota: its output is in {told}\n".encode(errors="surrogateescape"))
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
+    opened: dict[str, int] = {}
+    for place, path in files.items():
+        if not path:
+            continue
+        if path not in opened:
+            os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+            opened[path] = os.open(path, flags if program.append else flags | os.O_TRUNC, 0o666)
+        os.dup2(opened[path], place)
+
+
 def _execute(program: Program) -> None:
-    os.chdir(program.directory)
     name, *_ = program.arguments
     path = program.environment.get("PATH", "")
     executable = name if "/" in name else _found(name, path)
@@ -187,4 +234,4 @@ def _found(name: str, path: str) -> str:
         candidate = f"{folder or '.'}/{name}"
         if os.access(candidate, os.X_OK) and not os.path.isdir(candidate):
             return candidate
-    raise ValueError(f"command: {name!r} isn't in PATH ({path})")
+    raise ValueError(f"{name!r} isn't in PATH; check its name, and that its node has it")

@@ -8,6 +8,12 @@ from rota.model.ids import Labels, NodeName
 from rota.model.resources import Resources
 from rota.model.taints import Taint
 
+FACTS = "rota/"
+"""Labels that begin so are what a worker found out about its machine: nobody else sets them."""
+MACHINE = f"{FACTS}machine"
+MOUNT = f"{FACTS}mount-"
+"""Followed by which file system: a node has several."""
+
 
 class Gpus(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     count: int = 0

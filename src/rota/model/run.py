@@ -43,6 +43,15 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """Between SIGTERM and SIGKILL when the task is to stop."""
     slurm_names: bool = False
     """Its environment also has the names that scripts written for Slurm read: SLURM_JOB_ID and so on."""
+    script_name: str = ""
+    """What people call the script."""
+    stdout: str = ""
+    stderr: str = ""
+    """Files that it writes to instead of what `rota logs` shows, below `directory` unless they begin with /.
+    `%j` and so on stand for what `dispatch` puts there. Without a file of its own, stderr goes to that of
+    stdout."""
+    append: bool = False
+    """To what these files hold already."""
 
 
 MOST_RETRIES = 1000

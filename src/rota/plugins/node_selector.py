@@ -11,6 +11,7 @@ from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
 from rota.model.explanation import Change, TypedChange
 from rota.model.ids import NodeName
 from rota.model.job import JobTemplate
+from rota.model.node import FACTS
 from rota.model.selectors import Operator, Requirement
 from rota.model.verdict import CLUSTER, Reason, Rule, TypedReason, never
 from rota.snapshot.nodes import NodeColumns
@@ -59,7 +60,7 @@ class NodeSelectorFilter(NodeFilter):
 
             def label(node: NodeName, key: str = key, value: str = value) -> Change | None:
                 has_it = (key, value) in nodes.specs[nodes.position[node]].labels
-                return None if has_it else LabelNode(node, key, value)
+                return None if has_it or key.startswith(FACTS) else LabelNode(node, key, value)
 
             yield Loosening(
                 DropNodeSelector(key, value), with_specs(template, _without((key, value))), on_node=label

@@ -82,7 +82,9 @@ def job_document(state: JobState) -> JobDocument:
 def command_line(run: Run) -> str:
     """What it executes, as one line that fits a table."""
     text = shlex.join(run.command)
-    if run.script:
+    if run.script and run.script_name:
+        text = shlex.join((run.script_name, *run.command))
+    elif run.script:
         lines = (line.strip() for line in run.script.splitlines())
         text = next((line for line in lines if line and not line.startswith("#")), "") or text
     shown = "".join(c if c.isprintable() else " " for c in text[: COMMAND_LENGTH + 1])

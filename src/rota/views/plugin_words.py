@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rota.model.node import MACHINE, MOUNT
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import AllowGpuModel, OtherGpuModel
 from rota.plugins.node_affinity import DropNodeAffinity, NodeAffinityUnmet
@@ -38,6 +39,25 @@ def _price(reason: TooExpensive) -> str:
     return f"too dear: allows {allowed}, cheapest {cheapest}"
 
 
+def _node_selector(reason: NodeSelectorUnmet) -> str:
+    if _is_of_a_folder(reason.key):
+        return "doesn't have the folder that the job was submitted from"
+    return f"node selector {reason.key}={reason.value} doesn't match"
+
+
+def _drop_node_selector(change: DropNodeSelector) -> str:
+    if _is_of_a_folder(change.key):
+        return (
+            "name a folder that its nodes have (--dir), take files along (--file),"
+            " or run it in an empty folder (--clean)"
+        )
+    return f"drop the node selector {change.key}={change.value}"
+
+
+def _is_of_a_folder(label: str) -> bool:
+    return label == MACHINE or label.startswith(MOUNT)
+
+
 PLUGIN_REASONS: ReasonWords = dict(
     (
         always(NodeNotReady, "node not ready"),
@@ -45,7 +65,7 @@ PLUGIN_REASONS: ReasonWords = dict(
         said(OtherNodeNamed, lambda r: f"only node {r.node} will do"),
         said(NotInPool, _pool),
         said(NotOfBackend, lambda r: f"not of backend {', '.join(r.backends)}"),
-        said(NodeSelectorUnmet, lambda r: f"node selector {r.key}={r.value} doesn't match"),
+        said(NodeSelectorUnmet, _node_selector),
         said(NodeAffinityUnmet, lambda r: f"node affinity {terms_text(r.terms)} doesn't match"),
         said(UntoleratedTaint, _taint),
         said(UntoleratedPassingTaint, _taint),
@@ -56,7 +76,7 @@ PLUGIN_REASONS: ReasonWords = dict(
 PLUGIN_CHANGES: ChangeWords = dict(
     (
         proposed(Tolerate, lambda c: f"tolerate {', '.join(taint.notation for taint in c.taints)}"),
-        proposed(DropNodeSelector, lambda c: f"drop the node selector {c.key}={c.value}"),
+        proposed(DropNodeSelector, _drop_node_selector),
         proposed(LabelNode, lambda c: f"give node {c.node} the label {c.key}={c.value}"),
         proposed(DropNodeAffinity, lambda c: "drop the node affinity"),
         proposed(AllowPool, lambda c: f"allow the pool {c.pool}"),

@@ -985,11 +985,19 @@ class Run(_message.Message):
     WARN_BEFORE_MS_FIELD_NUMBER: _builtins.int
     GRACE_MS_FIELD_NUMBER: _builtins.int
     SECRETS_FIELD_NUMBER: _builtins.int
+    STDOUT_FIELD_NUMBER: _builtins.int
+    STDERR_FIELD_NUMBER: _builtins.int
+    APPEND_FIELD_NUMBER: _builtins.int
     script: _builtins.str
     directory: _builtins.str
     warn_signal: _builtins.str
     warn_before_ms: _builtins.int
     grace_ms: _builtins.int
+    stdout: _builtins.str
+    """Files that it writes to instead of its log, below its directory unless they begin with /."""
+    stderr: _builtins.str
+    append: _builtins.bool
+    """To what they hold already."""
     @_builtins.property
     def command(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -1015,10 +1023,13 @@ class Run(_message.Message):
         warn_before_ms: _builtins.int = ...,
         grace_ms: _builtins.int = ...,
         secrets: _abc.Mapping[_builtins.str, _builtins.str] | None = ...,
+        stdout: _builtins.str = ...,
+        stderr: _builtins.str = ...,
+        append: _builtins.bool = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["command", b"command", "directory", b"directory", "environment", b"environment", "files", b"files", "grace_ms", b"grace_ms", "outputs", b"outputs", "script", b"script", "secrets", b"secrets", "warn_before_ms", b"warn_before_ms", "warn_signal", b"warn_signal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["append", b"append", "command", b"command", "directory", b"directory", "environment", b"environment", "files", b"files", "grace_ms", b"grace_ms", "outputs", b"outputs", "script", b"script", "secrets", b"secrets", "stderr", b"stderr", "stdout", b"stdout", "warn_before_ms", b"warn_before_ms", "warn_signal", b"warn_signal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

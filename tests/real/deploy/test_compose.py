@@ -90,7 +90,7 @@ def test_from_nothing_to_two_agents_and_on_when_a_server_is_gone(composed: Compo
         return {node["name"] for node in nodes if node["ready"]}
 
     eventually(lambda: ready() == {"agent-1", "agent-2"}, "both agents to be ready")
-    said = composed.rota(leader, "run", "--", "sh", "-c", "echo as $(id -un)")
+    said = composed.rota(leader, "run", "--clean", "--", "sh", "-c", "echo as $(id -un)")
     assert said == "as rota\n"
     composed.up()  # Nothing changes, and nobody joins twice.
     [job] = json.decode(composed.rota(leader, "ls", "--all", "-o", "json"))

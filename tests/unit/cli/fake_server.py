@@ -136,7 +136,9 @@ class FakeServer(Client):
         return [
             job
             for job in jobs
-            if (phases is None or job.phase.value in phases) and params.get("name") in (None, job.name)
+            if (phases is None or job.phase.value in phases)
+            and params.get("name") in (None, job.name)
+            and params.get("array") in (None, job.array)
         ]
 
     def _detail(self, job: str) -> JobDetail:

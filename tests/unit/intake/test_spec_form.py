@@ -174,6 +174,7 @@ def runs(draw: st.DrawFn, time_limit_ms: int | None) -> Run:
     is_script = draw(st.booleans())
     warns = time_limit_ms is not None and draw(st.booleans())
     words = tuple(draw(st.lists(TEXTS, max_size=3)))
+    files = st.sampled_from(("", "/logs/%j.out", "/dev/null"))
     return Run(
         command=words if is_script else (draw(TEXTS.filter(bool)), *words),
         script=draw(TEXTS.filter(str.strip)) if is_script else "",
@@ -187,6 +188,10 @@ def runs(draw: st.DrawFn, time_limit_ms: int | None) -> Run:
         warn_before_ms=draw(st.integers(1, (time_limit_ms or 0) - 1)) if warns else 0,
         grace_ms=draw(st.integers(0, 3_600_000)),
         slurm_names=draw(st.booleans()),
+        script_name=draw(st.sampled_from(("", "my job.sh"))),
+        stdout=draw(files),
+        stderr=draw(files),
+        append=draw(st.booleans()),
     )
 
 

@@ -11,14 +11,22 @@ from rota.sdk.errors import NotFound, RotaError
 from rota.views.folding import fold_names
 
 _ID = re.compile(r"\d+(\.\d+)?", re.ASCII)
+_OF_SLURM = re.compile(r"(\d+)_(\d+)", re.ASCII)
+"""As Slurm writes the number of an array and the index of a job in it."""
 _LOOKED_AT = 1000
 _UNFINISHED = [phase for phase in Phase if phase not in TERMINAL]
 
 
+def is_id(text: str) -> bool:
+    return _ID.fullmatch(text) is not None
+
+
 def job_named(server: Server, text: str) -> str:
     """The id for a name: of the one unfinished job or array with that name, else of the latest."""
-    if _ID.fullmatch(text):
+    if is_id(text):
         return text
+    if of_slurm := _OF_SLURM.fullmatch(text):
+        return f"{of_slurm[1]}.{of_slurm[2]}"
     unfinished = server.jobs(name=text, phases=_UNFINISHED, limit=_LOOKED_AT)
     ids = dict.fromkeys(job.array or job.id for job in islice(unfinished, _LOOKED_AT))
     if len(ids) > 1:

@@ -14,6 +14,7 @@ from rota.cli.client.connection import connect
 from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.showing import show_list
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, new_table
+from rota.model.node import FACTS
 from rota.views.folding import fold_names
 from rota.views.quoting import one_line
 from rota.views.wording import asked_text, count_text
@@ -108,7 +109,9 @@ def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
             "price/h": one.price_per_hour or "",
             "backend": one.backend,
             "pool": one.pool,
-            "labels": ", ".join(f"{key}={value}" for key, value in one.labels.items()),
+            "labels": ", ".join(
+                f"{key}={value}" for key, value in one.labels.items() if not key.startswith(FACTS)
+            ),
             "taints": ", ".join(one.taints),
             "note": Text(one_line(one.message), style=QUIET),
         }

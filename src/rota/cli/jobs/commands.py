@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rota.cli.command_list import TakesCommandLine, command_line, new_app
+from rota.cli.command_list import NeedsCommandLine, TakesArguments, arguments, command_line, new_app
 from rota.cli.completion import job_ids
 from rota.cli.job_options import JobOptions
 from rota.cli.jobs.options import JobFilter, ProjectFilter, QueueFilter, UserFilter
@@ -17,7 +17,7 @@ from rota.cli.output import ListFormat, OutputFormat
 app = new_app()
 
 
-@app.command(cls=TakesCommandLine)
+@app.command(cls=NeedsCommandLine)
 @expand_options
 def run(ctx: typer.Context, options: JobOptions) -> None:
     """Run a command as a job, follow its output and exit with its status.
@@ -33,7 +33,7 @@ def run(ctx: typer.Context, options: JobOptions) -> None:
     raise typer.Exit(work.run(command_line(ctx), options))
 
 
-@app.command(cls=TakesCommandLine)
+@app.command(cls=TakesArguments)
 @expand_options
 def submit(
     ctx: typer.Context,
@@ -50,11 +50,13 @@ def submit(
 ) -> None:
     """Submit jobs from a file, an sbatch script, or a command after --.
 
+    Words behind a script are its arguments; those that begin with a dash stand after --.
+
     Options override the file, for every job in it. The exit status is 0 once the jobs are committed.
     """
     from rota.cli.jobs import submit as work
 
-    work.submit(file, command_line(ctx), options, output, dry_run=dry_run)
+    work.submit(file, arguments(ctx), options, output, dry_run=dry_run)
 
 
 @app.command()
@@ -130,6 +132,27 @@ def watch(
     from rota.cli.jobs import watch as work
 
     work.watch(jobs or (), project, user, queue, until_done=until_done)
+
+
+@app.command()
+def wait(
+    jobs: JobArguments,
+    any_one: Annotated[
+        bool, typer.Option("--any", help="Wait for the first that is over, not for all.")
+    ] = False,
+    timeout: Annotated[
+        str | None, typer.Option(metavar="DURATION", help="Wait at most this long, as in 90s or 2h.")
+    ] = None,
+    output: ListOutput = ListFormat.TABLE,
+) -> None:
+    """Wait until jobs are over.
+
+    The exit status is 0 if all have succeeded. Otherwise it is that of the first of them that hasn't, as with
+    `rota run`; 124 also stands for a timeout.
+    """
+    from rota.cli.jobs import wait as work
+
+    raise typer.Exit(work.wait(jobs, timeout, output, any_one=any_one))
 
 
 @app.command()

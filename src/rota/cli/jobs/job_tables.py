@@ -176,7 +176,10 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         "start": estimate_text(detail.estimate, clock) if job.phase in _WAITING else "",
         "started": "" if job.started is None else _moment(ms_of(job.started), clock),
         "ended": "" if job.ended is None else _moment(ms_of(job.ended), clock),
-        "ran" if job.ended else "runs for": time_text(job, clock) if job.started else "",
+        "retry": _retry_text(job, clock),
+        "ran" if job.ended else "runs for": (
+            time_text(job, clock) if job.started and job.phase not in _WAITING else ""
+        ),
         "attempt": str(job.attempt) if job.attempt > 1 else "",
     }
     table = Table.grid(padding=(0, 2, 0, 0))
@@ -186,6 +189,13 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         if value:
             table.add_row(name, value)
     return table
+
+
+def _retry_text(job: JobDocument, clock: Clock) -> str:
+    """When the next attempt may begin; empty: it doesn't wait for that."""
+    if job.phase not in _WAITING or job.not_before is None or ms_of(job.not_before) <= clock.now_ms:
+        return ""
+    return _moment(ms_of(job.not_before), clock)
 
 
 def _tasks_text(job: JobDocument) -> str:

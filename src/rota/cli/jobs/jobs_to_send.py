@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from shutil import which
 
 import typer
 
@@ -12,11 +14,13 @@ from rota.api.jobs import Submitted
 from rota.cli.client.connection import Server
 from rota.cli.command_list import chosen_context
 from rota.cli.job_options import JobOptions, job_of, option_of
+from rota.cli.jobs.after import with_ids
 from rota.cli.jobs.parts import submit_in_parts
+from rota.cli.jobs.surroundings import as_here, surroundings_of
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
-from rota.intake.sbatch import is_script, read_sbatch
+from rota.intake.sbatch import is_script, read_sbatch, with_array_names
 from rota.settings.contexts import current_context
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
@@ -30,24 +34,32 @@ def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> 
     arguments."""
     if file is None and not command:
         raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
+    options = with_ids(options)
     project = context_project()
     default: dict[str, object] = {"project": project} if project else {}
     if file is None:
-        return _checked([{**default, **job_of(options, command, os.environ)}])
+        job = {**default, **job_of(options, command, os.environ)}
+        return _checked([as_here(job, options, os.environ)])
+    if file != _STANDARD_INPUT and not os.path.exists(file) and which(file):
+        raise typer.BadParameter(
+            f'there is no file "{file}"; a command stands after `--`: `-- {shlex.join((file, *command))}`',
+            param_hint="FILE",
+        )
     raw = read_standard_input() if file == _STANDARD_INPUT else None
-    if _is_script(file, raw):
-        found = _read_script(file, raw, command)
+    given = job_of(options, (), os.environ)
+    is_of_slurm = _is_script(file, raw)
+    if is_of_slurm:
+        found = _read_script(file, raw, command, given, options)
     elif command:
         raise typer.BadParameter(f"give either the file {file} or a command, not both", param_hint="FILE")
     else:
         found = read_submission_file(file, raw=raw)
     for warning in found.submission.warnings:
         talk(f"warning: {file}: {warning}")
-    given = job_of(options, (), os.environ)
-    if not given and not default:
-        return found
-    changed = _checked([_merged({**default, **job}, given) for job in found.jobs])
-    return JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
+    if given or default:
+        changed = _checked([_merged({**default, **job}, given) for job in found.jobs])
+        found = JobFile(changed.jobs, changed.submission, (*found.uploads, *changed.uploads))
+    return with_array_names(found) if is_of_slurm else found
 
 
 def _merged(job: Mapping[str, object], given: Mapping[str, object]) -> dict[str, object]:
@@ -81,10 +93,22 @@ def _is_script(file: str, raw: bytes | None) -> bool:
         return False
 
 
-def _read_script(file: str, raw: bytes | None, arguments: Sequence[str]) -> JobFile:
-    """As with sbatch, the script runs in the folder it is submitted from."""
-    now = datetime.now(UTC).astimezone()
-    return read_sbatch(file, now=now, raw=raw, args=arguments, directory=os.getcwd(), environ=os.environ)
+def _read_script(
+    file: str, raw: bytes | None, arguments: Sequence[str], given: Mapping[str, object], options: JobOptions
+) -> JobFile:
+    """As with sbatch, it runs in the folder it is submitted from, with the environment of this shell."""
+    here = surroundings_of(given, options, os.environ)
+    return read_sbatch(
+        file,
+        now=datetime.now(UTC).astimezone(),
+        raw=raw,
+        args=arguments,
+        directory=here.directory,
+        node_selector=here.node_selector,
+        submitted_from=os.getcwd(),
+        environ=os.environ,
+        taken_along=here.environment,
+    )
 
 
 def send(server: Server, jobs: JobFile, *, dry_run: bool = False) -> Submitted:

@@ -7,6 +7,7 @@ What can't be honoured is a warning that names the option and its line. What wou
 job if it were ignored, as a dependency, is an error.
 """
 
+from rota.intake.sbatch.arrays import with_array_names
 from rota.intake.sbatch.script import is_script, read_sbatch
 
-__all__ = ["is_script", "read_sbatch"]
+__all__ = ["is_script", "read_sbatch", "with_array_names"]

@@ -24,6 +24,10 @@ class Reading:
     def value(self, name: str) -> str | None:
         return self._options[name].value if self.has(name) else None
 
+    def is_absolute(self, name: str) -> bool:
+        """A path that is the same wherever one stands."""
+        return (self.value(name) or "").startswith("/")
+
     def number(self, name: str) -> int | None:
         value = self.value(name)
         if value is None:

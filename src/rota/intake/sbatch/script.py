@@ -1,6 +1,7 @@
 """A script for sbatch as a job to submit."""
 
 import os
+import platform
 import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
@@ -26,8 +27,6 @@ _SIGNAL = re.compile(r"(?:(?P<where>[RB]+):)?(?P<signal>\w+)(?:@(?P<seconds>\d{1
 _DEFAULT_WARNING_S = 60
 
 _WHY_NOT = {
-    "output": "Rota stores the output of the job: `rota logs` shows it",
-    "error": "Rota stores the output of the job: `rota logs` shows it",
     "mail-type": "Rota sends no mail",
     "mail-user": "Rota sends no mail",
     "constraint": "nodes have labels here: use node_selector in a job file",
@@ -51,12 +50,16 @@ def read_sbatch(
     raw: bytes | None = None,
     args: Sequence[str] = (),
     directory: str = "",
+    node_selector: Mapping[str, str] | None = None,
+    submitted_from: str = "",
     environ: Mapping[str, str] | None = None,
+    taken_along: Mapping[str, str] | None = None,
     max_bytes: int = MAX_BYTES,
 ) -> JobFile:
     """`now` has a time zone: that of times in the script. `raw`: what it holds, if it was read before.
-    `directory`: where the script runs unless it says so itself; empty: in a folder of its own. `environ`:
-    where --export finds variables without a value."""
+    `directory`: where the script runs unless it says so itself; empty: in a folder of its own.
+    `node_selector`: of nodes that have it. `environ`: where --export finds variables without a value.
+    `taken_along`: the part of it that ALL stands for."""
     name = os.fspath(path)
     file = display_name(name)
     text = decode(read_bytes(name, max_bytes) if raw is None else raw, file)
@@ -71,13 +74,17 @@ def read_sbatch(
         "script": text,
         "args": list(args),
         "slurm_names": True,
+        "script_name": "" if name == STANDARD_INPUT else os.path.basename(name),
         **read_shape(reading),
         **_plain_fields(reading),
         **_times(reading, now),
-        **_environment(reading, environ or {}),
+        **_environment(reading, environ or {}, taken_along or {}, submitted_from),
     }
+    chosen = _directory(reading, directory)
+    form |= _output_files(reading, chosen)
     for field, value in (
-        ("directory", _directory(reading, directory)),
+        ("directory", chosen),
+        ("node_selector", {} if reading.is_absolute("chdir") else dict(node_selector or {})),
         ("depends_on", _dependencies(reading)),
         ("array", _array(reading)),
         ("warn", _warning(reading, "time_limit" in form)),
@@ -156,31 +163,49 @@ def _read(reading: Reading, option: str, parse: Callable[[str], Any], problem: s
         raise reading.error(option, problem, remedy) from None
 
 
-def _environment(reading: Reading, environ: Mapping[str, str]) -> Form:
-    value = reading.value("export")
-    if value is None:
-        return {}
+def _environment(
+    reading: Reading, environ: Mapping[str, str], taken_along: Mapping[str, str], submitted_from: str
+) -> Form:
     variables: dict[str, str] = {}
-    for part in value.split(","):
+    for part in (reading.value("export") or "ALL").split(","):
         name, equals, text = part.partition("=")
         if equals:
             variables[name] = text
         elif name == "ALL":
-            reading.note(
-                "export", "Rota doesn't copy your environment: name the variables that the job needs"
-            )
+            variables = {**taken_along, **variables}
         elif name in environ:
             variables[name] = environ[name]
         elif name not in ("NONE", "NIL", ""):
             reading.note("export", f"{name} isn't set here, and is ignored")
     reading.stands_for("environment", "export")
-    return {"environment": variables}
+    if submitted_from:
+        variables["SLURM_SUBMIT_DIR"] = submitted_from
+        variables["SLURM_SUBMIT_HOST"] = platform.node()
+    return {"environment": variables} if variables else {}
 
 
 def _directory(reading: Reading, directory: str) -> str:
     reading.stands_for("directory", "chdir")
     chosen = os.path.join(directory, reading.value("chdir") or "")
     return os.path.normpath(chosen) if chosen else ""
+
+
+def _output_files(reading: Reading, directory: str) -> Form:
+    """Without a directory, what a task writes is removed with it."""
+    form: Form = {}
+    for option, field in (("output", "stdout"), ("error", "stderr")):
+        path = reading.value(option)
+        if path is None:
+            continue
+        reading.stands_for(field, option)
+        if directory or path.startswith("/"):
+            form[field] = path
+        else:
+            reading.note(option, "the job has no folder that stays: `rota logs` shows what it writes")
+    mode = reading.value("open-mode")
+    if mode is not None and mode not in ("append", "truncate"):
+        raise reading.error("open-mode", "is not a way to open files", "write append or truncate")
+    return {**form, "append": True} if form and mode == "append" else form
 
 
 def _dependencies(reading: Reading) -> list[Form]:

@@ -37,6 +37,7 @@ from rota.model.ids import JobId
 from rota.model.node import Node
 from rota.model.plan import Plan
 from rota.snapshot.state import Snapshot, with_waiting
+from rota.views.folding import fold_names
 from rota.views.plan.view import PlanView
 from rota.views.seen import Sees, seen_extension, seen_reason, seen_why
 from rota.views.why.view import Subject, WhyView, why_view
@@ -127,6 +128,9 @@ def _time(at_ms: int | None) -> datetime | None:
     return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
+_MOST_NAMED = 10
+
+
 class QuestionsDesk:
     """Answers leave out jobs that whoever asks may not see."""
 
@@ -163,8 +167,9 @@ class QuestionsDesk:
         if state is None:
             raise Conflict(f"job {job_id} has ended, so it doesn't wait", f"ask for job {job_id} itself")
         if state.phase is Phase.CREATED:
-            waits = "is held" if state.held else "waits for other jobs to end"
-            remedy = "release it" if state.held else "see which with `rota show`"
+            others = fold_names([one.job for one in state.depends_on], most=_MOST_NAMED)
+            waits = "is held" if state.held else f"waits for {others or 'other jobs'} to end"
+            remedy = "release it" if state.held else f"`rota show {job_id}` shows it"
             raise Conflict(f"job {job_id} {waits}, so Rota doesn't place it yet", remedy)
 
     async def eta(self, job_id: JobId) -> EstimateDocument:

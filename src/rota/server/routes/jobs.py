@@ -124,9 +124,9 @@ async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: Jobs
 
 
 def _spec_shown(state: JobState, who: Who) -> dict[str, object]:
-    """Only the owner sees the environment of a job: it may contain secrets."""
+    """Only the owner and admins see the environment of a job: it may contain secrets."""
     form = form_of(state.spec)
-    if who.user != state.spec.template.user:
+    if who.user != state.spec.template.user and who.role is not Role.ADMIN:
         form.pop("environment", None)
     return form
 

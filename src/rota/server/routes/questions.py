@@ -11,12 +11,14 @@ from msgspec import Meta
 from rota.api.jobs import EfficiencyDocument, EstimateDocument
 from rota.api.people import Role
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
+from rota.control.errors import Conflict
+from rota.lifecycle.state import JobState
 from rota.loop.desk.jobs import JobsDesk
 from rota.loop.desk.questions import QuestionsDesk
 from rota.loop.live.side_threads import beside
 from rota.model.extension import Extension
 from rota.model.quantities import parse_duration_ms
-from rota.server.documents import efficiency_document
+from rota.server.documents import efficiency_document, job_document
 from rota.server.problems import ProblemError, bad_input
 from rota.server.reading import read_quantity
 from rota.server.reply import Reply, json_reply
@@ -32,6 +34,8 @@ from rota.server.routes.jobs import (
 from rota.server.submission import read_jobs
 from rota.views.extend.document import extension_document
 from rota.views.extend.wording import answer_text
+from rota.views.jobs import state_text
+from rota.views.times import Clock
 from rota.views.why.document import why_document
 
 
@@ -49,6 +53,7 @@ class ExtendForm(Form, frozen=True, kw_only=True):
 async def why_job(call: Call[WhyQuery, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
     """What each node has against it, and the smallest change that would help."""
     state = await seen_job(call, jobs)
+    _check_goes_on(state, call.now_ms)
     rank = call.query.rank
     if rank is not None and rank >= state.spec.template.task_count:
         raise bad_input("rank", f"the job has no task of rank {rank}", "ranks count from 0")
@@ -70,6 +75,7 @@ async def show_efficiency(call: Call[Query, None], jobs: JobsDesk) -> Reply:
 async def extend_job(call: Call[ChangeQuery, ExtendForm], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
     """A limit from the start, or more than it has. Refused with what is in the way."""
     state = await seen_job(call, jobs)
+    _check_goes_on(state, call.now_ms)
     limit_ms = _limit_ms(call.body.time_limit, state.time_limit_ms or state.spec.template.time_limit_ms)
     extension = await questions.extend(
         state.id, limit_ms, call.who, call.query.dry_run, call.answer_of(_extended)
@@ -84,6 +90,12 @@ async def extend_job(call: Call[ChangeQuery, ExtendForm], questions: QuestionsDe
             data=msgspec.to_builtins(_answer(extension)),
         )
     return _extended(extension)
+
+
+def _check_goes_on(state: JobState, now_ms: int) -> None:
+    if state.is_over:
+        how = state_text(job_document(state), Clock(now_ms))
+        raise Conflict(f"job {state.id} is over: {how}", f"`rota show {state.id}` shows its tasks")
 
 
 def _limit_ms(text: str | int, had_ms: int | None) -> int:

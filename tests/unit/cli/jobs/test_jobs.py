@@ -119,6 +119,14 @@ class TestShow:
         server.has(detail(running(), an_attempt(0, phase=None)))
         assert "train.py" in rota("show", "17", "-o", "wide", columns=200).out.partition("As submitted")[2]
 
+    def test_one_that_waits_for_a_retry(self, server: FakeServer) -> None:
+        job = a_job(cause=Cause.RETRY, started=ago(120), not_before=later(20), attempt=2)
+        server.has(detail(job, an_attempt(exit_code=1)))
+        shown = rota("show", "17").out
+        assert "runs for" not in shown
+        [retry] = [line for line in shown.splitlines() if line.startswith("retry")]
+        assert retry.split()[1:] == ["12:00:20,", "in", "20", "s"]
+
     def test_an_unknown_job(self, server: FakeServer) -> None:
         result = rota("show", "99")
         assert (result.code, result.out) == (3, "")

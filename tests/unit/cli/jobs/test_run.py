@@ -30,7 +30,9 @@ def chunk(data: bytes, *, stream: str = "out", rank: int = 0, fence: int = 1, at
 
 def test_the_command_is_submitted_as_it_stands(server: FakeServer) -> None:
     server.has(SUCCEEDED)
-    result = rota("run", "--cpus", "2", "--time", "1h", "--", "sh", "-c", "echo --cpus 3", "--", "x")
+    result = rota(
+        "run", "--clean", "--cpus", "2", "--time", "1h", "--", "sh", "-c", "echo --cpus 3", "--", "x"
+    )
     assert result.code == 0
     assert server.submitted == [
         {

@@ -12,7 +12,7 @@ import pytest
 from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
 from rota.sdk.errors import BadInput
 from tests.unit.cli.calling import rota, write
-from tests.unit.cli.documents import NOW, later
+from tests.unit.cli.documents import NOW, a_job, later
 from tests.unit.cli.fake_server import FakeServer
 
 JOBS = (
@@ -27,7 +27,7 @@ class TestCommand:
             "submit", "--name", "x", "--cpus", "0.5", "--memory", "2Gi", "--gpus", "1", "--tasks", "4",
             "--time", "90m", "--queue", "q", "--project", "p", "--priority", "high", "--dir", "/srv",
             "--env", "A=1=2", "--env", "LANG", "--label", "team=red", "--after", "16", "--after", "15:any",
-            "--array", "0-9", "--retries", "2", "--hold", "--", "make", "-j4",
+            "--array", "0-9", "--retries", "2", "--hold", "--clean", "--", "make", "-j4",
         )  # fmt: skip
         assert result.code == 0
         assert server.submitted == [
@@ -204,7 +204,7 @@ class TestPlan:
 
     def test_what_starts_now(self, server: FakeServer) -> None:
         server.plan_answer = PlanAnswer(jobs=[self.planned(NOW)], changes=[])
-        result = rota("plan", "--cpus", "2", "--", "make")
+        result = rota("plan", "--clean", "--cpus", "2", "--", "make")
         assert result.code == 0
         assert result.lines[2].split() == ["make", "now", "n1", "cpu", "is", "short"]
         assert server.submitted == [{"command": ["make"], "resources": {"cpu": "2"}}]
@@ -219,5 +219,17 @@ class TestPlan:
 
     def test_two_words_of_a_command_are_no_files(self, server: FakeServer) -> None:
         server.plan_answer = PlanAnswer(jobs=[self.planned(NOW)], changes=[])
-        rota("plan", "--", "make", "all")
+        rota("plan", "--clean", "--", "make", "all")
         assert server.submitted == [{"command": ["make", "all"]}]
+
+
+class TestAfter:
+    def test_takes_names(self, server: FakeServer) -> None:
+        server.has(a_job("16", name="build"))
+        rota("submit", "--clean", "--after", "build", "--after", "12:any", "--", "true")
+        assert [one["job"] for one in server.submitted[0]["depends_on"]] == ["16", "12"]
+
+    def test_of_jobs_that_there_are(self, server: FakeServer) -> None:
+        result = rota("submit", "--after", "nothing", "--", "true")
+        assert (result.code, server.submitted) == (3, [])
+        assert 'there is no job named "nothing"' in result.err

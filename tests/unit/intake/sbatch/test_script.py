@@ -9,7 +9,7 @@ from msgspec import json
 
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile
-from rota.intake.sbatch import is_script, read_sbatch
+from rota.intake.sbatch import is_script, read_sbatch, with_array_names
 from rota.intake.sbatch.options import LONG, SHORT
 from rota.intake.submissions import Entry, read_submission
 from rota.model.ids import JobId
@@ -74,6 +74,7 @@ def test_a_script_without_options(scripts: Scripts) -> None:
         script="#!/bin/sh\necho done\n",
         directory="/work",
         slurm_names=True,
+        script_name="my train.sh",
     )
     assert spec.template.groups[0].spec == TaskSpec(requests=Resources(1000))
 
@@ -122,6 +123,41 @@ def test_what_is_sent_is_what_was_read(scripts: Scripts) -> None:
     job_file = scripts.read("#SBATCH --mem=1G -t 5", "#SBATCH --array=0-3")
     sent = read_submission(_sent(job_file), "default", "default")
     assert sent.entries == job_file.submission.entries
+
+
+class TestOutput:
+    def test_goes_to_files(self, scripts: Scripts) -> None:
+        run = scripts.entry(
+            "-o logs/%j.out --error=/var/log/%x.err --open-mode=append", directory="/work"
+        ).spec.run
+        assert (run.stdout, run.stderr, run.append) == ("logs/%j.out", "/var/log/%x.err", True)
+
+    def test_of_a_script_without_a_folder_only_to_whole_paths(self, scripts: Scripts) -> None:
+        run = scripts.entry("-o /dev/null").spec.run
+        assert (run.stdout, run.stderr, run.append) == ("/dev/null", "", False)
+
+    def test_modes_are_two(self, scripts: Scripts) -> None:
+        assert "--open-mode" in scripts.refusal("#SBATCH --open-mode=sideways -o /dev/null")
+
+
+class TestEnvironment:
+    def test_of_whoever_submits(self, scripts: Scripts) -> None:
+        run = scripts.entry(taken_along={"A": "1"}, submitted_from="/work").spec.run
+        assert dict(run.environment).items() >= {"A": "1", "SLURM_SUBMIT_DIR": "/work"}.items()
+
+    def test_or_none_of_it(self, scripts: Scripts) -> None:
+        assert scripts.entry("--export=NONE", taken_along={"A": "1"}).spec.run.environment == ()
+
+    def test_of_arrays(self, scripts: Scripts) -> None:
+        [job] = with_array_names(scripts.read("#SBATCH --array=1-9:4")).jobs
+        assert job["environment"] == {
+            "SLURM_ARRAY_TASK_COUNT": "3",
+            "SLURM_ARRAY_TASK_MIN": "1",
+            "SLURM_ARRAY_TASK_MAX": "9",
+            "SLURM_ARRAY_TASK_STEP": "4",
+        }
+        [other] = with_array_names(scripts.read()).jobs
+        assert "environment" not in other
 
 
 class TestShape:
@@ -198,7 +234,7 @@ class TestWarnings:
             ("--mail-type=END", "--mail-type is ignored: Rota sends no mail"),
             ("-C haswell", "--constraint is ignored: nodes have labels here"),
             ("--switches=1", "--switches is ignored: Rota has no such option"),
-            ("-o out.txt", "--output is ignored: Rota stores the output of the job"),
+            ("-o out.txt", "--output: the job has no folder that stays: `rota logs` shows what it writes"),
             ("-n4", "--ntasks: the script runs once in each task"),
             ("--nttasks=4", "the option --nttasks is unknown and is ignored; did you mean --ntasks?"),
             ("--foo bar", "the option --foo is unknown and is ignored"),
@@ -207,7 +243,6 @@ class TestWarnings:
             ("--array=1-9%2", "--array: %2: all elements may run at once"),
             ("-d aftercorr:17", "--dependency: aftercorr: each waits for the whole array"),
             ("-p a,b", "--partition: one is chosen, not any of several: a"),
-            ("--export=ALL", "--export: Rota doesn't copy your environment"),
             ("--export=NOWHERE", "--export: NOWHERE isn't set here"),
             ("--signal=USR1", "--signal: there is no --time to warn of"),
             ("--gres=shard:1", "--gres: shard:1 is not a resource that Rota allocates"),

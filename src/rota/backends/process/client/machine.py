@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from rota.machine_facts import node_labels
 from rota.model.ids import NodeName
 from rota.model.node import Gpus, Node, NodeSpec
 from rota.model.resources import DEFAULT_SLOTS, Resources
@@ -36,10 +37,21 @@ def this_machine(
         storage_bytes=shutil.disk_usage(folder).total,
         slots=max(DEFAULT_SLOTS, 4 * cpu_milli // 1000),
     )
-    labels = (("arch", platform.machine()), ("host", str(name)), ("os", platform.system().lower()))
+    labels = {
+        "arch": platform.machine(),
+        "host": str(name),
+        "os": platform.system().lower(),
+        **node_labels(),
+    }
     return Node(
         name,
-        NodeSpec(capacity, gpus, backend=backend, labels=labels, price_micro_per_hour=price_micro_per_hour),
+        NodeSpec(
+            capacity,
+            gpus,
+            backend=backend,
+            labels=tuple(labels.items()),
+            price_micro_per_hour=price_micro_per_hour,
+        ),
         load_milli=load_milli(Path("/proc/loadavg").read_text(), cpu_milli),
     )
 

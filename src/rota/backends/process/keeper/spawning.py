@@ -75,8 +75,12 @@ def spawn(
         room.account,
         sandbox,
         str(room.end) if sandbox is not None else "",
+        start.run.stdout,
+        start.run.stderr,
+        start.run.append,
     )
-    is_plain = not (start.run.directory or room.account or sandbox)
+    writes_files = start.run.stdout or start.run.stderr
+    is_plain = not (start.run.directory or room.account or sandbox or writes_files)
     out = err = (-1, -1)
     try:
         out, err = task_pipe(room.account), task_pipe(room.account)
