@@ -12,7 +12,7 @@ from rota.store.connections import Connections
 from rota.store.event_list import ALL_EVENTS, EventFilter
 from rota.store.job_list import JobFilter
 from rota.store.load import Loaded, load, without_collection
-from rota.store.queries import JobPage
+from rota.store.queries import EndedJob, JobPage
 
 
 class StoreReader:
@@ -40,6 +40,21 @@ class StoreReader:
         """By index."""
         with self.connections.read() as connection:
             return queries.jobs_of_array(connection, number)
+
+    def was_removed(self, job: JobId) -> bool:
+        """Of a job that isn't there: whether it was, and its time was over."""
+        with self.connections.read() as connection:
+            return queries.was_removed(connection, job)
+
+    def ended_jobs(self, after: EndedJob, up_to_ms: int, limit: int) -> list[EndedJob]:
+        """In the order of their ends."""
+        with self.connections.read() as connection:
+            return queries.find_ended(connection, after, up_to_ms, limit)
+
+    def logs_pruned_ms(self) -> int:
+        """What jobs wrote that ended up to then was removed; 0: nothing was."""
+        with self.connections.read() as connection:
+            return queries.logs_pruned_ms(connection)
 
     def job_with_attempts(self, job: JobId, limit: int = 1000) -> tuple[JobState, list[Attempt]] | None:
         """Both of one moment: the latest so many, in the order of their fences."""
