@@ -15,6 +15,7 @@ from rota.store.keys import id_of, number_of
 from rota.store.tables import RoughPhase, answers, counters, events, jobs, specs
 from rota.store.write import PRUNED, BatchWriter, in_chunks, jobs_in
 
+
 class Found(NamedTuple):
     keys: list[int]
     """Of jobs to be removed, those that ended first in front."""

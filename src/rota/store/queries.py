@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, bindparam, func, select, tuple_
@@ -15,7 +16,7 @@ from rota.store.job_list import JobFilter, select_keys
 from rota.store.keys import find_key, first_key, id_of, keys_of_array, number_of
 from rota.store.rows import STATE, read_answer, read_attempt, read_estimate, read_event, read_states
 from rota.store.tables import answers, attempts, counters, estimates, events, jobs
-from rota.store.write import LOGS_PRUNED, PRUNED, jobs_in
+from rota.store.write import LOGS_PRUNED, PRUNED, in_chunks, jobs_in
 
 __all__ = ["EventFilter", "JobFilter", "JobPage"]
 
@@ -39,6 +40,12 @@ def find_jobs(connection: Connection, wanted: JobFilter, after: str | None, limi
     keys = select_keys(connection, wanted, before, limit)
     rows = connection.execute(_JOBS, {"keys": keys.found}).all() if keys.found else []
     return JobPage(read_states(connection, rows).readable, None if keys.next is None else id_of(keys.next))
+
+
+def jobs_with_keys(connection: Connection, keys: Sequence[int]) -> list[JobState]:
+    """Newest first."""
+    rows = [row for some in in_chunks(keys) for row in connection.execute(_JOBS, {"keys": some})]
+    return read_states(connection, rows).readable
 
 
 def find_job(connection: Connection, job: JobId) -> JobState | None:
@@ -109,6 +116,14 @@ def find_attempts(connection: Connection, job: JobId, limit: int) -> list[Attemp
     """The latest so many, in the order of their fences."""
     latest = _of_job(attempts, job).order_by(attempts.c.fence.desc()).limit(limit)
     return [read_attempt(row) for row in reversed(connection.execute(latest).all())]
+
+
+def find_attempts_of_array(connection: Connection, number: int, limit: int) -> list[Attempt]:
+    """Of all its jobs, so many at most."""
+    keys = keys_of_array(number)
+    of_all = select(attempts).where(attempts.c.job >= keys.start, attempts.c.job < keys.stop)
+    found = of_all.order_by(attempts.c.job, attempts.c.fence).limit(limit)
+    return [read_attempt(row) for row in connection.execute(found)]
 
 
 def find_nodes(connection: Connection, job: JobId) -> list[NodeName]:
