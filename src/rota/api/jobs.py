@@ -63,12 +63,17 @@ class JobDocument(Document, frozen=True, kw_only=True):
     """Of an array."""
 
     @property
+    def phases(self) -> dict[Phase, int]:
+        """Of an array, how many of its jobs are in each; else its own."""
+        return {self.phase: 1} if self.elements is None else self.elements.phases
+
+    @property
     def is_over(self) -> bool:
-        return self.phase.is_terminal
+        return all(phase.is_terminal for phase in self.phases)
 
     @property
     def succeeded(self) -> bool:
-        return self.phase is Phase.SUCCEEDED
+        return all(phase is Phase.SUCCEEDED for phase in self.phases)
 
 
 class AttemptDocument(Document, frozen=True, kw_only=True):

@@ -20,8 +20,10 @@ from rota.model.reasons import ArrayLimitReached, BeyondLimit, LimitReached
 from rota.snapshot.arrays import Int64s
 from rota.snapshot.state import Snapshot
 
-Answer: TypeAlias = tuple[int, BeyondLimit | LimitReached | ArrayLimitReached | None]
+Answer: TypeAlias = tuple[int, BeyondLimit | LimitReached | None]
 """How many may start, and what limits it."""
+JobsAnswer: TypeAlias = tuple[int, BeyondLimit | LimitReached | ArrayLimitReached | None]
+"""The same, where jobs are counted."""
 
 
 class Caps:
@@ -95,7 +97,7 @@ class Caps:
         if template.array_limit is not None:
             self._of_arrays[template.array_limit] += count
 
-    def ask_jobs(self, template: JobTemplate, count: int = 1) -> Answer:
+    def ask_jobs(self, template: JobTemplate, count: int = 1) -> JobsAnswer:
         """Of `count` jobs that have no task yet, how many may start, and what limits it."""
         allowed, reason = self._ask_array(template, count)
         for account in self._job_accounts(template):
@@ -107,7 +109,7 @@ class Caps:
                 reason = kind(scope.value, name, "", 1, account.limit)
         return allowed, reason
 
-    def _ask_array(self, template: JobTemplate, count: int) -> Answer:
+    def _ask_array(self, template: JobTemplate, count: int) -> JobsAnswer:
         limit = template.array_limit
         if limit is None:
             return count, None
