@@ -35,9 +35,10 @@ port = 0
 requests_per_second = 1_000_000
 {limits}
 [server.history]
-succeeded = 1_000_000_000
-failed = 1_000_000_000
-ttl = "36500d"
+ttl = 0
+most_jobs = 0
+logs = 0
+logs_size = 0
 [logs]
 level = "warning"
 format = "json"

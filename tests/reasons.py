@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from rota.model.ids import JobId
 from rota.model.reasons import (
+    ArrayLimitReached,
     AwaitsPartner,
     BehindInStrictQueue,
     BeyondCapacity,
@@ -104,6 +105,7 @@ EXAMPLES: tuple[Reason, ...] = (
     QuotaReached(("vision", "ada"), "cpu", 8000, 6000),
     BeyondQuota(("vision",), "gpu", 64_000, 8000),
     LimitReached("user", "ada", "cpu", 8000, 6000),
+    ArrayLimitReached("24", 4),
     BeyondLimit("project", "vision", "", 1, 0),
     AwaitsPartner(OTHER),
     BehindInStrictQueue(OTHER),

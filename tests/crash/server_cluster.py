@@ -15,9 +15,6 @@ from tests.crash.wal import Log
 from tests.real.agents.fleet import free_port
 from tests.real.server.rota_server import eventually
 
-_ALL = 1_000_000
-"""Of all runs are kept: they are asked for in the end."""
-
 
 class ServerCluster(Cluster):
     database: Database | None = None
@@ -59,7 +56,7 @@ class ServerCluster(Cluster):
             f'files = "{self.folder / "files"}"\n'
             f"tls.self_signed = {'true' if self.namespaces else 'false'}\n"
             f'[agents]\naddress = "{agents}"\nport = {free_port()}\nlost_after = "{LOST_AFTER_S:g}s"\n'
-            f"[server.history]\nsucceeded = {_ALL}\nfailed = {_ALL}\n"
+            "[server.history]\nttl = 0\nmost_jobs = 0\n"
             '[logs]\nformat = "json"\n'
         )
         server = Server(home, "--config", str(settings), *flags)

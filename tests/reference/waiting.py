@@ -8,6 +8,7 @@ from itertools import combinations
 
 from rota.model.plan import EvictionCause
 from rota.model.reasons import (
+    ArrayLimitReached,
     AwaitsPartner,
     BehindInStrictQueue,
     BeyondCapacity,
@@ -105,6 +106,7 @@ def _verdicts_about_nodes(case: Case) -> Iterator[tuple[str, Verdict]]:
 NOT_ABOUT_NODES: set[type[Reason]] = {
     QuotaReached,
     BeyondQuota,
+    ArrayLimitReached,
     LimitReached,
     BeyondLimit,
     AwaitsPartner,

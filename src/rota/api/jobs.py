@@ -11,8 +11,20 @@ from rota.lifecycle.state import EndReason, Phase, TaskPhase
 from rota.model.causes import Cause
 
 
+class ElementsDocument(Document, frozen=True, kw_only=True):
+    """What an array consists of."""
+
+    size: int
+    """How many jobs it has that are kept, finished ones included."""
+    phases: dict[Phase, int]
+    """How many of them are in each phase."""
+    at_once: int | None = None
+    """So many of them may run at the same time; null: as many as there is room for."""
+
+
 class JobDocument(Document, frozen=True, kw_only=True):
-    """A job, as a list shows it."""
+    """A job, as a list shows it; in a folded list also an array, by its number. Then `elements` says what it
+    consists of, and the rest is that of the job that says most about it: one that failed, or that waits."""
 
     id: str
     name: str
@@ -45,14 +57,23 @@ class JobDocument(Document, frozen=True, kw_only=True):
     """Jobs that have to end before, and haven't yet: the first 20."""
     not_before: datetime | None = None
     """When the pause before its retry is over."""
+    reason: str | None = None
+    """In lists: why it waits, by the latest plan, in words with times in UTC."""
+    elements: ElementsDocument | None = None
+    """Of an array."""
+
+    @property
+    def phases(self) -> dict[Phase, int]:
+        """Of an array, how many of its jobs are in each; else its own."""
+        return {self.phase: 1} if self.elements is None else self.elements.phases
 
     @property
     def is_over(self) -> bool:
-        return self.phase.is_terminal
+        return all(phase.is_terminal for phase in self.phases)
 
     @property
     def succeeded(self) -> bool:
-        return self.phase is Phase.SUCCEEDED
+        return all(phase is Phase.SUCCEEDED for phase in self.phases)
 
 
 class AttemptDocument(Document, frozen=True, kw_only=True):
@@ -86,6 +107,19 @@ class JobDetail(Document, frozen=True, kw_only=True):
     depends_on: list[str]
     """Those that haven't ended yet."""
     estimate: EstimateDocument | None
+
+
+class ArrayDetail(Document, frozen=True, kw_only=True):
+    """An array, with all there is to know of it as a whole."""
+
+    array: JobDocument
+    """As in a folded list."""
+    spec: dict[str, object]
+    """Of one of its jobs, in the form of a job file. Its environment is for its owner alone."""
+    first: dict[Phase, list[str]]
+    """In each phase that there are jobs in, the ids of the first 20."""
+    estimate: EstimateDocument | None
+    """Of the first of its jobs that waits."""
 
 
 class EstimateDocument(Document, frozen=True, kw_only=True):

@@ -165,6 +165,9 @@ class Backend(Protocol):
         """A file that a task left, as its run declared; raises FileNotFoundError. `epoch`: in which the job
         came in."""
 
+    async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
+        """In bytes, of all that is kept of what each of them wrote and left; 0: nothing is."""
+
     async def forget(self, jobs: Sequence[JobId]) -> None:
         """Removes logs and whatever else is left of them."""
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 if TYPE_CHECKING:
     from msgspec import Struct
-    from rich.console import RenderableType
+
+    from rota.cli.tables import Shown
 
 
 Document: TypeAlias = "Struct | Sequence[Struct] | Mapping[str, object]"
@@ -55,14 +56,12 @@ def talk_of_change(subject: str, done: str, planned: str, *, dry_run: bool) -> N
     talk(f"dry run: {subject} would {planned}" if dry_run else f"{subject} {done}")
 
 
-def show(parts: Iterable[RenderableType]) -> None:
-    from rich.console import Console
+def show(parts: Iterable[Shown]) -> None:
+    from rota.cli.tables import lines_of
+    from rota.cli.text import has_colours, terminal_width
 
-    console = Console(highlight=False, markup=False, emoji=False)
-    with console.capture() as rendered:
-        for part in parts:
-            console.print(part)
-    write(rendered.get())
+    width, colours = terminal_width(), has_colours()
+    write("".join(f"{line}\n" for part in parts for line in lines_of(part, width, colours=colours)))
 
 
 def write_document(document: Document, output: OutputFormat) -> None:

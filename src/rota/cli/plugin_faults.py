@@ -8,8 +8,8 @@ from contextlib import contextmanager, redirect_stdout
 
 from rota.cli.output import talk
 from rota.model.plan import PluginFault
+from rota.views.amounts import count_text
 from rota.views.quoting import one_line
-from rota.views.wording import count_text
 
 
 @contextmanager

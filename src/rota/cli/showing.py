@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from msgspec import Struct
-from rich.console import RenderableType
 
 from rota.cli.output import ListFormat, OutputFormat, show, write, write_document
+from rota.cli.tables import Shown
 from rota.clock import now_ms
 from rota.views.times import Clock
 
@@ -23,7 +23,7 @@ def show_list(
     items: Sequence[T],
     output: ListFormat,
     names: Callable[[T], str],
-    table: Callable[[Sequence[T]], Iterable[RenderableType]],
+    table: Callable[[Sequence[T]], Iterable[Shown]],
 ) -> None:
     match output:
         case ListFormat.NAME:
@@ -34,7 +34,7 @@ def show_list(
             show(table(items))
 
 
-def show_one(item: T, output: OutputFormat, table: Callable[[T], Iterable[RenderableType]]) -> None:
+def show_one(item: T, output: OutputFormat, table: Callable[[T], Iterable[Shown]]) -> None:
     if output.is_table:
         show(table(item))
     else:

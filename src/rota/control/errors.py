@@ -19,6 +19,17 @@ class NotFound(ControlError):
         self.name = name
 
 
+class Gone(ControlError):
+    """It was there, and its time is over."""
+
+
+class IsArray(NotFound):
+    """There is no job of that number: it is an array's."""
+
+    def __init__(self, number: str) -> None:
+        super().__init__("job", number)
+
+
 class Conflict(ControlError):
     """The current state doesn't allow it."""
 

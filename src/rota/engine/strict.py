@@ -8,7 +8,7 @@ from rota.engine.refusals import verdict_by
 from rota.engine.scope import Turn
 from rota.engine.workbench import Workbench
 from rota.model.job import Job
-from rota.model.reasons import BehindInStrictQueue, LimitReached
+from rota.model.reasons import ArrayLimitReached, BehindInStrictQueue, LimitReached
 from rota.model.verdict import Kind, Verdict
 from rota.snapshot.waiting import Lane
 
@@ -33,5 +33,7 @@ def hold_behind(bench: Workbench, turn: Turn, first: Job, lane: Lane, order: Ord
 def _holds_up_nobody(verdict: Verdict) -> bool:
     """Nobody waits behind who will never start, or a queue would be stuck for ever; nor behind who is
     over a limit of their own."""
-    own_limit = any(isinstance(refusal.reason, LimitReached) for refusal in verdict.refusals)
+    own_limit = any(
+        isinstance(refusal.reason, LimitReached | ArrayLimitReached) for refusal in verdict.refusals
+    )
     return verdict.kind is Kind.NEVER or own_limit

@@ -1,8 +1,10 @@
-"""Which indexes an array of equal jobs has: "0-9", "1-100:10", "1,5,9", or just how many."""
+"""Which indexes an array of equal jobs has: "0-9", "1-100:10", "1,5,9", or just how many. "0-99%4": at most
+four of them run at once."""
 
 import re
 from collections.abc import Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from rota.intake._fields import Field
 from rota.intake._wording import quoted
@@ -11,31 +13,45 @@ MAX_ELEMENTS = 100_000
 MAX_INDEX = 999_999_999
 
 _PART = re.compile(r"(?P<first>\d{1,10})(?:-(?P<last>\d{1,10})(?::(?P<step>\d{1,10}))?)?", re.ASCII)
+_NUMBER = re.compile(r"[0-9]{1,9}", re.ASCII)
 _LONGEST_TEXT = 1_000_000
 
 
-def read_array(form: str | int, at: Field) -> tuple[int, ...]:
+class Array(NamedTuple):
+    indexes: tuple[int, ...]
     """In ascending order."""
+    at_once: int | None = None
+    """So many of them run at the same time, at most."""
+
+
+def read_array(form: str | int, at: Field) -> Array:
     if isinstance(form, int):
         # `len` can't tell how many more than 2**63 - 1 are.
         if form > MAX_INDEX:
             raise at.error("has too many elements", f"give at most {MAX_ELEMENTS:,} in one array")
-        return tuple(_counted(range(form), 0, at))
-    if "%" in form:
-        raise at.error("how many run at once can't be limited", f"write {quoted(form.partition('%')[0])}")
+        return Array(tuple(_counted(range(form), 0, at)))
     if len(form) > _LONGEST_TEXT:
         raise at.error("is too long", f"give at most {MAX_ELEMENTS:,} indexes, in ranges")
+    ranges, percent, limit = form.partition("%")
     indexes: list[int] = []
-    for part in form.split(","):
+    for part in ranges.split(","):
         indexes += _counted(_range(part.strip(), at), len(indexes), at)
     distinct = sorted(set(indexes))
     if len(distinct) < len(indexes):
         twice = next(index for index, group in groupby(sorted(indexes)) if len(list(group)) > 1)
         raise at.error(f"the index {twice} is there twice", "name each once")
-    return tuple(distinct)
+    return Array(tuple(distinct), _at_once(limit.strip(), at) if percent else None)
 
 
-def format_array(indexes: Sequence[int]) -> str:
+def _at_once(text: str, at: Field) -> int:
+    if not (_NUMBER.fullmatch(text) and int(text)):
+        raise at.error(
+            f"{quoted(text)} can't be how many run at once", 'write a number from 1 on, as in "0-99%4"'
+        )
+    return int(text)
+
+
+def format_array(indexes: Sequence[int], at_once: int | None = None) -> str:
     """Reading it back gives the same; ascending indexes are written as ranges where they are."""
     ranges: list[tuple[int, int]] = []
     for index in indexes:
@@ -43,7 +59,8 @@ def format_array(indexes: Sequence[int]) -> str:
             ranges[-1] = (ranges[-1][0], index)
         else:
             ranges.append((index, index))
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges)
+    limit = "" if at_once is None else f"%{at_once}"
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in ranges) + limit
 
 
 def _range(part: str, at: Field) -> range:

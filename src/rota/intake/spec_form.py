@@ -13,6 +13,7 @@ def form_of(spec: JobSpec) -> Plain:
     """Reading it gives the spec again, but for what limits made of it; an element of an array comes back as
     the array of its index. What is as it would be anyway is left out, except whose it is."""
     template = spec.template
+    at_once = None if template.array_limit is None else template.array_limit.at_once
     own = {
         **run_form(spec.run),
         "retry": _retry(spec.retry),
@@ -22,7 +23,7 @@ def form_of(spec: JobSpec) -> Plain:
         "start_after": timestamp_text(spec.start_after_ms or None),
         "start_before": timestamp_text(spec.start_before_ms),
         "deadline": timestamp_text(spec.deadline_ms),
-        "array": None if spec.array_index is None else format_array([spec.array_index]),
+        "array": None if spec.array_index is None else format_array([spec.array_index], at_once),
     }
     whose = {"name": spec.name, "project": template.project, "user": template.user}
     return {**whose, **template_form(template), **given(own)}

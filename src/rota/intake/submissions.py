@@ -33,6 +33,7 @@ from rota.intake.document import Document, document_of
 from rota.intake.errors import InputError, format_path
 from rota.intake.jobs import MAX_TASKS
 from rota.model.ids import JobId
+from rota.model.job import ArrayLimit
 from rota.model.run import After, Dependency, JobSpec, Run
 
 MAX_ENTRIES = 10_000
@@ -60,6 +61,8 @@ class Entry(Struct, frozen=True, omit_defaults=True):
     """What it depends on besides."""
     connect_to: int | None = None
     """The entry that it is placed along with."""
+    at_once: int | None = None
+    """Of an array: so many of its jobs run at the same time, at most."""
 
     @property
     def job_count(self) -> int:
@@ -98,6 +101,9 @@ def expand(submission: Submission, first_number: int, most: int | None = None) -
         if entry.array is None:
             jobs.append(Expanded(spec, place, False, number))
         else:
+            if entry.at_once is not None:
+                limit = ArrayLimit(ids[-1], entry.at_once)
+                spec = replace(spec, template=replace(spec.template, array_limit=limit))
             indexes = entry.array if most is None else entry.array[: max(1, most - len(jobs))]
             jobs += [
                 Expanded(replace(spec, array_index=index), place, True, number + at)
@@ -199,6 +205,7 @@ class _Reader:
         start_after_ms, start_before_ms = read_stated_period(form, at)
         depends_on, siblings = self._dependencies(form, at.at("depends_on"))
         connect_to = self._partner(form.connect_to, at.at("connect_to"))
+        array = None if form.array is UNSET else read_array(form.array, at.at("array"))
         entry = Entry(
             JobSpec(
                 template=template if connect_to is None else replace(template, connect_to=""),
@@ -212,9 +219,10 @@ class _Reader:
                 start_before_ms=start_before_ms,
                 deadline_ms=read_deadline_ms(form, start_after_ms, template.time_limit_ms, at),
             ),
-            None if form.array is UNSET else read_array(form.array, at.at("array")),
+            None if array is None else array.indexes,
             siblings,
             connect_to,
+            None if array is None else array.at_once,
         )
         self._count(entry, at)
         self._claim(name)

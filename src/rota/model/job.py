@@ -57,6 +57,13 @@ class AtMaintenance(Enum):
     END = "end"
 
 
+class ArrayLimit(Struct, frozen=True, cache_hash=True):
+    """How many jobs of an array may run at once. Its number tells it from other arrays of equal jobs."""
+
+    array: str
+    at_once: int
+
+
 class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True, dict=True):
     """All that jobs of one kind have in common, and all that the engine decides by."""
 
@@ -83,6 +90,7 @@ class JobTemplate(Struct, frozen=True, cache_hash=True, omit_defaults=True, dict
     start_within_ms: int | None = None
     """Fails if it hasn't started so long after it was submitted."""
     at_maintenance: AtMaintenance = AtMaintenance.REQUEUE
+    array_limit: ArrayLimit | None = None
 
     @property
     def task_count(self) -> int:

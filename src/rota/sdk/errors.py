@@ -56,11 +56,15 @@ class Unauthorised(RotaError):
 
 
 class Forbidden(RotaError):
-    """The token's role doesn't allow it."""
+    """The token's role doesn't allow it, or it belongs to others (`kind` is "not-yours")."""
 
 
 class NotFound(RotaError):
     """Not found, or none that this token may see."""
+
+
+class Gone(NotFound):
+    """It was there, and is no longer kept."""
 
 
 class Conflict(RotaError):

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from rota.api.documents import ChangeDocument, Page
-from rota.api.jobs import EfficiencyDocument, EstimateDocument, JobDetail, JobDocument, Submitted
+from rota.api.jobs import ArrayDetail, EfficiencyDocument, EstimateDocument, JobDetail, JobDocument, Submitted
 from rota.api.people import LimitsDocument, MeDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.api.service import EventDocument, StatsDocument
@@ -66,11 +66,12 @@ class JobCalls:
         array: str | None = None,
         submitted_after: datetime | None = None,
         submitted_before: datetime | None = None,
+        fold: bool = False,
         limit: int | None = None,
         after: str | None = None,
     ) -> Call[Page[JobDocument]]:
         """Jobs, the newest first. `label` is as in "team=red"; `limit` is the length of a page, and `after`
-        is `next` of the page before."""
+        is `next` of the page before. With `fold`, an array is a single item with `elements`."""
         return get(
             "/jobs",
             Page[JobDocument],
@@ -83,6 +84,7 @@ class JobCalls:
             array=array,
             submitted_after=submitted_after,
             submitted_before=submitted_before,
+            fold=fold or None,
             limit=limit,
             after=after,
         )
@@ -93,6 +95,11 @@ class JobCalls:
     def job(self, job: str) -> Call[JobDetail]:
         """All there is to know of a job."""
         return get(f"/jobs/{segment('job', job)}", JobDetail)
+
+    @sent
+    def array(self, array: str) -> Call[ArrayDetail]:
+        """All there is to know of an array as a whole."""
+        return get(f"/arrays/{segment('array', array)}", ArrayDetail)
 
     @sent
     def cancel(self, job: str, *, message: str = "", dry_run: bool = False) -> Call[ChangeDocument]:

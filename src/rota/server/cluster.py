@@ -41,6 +41,7 @@ from rota.limits.applying import upload_bytes
 from rota.loop.desk.question_pool import QuestionLimits
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.history import Retention
+from rota.loop.live.log_history import Kept
 from rota.loop.live.runtime import Runtime
 from rota.loop.telemetry.loop_lag import silence_watched
 from rota.model.ids import NodeName
@@ -278,7 +279,7 @@ def _policy(settings: Settings) -> Policy:
 
 def _retention(settings: Settings) -> Retention:
     stated = settings.server.history
-    jobs = History(stated.succeeded, stated.failed, stated.ttl_ms)
+    jobs = History(stated.ttl_ms or None, stated.jobs, stated.most_jobs or None)
     audit = settings.audit
     return Retention(
         jobs,
@@ -286,6 +287,7 @@ def _retention(settings: Settings) -> Retention:
         stated.uploads_ms or None,
         audit_ms=audit.keep_ms or None,
         audit_records=audit.records or None,
+        logs=Kept(stated.logs_ms or None, stated.logs_bytes or None),
     )
 
 

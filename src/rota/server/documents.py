@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+from msgspec.structs import replace
 
 from rota.api.cluster import (
     AgentDocument,
@@ -16,7 +17,14 @@ from rota.api.cluster import (
     ReservationDocument,
 )
 from rota.api.documents import ChangeDocument
-from rota.api.jobs import AttemptDocument, EfficiencyDocument, JobDocument, Submitted, SubmittedEntry
+from rota.api.jobs import (
+    AttemptDocument,
+    EfficiencyDocument,
+    ElementsDocument,
+    JobDocument,
+    Submitted,
+    SubmittedEntry,
+)
 from rota.api.limits import MOST_SHOWN
 from rota.api.people import ProjectDocument, TokenDocument
 from rota.api.service import EventDocument
@@ -28,6 +36,7 @@ from rota.model.calendar import Maintenance, Reservation
 from rota.model.resources import Resources
 from rota.model.run import Run
 from rota.store.batch import Agent, Attempt, JoinToken, Project, StoredEvent, Token
+from rota.store.folded import FoldedRow
 from rota.views.seen import SeesProject, seen_event
 
 COMMAND_LENGTH = 80
@@ -77,6 +86,20 @@ def job_document(state: JobState) -> JobDocument:
         waits_for=[dependency.job for dependency in state.depends_on[:MOST_PARTNERS_SHOWN]],
         not_before=moment(state.not_before_ms) if state.not_before_ms else None,
     )
+
+
+def folded_document(row: FoldedRow) -> JobDocument:
+    """A job, or a whole array by its number."""
+    document = job_document(row.state)
+    if row.counts is None:
+        return document
+    limit = row.state.spec.template.array_limit
+    elements = ElementsDocument(
+        size=sum(row.counts.values()),
+        phases={phase: row.counts[phase] for phase in Phase if row.counts.get(phase)},
+        at_once=None if limit is None else limit.at_once,
+    )
+    return replace(document, id=document.array or document.id, array=None, elements=elements)
 
 
 def command_line(run: Run) -> str:

@@ -15,7 +15,7 @@ from rota.api.documents import Problem
 from rota.intake.submissions import SECRET_NAME
 from rota.server import idempotency
 from rota.server.problems import MEDIA_TYPE as PROBLEM_TYPE
-from rota.server.reading import JOB_PATTERN, MAX_NAME, NAME_PATTERN, SHA256_PATTERN
+from rota.server.reading import ARRAY_PATTERN, JOB_PATTERN, MAX_NAME, NAME_PATTERN, SHA256_PATTERN
 from rota.server.reply import JSON
 from rota.server.route import Route
 
@@ -41,6 +41,11 @@ _TAGS = {
     "service": "The server itself.",
 }
 _NAMES: dict[str, dict[str, object]] = {
+    "array": {
+        "description": "The number of an array, as 17.",
+        "schema": {"type": "string", "pattern": ARRAY_PATTERN},
+        "example": "17",
+    },
     "job": {
         "description": "A job's id, as 17; in an array as 17.3.",
         "schema": {"type": "string", "pattern": JOB_PATTERN},

@@ -14,7 +14,17 @@ import structlog
 from litestar.exceptions import HTTPException
 
 from rota.api.documents import Problem
-from rota.control.errors import BadInput, Changed, Conflict, NotAllowed, NotFound, TooOften, Unavailable
+from rota.control.errors import (
+    BadInput,
+    Changed,
+    Conflict,
+    Gone,
+    IsArray,
+    NotAllowed,
+    NotFound,
+    TooOften,
+    Unavailable,
+)
 from rota.intake.errors import InputError
 from rota.server.reply import Reply
 from rota.store.errors import BadCursor, StoreUnavailable
@@ -23,7 +33,7 @@ MEDIA_TYPE = "application/problem+json"
 _RETRY_AFTER_S = 1
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 NOT_YOURS = "not-yours"
-"""The audit log's name for a 404 that hides an object of others."""
+"""A job of others; and the audit log's name for a 404 that hides another object of theirs."""
 
 _log = structlog.get_logger("rota.server")
 
@@ -61,12 +71,14 @@ TITLES = {
     "changed": "It was changed meanwhile",
     "conflict": "The current state doesn't allow it",
     "forbidden": "Your token doesn't allow that",
+    "gone": "It is no longer kept",
     "headers-too-large": "The request's headers are too large",
     "internal": "The server failed",
     "key-reused": "The idempotency key belongs to another request",
     "method-not-allowed": "The path doesn't support this method",
     "no-answer": "It is unknown whether it was done",
     "not-found": "Not found",
+    "not-yours": "It belongs to others",
     "timeout": "The request took too long to arrive",
     "too-large-together": "Your input files take too much space",
     "too-large": "The request's body is too large",
@@ -113,8 +125,14 @@ def as_problem(error: Exception, instance: str) -> ProblemError:  # noqa: C901, 
     match error:
         case ProblemError():
             return error
+        case IsArray():
+            return _is_array(error.name)
+        case NotFound() if error.kind == "job":
+            return no_job(error.name)
         case NotFound():
             return not_found(error.kind, error.name)
+        case Gone():
+            return ProblemError(HTTPStatus.GONE, "gone", error.message, help=error.help)
         case BadInput():
             return bad_input(error.field, error.message, error.help)
         case InputError():
@@ -186,6 +204,35 @@ def not_found(kind: str, name: str, recorded_as: str | None = None) -> ProblemEr
         f"there is no {kind} {printable(name)} that you may see",
         help=f"check the {kind}'s name, and that your token is for its project",
         recorded_as=recorded_as,
+    )
+
+
+def _is_array(number: str) -> ProblemError:
+    return ProblemError(
+        HTTPStatus.NOT_FOUND,
+        "not-found",
+        f"{number} is an array of jobs, and this is about a single one",
+        help=f"name one of its jobs, as in {number}.0, or ask for /v1/arrays/{number}",
+        data={"array": number},
+    )
+
+
+def no_job(name: str) -> ProblemError:
+    """Numbers are given out in order, so that there is a job of a number is no secret; what it is, is."""
+    return ProblemError(
+        HTTPStatus.NOT_FOUND,
+        "not-found",
+        f"there is no job {printable(name)}",
+        help="see which jobs there are with `rota ls --all`",
+    )
+
+
+def not_yours(name: str) -> ProblemError:
+    return ProblemError(
+        HTTPStatus.FORBIDDEN,
+        NOT_YOURS,
+        f"job {printable(name)} is of a project that your token may not do this in",
+        help="use a token for its project, or ask a member of it",
     )
 
 

@@ -19,7 +19,8 @@ T = TypeVar("T")
 MAX_NAME = 253
 """Of a name: that of a DNS name, as in Kubernetes."""
 MAX_QUERY_FIELDS = 50
-JOB_PATTERN = r"^[0-9]{1,18}(\.[0-9]{1,9})?$"
+ARRAY_PATTERN = r"^[0-9]{1,18}$"
+JOB_PATTERN = r"^[0-9]{1,18}([._][0-9]{1,9})?$"
 SHA256_PATTERN = r"^[0-9a-f]{64}$"
 NAME_PATTERN = r"^(?!\.{1,2}$)[^\s\x00-\x1f\x7f]+$"
 
@@ -97,9 +98,15 @@ def _in_our_words(error: msgspec.ValidationError, where: str) -> ProblemError:
 def read_job_id(text: str) -> JobId:
     if not _JOB.fullmatch(text):
         raise bad_input(
-            "job", f"{printable(text)} is not a job's id", "ids look like 17, or 17.3 in an array"
+            "job", f"{printable(text)} is not a job's id", "ids look like 17, or 17.3 (also 17_3) in an array"
         )
-    return JobId(text)
+    return JobId(text.replace("_", "."))
+
+
+def read_array_number(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise bad_input("array", f"{printable(text, 40)} is not an array's number", "numbers look like 17")
+    return int(text)
 
 
 def read_sha256(text: str) -> str:

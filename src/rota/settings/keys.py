@@ -54,7 +54,16 @@ def _known_beside(path: KeyPath) -> list[str]:
     )
 
 
+_GONE = {
+    ("server", "history", "succeeded"): "jobs are kept by age now: set server.history.ttl or .most_jobs",
+    ("server", "history", "failed"): "jobs are kept by age now: set server.history.ttl or .most_jobs",
+}
+"""Keys of earlier versions, and what to do instead."""
+
+
 def unknown_key(path: KeyPath, origin: str) -> SettingsError:
+    if path in _GONE:
+        return SettingsError(origin, ".".join(path), "is no longer a setting", _GONE[path])
     meant = get_close_matches(path[-1], _known_beside(path), n=1)
     remedy = f"did you mean '{meant[0]}'?" if meant else f"known: {', '.join(_known_beside(path))}"
     return SettingsError(origin, ".".join(path[:-1]), f"unknown key '{path[-1]}'", remedy)

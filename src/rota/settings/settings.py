@@ -75,12 +75,18 @@ class Limits(Section, frozen=True, kw_only=True):
 
 
 class History(Section, frozen=True, kw_only=True):
-    """What is kept of jobs that are over. Of each project and name of a job the latest runs are kept
-    whatever their age; all others for a while."""
+    """What is kept of jobs that are over, by when they ended."""
 
-    succeeded: Count = 3
-    failed: Count = 1
-    ttl_ms: DurationMs = field(default=3_600_000, name="ttl")
+    ttl_ms: DurationMs = field(default=30 * 86_400_000, name="ttl")
+    """0: for ever."""
+    jobs: Count = 1000
+    """So many are kept whatever their age, those that ended last."""
+    most_jobs: Count = 10_000_000
+    """Of more than so many those that ended first go, whatever their age; 0: there is no such bound."""
+    logs_ms: DurationMs = field(default=7 * 86_400_000, name="logs")
+    """How long what jobs wrote is kept, logs and outputs; 0: as long as the jobs."""
+    logs_bytes: SizeBytes = field(default=10 * 2**30, name="logs_size")
+    """Of more than that, what jobs wrote that ended first goes; 0: there is no such bound."""
     events_ms: DurationMs = field(default=30 * 86_400_000, name="events")
     """How long events are kept; 0: for ever."""
     uploads_ms: DurationMs = field(default=86_400_000, name="uploads")

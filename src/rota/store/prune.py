@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import Connection, Select, delete, exists, func, select, tuple_
+from sqlalchemy import Connection, delete, exists, func, select, tuple_
 
-from rota.lifecycle.state import Phase
+from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.ids import JobId
-from rota.store.keys import first_key, id_of, number_of
-from rota.store.scan import EVERYTHING, Span, along
-from rota.store.tables import RoughPhase, answers, events, jobs, specs
-from rota.store.write import BatchWriter, in_chunks, jobs_in
-
-GROUPS_PER_STEP = 100
+from rota.store.keys import id_of, number_of
+from rota.store.tables import RoughPhase, answers, counters, events, jobs, specs
+from rota.store.write import PRUNED, BatchWriter, in_chunks, jobs_in
 
 
 class Found(NamedTuple):
     keys: list[int]
-    """Of jobs to be removed."""
+    """Of jobs to be removed, those that ended first in front."""
     is_all: bool
-    """Nothing else is to be removed by now, and a round has come to its end."""
+    """Nothing else is to be removed by now."""
 
 
 class Pruned(NamedTuple):
@@ -33,89 +30,44 @@ class Pruned(NamedTuple):
 
 
 class History(Struct, frozen=True, omit_defaults=True):
-    """What is kept of jobs that have ended; None: all of it."""
+    """What is kept of jobs that have ended. Only when they did counts, never what they were called: a name
+    is mostly that of a command, and who runs `make` twice still wants to see the first."""
 
-    keep_succeeded: int | None = None
-    """So many runs of the same project and name, the latest. An array is one run; a job without a name is
-    no run of anything, and only its age counts."""
-    keep_failed: int | None = None
-    """Or cancelled, or timed out."""
     ttl_ms: int | None = None
-    """After its end."""
-
-    def keep(self, outcome: RoughPhase) -> int | None:
-        return {RoughPhase.SUCCEEDED: self.keep_succeeded, RoughPhase.FAILED: self.keep_failed}.get(outcome)
-
-
-_Group = tuple[str, str, int]
-"""Project, name and outcome: runs of the same job."""
-_GROUP = (jobs.c.project, jobs.c.name, jobs.c.outcome)
+    """After its end; None: for ever."""
+    at_least: int = 0
+    """So many stay whatever their age, those that ended last."""
+    at_most: int | None = None
+    """Of more than so many, those that ended first go whatever their age; None: there is no such bound."""
 
 
-class Pruner:
-    """Goes round all groups of runs, some at each step."""
-
-    def __init__(self) -> None:
-        self._at: _Group | None = None
-        """The last group it went past; None: the round begins."""
-
-    def find(self, connection: Connection, history: History, now_ms: int, at_most: int) -> Found:
-        """Without keys: nothing was found in this step."""
-        found: list[int] = []
-        is_all = True
-        if history.ttl_ms is not None:
-            aged = select(jobs.c.key).where(jobs.c.ended_ms < now_ms - history.ttl_ms)
-            aged = aged.order_by(jobs.c.ended_ms, jobs.c.key).limit(at_most)
-            found.extend(connection.execute(aged).scalars())
-            is_all = len(found) < at_most
-        if history.keep_succeeded is not None or history.keep_failed is not None:
-            is_all = self._go_round(connection, history, at_most, found) and is_all
-        return Found(list(dict.fromkeys(found)), is_all)
-
-    def _go_round(self, connection: Connection, history: History, at_most: int, found: list[int]) -> bool:
-        """Whether it came to the end."""
-        for _ in range(GROUPS_PER_STEP):
-            if len(found) >= at_most:
-                return False
-            group = _next_group(connection, self._at)
-            if group is None:
-                self._at = None
-                return True
-            _, name, outcome = group
-            keep = history.keep(RoughPhase(outcome))
-            if name and keep is not None:
-                surplus = _surplus(connection, group, keep, at_most - len(found))
-                found.extend(surplus)
-                if len(found) >= at_most:
-                    return False
-            self._at = group
-        return False
+_ORDER = (jobs.c.ended_ms, jobs.c.key)
+_ENDED = jobs.c.ended_ms.is_not(None)
 
 
-def _next_group(connection: Connection, after: _Group | None) -> _Group | None:
-    groups = select(*_GROUP).order_by(*_GROUP).limit(1)
-    if after is not None:
-        groups = groups.where(tuple_(*_GROUP) > tuple_(*after))
-    row = connection.execute(groups).one_or_none()
-    return None if row is None else (row.project, row.name, row.outcome)
+def find_old(connection: Connection, history: History, now_ms: int, at_most: int) -> Found:
+    """Along the index of ends, from the first: as far as there is something to remove, and no further."""
+    if history.at_most is not None:
+        surplus = min(at_most, _ended_count(connection) - max(history.at_most, history.at_least))
+        if surplus > 0:
+            oldest = select(jobs.c.key).where(_ENDED).order_by(*_ORDER).limit(surplus)
+            return Found(list(connection.execute(oldest).scalars()), surplus < at_most)
+    if history.ttl_ms is None:
+        return Found([], is_all=True)
+    before_ms = now_ms - history.ttl_ms
+    aged = select(jobs.c.key).where(jobs.c.ended_ms < before_ms).order_by(*_ORDER)
+    # Mostly nothing is old enough, and then nobody needs to know how many others there are.
+    if connection.execute(aged.limit(1)).scalar() is None:
+        return Found([], is_all=True)
+    spare = min(at_most, _ended_count(connection) - history.at_least)
+    found = [] if spare <= 0 else list(connection.execute(aged.limit(spare)).scalars())
+    return Found(found, len(found) < at_most)
 
 
-def _surplus(connection: Connection, group: _Group, keep: int, at_most: int) -> Sequence[int]:
-    """The oldest first."""
-    stretch = tuple(zip(_GROUP, group, strict=True))
-    span = EVERYTHING
-
-    def keys(newest_first: bool) -> Select[Any]:
-        return along(connection, (jobs.c.key,), stretch, jobs.c.key, span, newest_first)
-
-    if connection.execute(keys(newest_first=True).offset(keep).limit(1)).scalar() is None:
-        return ()
-    for _ in range(keep):
-        key = connection.execute(keys(newest_first=True).limit(1)).scalar()
-        if key is None:
-            return ()
-        span = Span(span.above, first_key(number_of(key)))
-    return connection.execute(keys(newest_first=False).limit(at_most)).scalars().all()
+def _ended_count(connection: Connection) -> int:
+    names = [jobs_in(phase) for phase in TERMINAL]
+    kept = select(func.sum(counters.c.value)).where(counters.c.name.in_(names))
+    return int(connection.execute(kept).scalar() or 0)
 
 
 def remove_jobs(
@@ -146,6 +98,8 @@ def remove_jobs(
         used = exists().where(jobs.c.spec == specs.c.id)
         connection.execute(delete(specs).where(specs.c.id.in_(unused), ~used))
     writer.forget_specs()
+    if removed:
+        writer.raise_to(connection, PRUNED, number_of(max(removed)))
     return [id_of(key) for key in removed]
 
 

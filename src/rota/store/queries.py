@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, func, select
+from sqlalchemy import Connection, bindparam, func, select, tuple_
 
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId, NodeName
@@ -12,10 +13,10 @@ from rota.store.batch import Answer, Attempt, StoredEvent, ToldEstimate
 from rota.store.errors import BadCursor, StoreCorrupt
 from rota.store.event_list import EventFilter, select_latest_seqs, select_seqs
 from rota.store.job_list import JobFilter, select_keys
-from rota.store.keys import find_key, id_of, keys_of_array
+from rota.store.keys import find_key, first_key, id_of, keys_of_array, number_of
 from rota.store.rows import STATE, read_answer, read_attempt, read_estimate, read_event, read_states
 from rota.store.tables import answers, attempts, counters, estimates, events, jobs
-from rota.store.write import jobs_in
+from rota.store.write import LOGS_PRUNED, PRUNED, in_chunks, jobs_in
 
 __all__ = ["EventFilter", "JobFilter", "JobPage"]
 
@@ -41,6 +42,12 @@ def find_jobs(connection: Connection, wanted: JobFilter, after: str | None, limi
     return JobPage(read_states(connection, rows).readable, None if keys.next is None else id_of(keys.next))
 
 
+def jobs_with_keys(connection: Connection, keys: Sequence[int]) -> list[JobState]:
+    """Newest first."""
+    rows = [row for some in in_chunks(keys) for row in connection.execute(_JOBS, {"keys": some})]
+    return read_states(connection, rows).readable
+
+
 def find_job(connection: Connection, job: JobId) -> JobState | None:
     key = find_key(job)
     rows = [] if key is None else connection.execute(_JOBS, {"keys": [key]}).all()
@@ -57,10 +64,66 @@ def jobs_of_array(connection: Connection, number: int) -> list[JobState]:
     return read_states(connection, connection.execute(statement).all()).readable
 
 
+class EndedJob(NamedTuple):
+    """Where it is in the order of ends, and which it is."""
+
+    ended_ms: int
+    key: int
+
+    @property
+    def id(self) -> JobId:
+        return id_of(self.key)
+
+
+def find_ended(connection: Connection, after: EndedJob, up_to_ms: int, limit: int) -> list[EndedJob]:
+    """In the order of their ends."""
+    order = (jobs.c.ended_ms, jobs.c.key)
+    found = select(*order).where(tuple_(*order) > tuple_(*after), jobs.c.ended_ms <= up_to_ms)
+    return [EndedJob(*row) for row in connection.execute(found.order_by(*order).limit(limit))]
+
+
+def was_removed(connection: Connection, job: JobId) -> bool:
+    """Of a job that isn't there: whether there was one, which was removed. The numbers between that of an
+    array and the next are no jobs' at all."""
+    key = find_key(job)
+    if key is None:
+        return False
+    number = number_of(key)
+    removed = connection.execute(select(counters.c.value).where(counters.c.name == PRUNED)).scalar() or 0
+    last_key = connection.execute(select(func.max(jobs.c.key))).scalar()
+    if number > max(removed, -1 if last_key is None else number_of(last_key)):
+        return False
+    of_array = select(func.max(jobs.c.key)).where(
+        jobs.c.key >= first_key(number), jobs.c.key < first_key(number + 1)
+    )
+    last_element = connection.execute(of_array).scalar()
+    if last_element is not None:
+        # Of an array, those that ended first go first: mostly its first.
+        return first_key(number) < key < last_element and number <= removed
+    before = select(*STATE).where(jobs.c.key < key).order_by(jobs.c.key.desc()).limit(1)
+    states = read_states(connection, connection.execute(before).all()).readable
+    return not (states and states[0].number >= number)
+
+
+def logs_pruned_ms(connection: Connection) -> int:
+    """What jobs wrote that ended up to then was removed; 0: nothing was."""
+    return int(
+        connection.execute(select(counters.c.value).where(counters.c.name == LOGS_PRUNED)).scalar() or 0
+    )
+
+
 def find_attempts(connection: Connection, job: JobId, limit: int) -> list[Attempt]:
     """The latest so many, in the order of their fences."""
     latest = _of_job(attempts, job).order_by(attempts.c.fence.desc()).limit(limit)
     return [read_attempt(row) for row in reversed(connection.execute(latest).all())]
+
+
+def find_attempts_of_array(connection: Connection, number: int, limit: int) -> list[Attempt]:
+    """Of all its jobs, so many at most."""
+    keys = keys_of_array(number)
+    of_all = select(attempts).where(attempts.c.job >= keys.start, attempts.c.job < keys.stop)
+    found = of_all.order_by(attempts.c.job, attempts.c.fence).limit(limit)
+    return [read_attempt(row) for row in connection.execute(found)]
 
 
 def find_nodes(connection: Connection, job: JobId) -> list[NodeName]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId, NodeName
 from rota.store import queries
@@ -10,9 +12,16 @@ from rota.store.audit_record import AuditCheck
 from rota.store.batch import Answer, Attempt, StoredEvent, ToldEstimate
 from rota.store.connections import Connections
 from rota.store.event_list import ALL_EVENTS, EventFilter
+from rota.store.folded import FoldedPage, FoldedRow, find_array, find_folded, first_in
 from rota.store.job_list import JobFilter
 from rota.store.load import Loaded, load, without_collection
-from rota.store.queries import JobPage
+from rota.store.queries import EndedJob, JobPage
+
+
+class ArrayFound(NamedTuple):
+    row: FoldedRow
+    first: dict[Phase, list[JobId]]
+    """Of its jobs in each phase, the first few."""
 
 
 class StoreReader:
@@ -40,6 +49,38 @@ class StoreReader:
         """By index."""
         with self.connections.read() as connection:
             return queries.jobs_of_array(connection, number)
+
+    def folded_jobs(self, wanted: JobFilter, after: str | None = None, limit: int = 100) -> FoldedPage:
+        """With arrays as one row each. Raises BadCursor for an `after` that no page ended with."""
+        with self.connections.read() as connection:
+            return find_folded(connection, wanted, after, limit)
+
+    def array(self, number: int) -> ArrayFound | None:
+        """Of one moment; None: there is none of that number."""
+        with self.connections.read() as connection:
+            row = find_array(connection, number)
+            if row is None or row.counts is None:
+                return None
+            return ArrayFound(row, {phase: first_in(connection, number, phase) for phase in row.counts})
+
+    def attempts_of_array(self, number: int, limit: int) -> list[Attempt]:
+        with self.connections.read() as connection:
+            return queries.find_attempts_of_array(connection, number, limit)
+
+    def was_removed(self, job: JobId) -> bool:
+        """Of a job that isn't there: whether it was, and its time was over."""
+        with self.connections.read() as connection:
+            return queries.was_removed(connection, job)
+
+    def ended_jobs(self, after: EndedJob, up_to_ms: int, limit: int) -> list[EndedJob]:
+        """In the order of their ends."""
+        with self.connections.read() as connection:
+            return queries.find_ended(connection, after, up_to_ms, limit)
+
+    def logs_pruned_ms(self) -> int:
+        """What jobs wrote that ended up to then was removed; 0: nothing was."""
+        with self.connections.read() as connection:
+            return queries.logs_pruned_ms(connection)
 
     def job_with_attempts(self, job: JobId, limit: int = 1000) -> tuple[JobState, list[Attempt]] | None:
         """Both of one moment: the latest so many, in the order of their fences."""

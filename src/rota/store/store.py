@@ -22,10 +22,10 @@ from rota.store.keys import find_key
 from rota.store.leading import ServerLeases
 from rota.store.migrate import migrate
 from rota.store.numbers import JobNumbers
-from rota.store.prune import History, Pruned, Pruner, remove_answers, remove_events, remove_jobs
+from rota.store.prune import History, Pruned, find_old, remove_answers, remove_events, remove_jobs
 from rota.store.reader import StoreReader
 from rota.store.records import Kind, first_of_its_kind
-from rota.store.write import EPOCH, EVENTS, Written
+from rota.store.write import EPOCH, EVENTS, LOGS_PRUNED, Written
 
 
 def open_store(url: str, read_threads: int = 4, lock: Path | None = None) -> Store:
@@ -62,7 +62,6 @@ class Store(StoreReader):
         super().__init__(Connections(database))
         self.numbers = JobNumbers(self.connections)
         self.leases = ServerLeases(self.connections)
-        self._pruner = Pruner()
         self._in_doubt: tuple[Batch, Written] | None = None
         """A batch whose commit may or may not have reached the database, and how far it is if it did."""
 
@@ -121,15 +120,20 @@ class Store(StoreReader):
             return remove_jobs(connection, self.connections.writer, keys, with_events)
 
     def prune(self, history: History, now_ms: int, at_most: int = 200, with_events: bool = False) -> Pruned:
-        """One step of an endless round: to be called every so often. Answers what was removed."""
+        """One step: to be called until it says that this is all. Answers what was removed."""
         with self.connections.read() as connection:
-            found = self._pruner.find(connection, history, now_ms, at_most)
+            found = find_old(connection, history, now_ms, at_most)
         if not found.keys:
             return Pruned([], found.is_all)
         with self.connections.write() as connection:
             return Pruned(
                 remove_jobs(connection, self.connections.writer, found.keys, with_events), found.is_all
             )
+
+    def note_logs_pruned(self, ended_ms: int) -> None:
+        """What jobs wrote that ended up to then is gone."""
+        with self.connections.write() as connection:
+            self.connections.writer.raise_to(connection, LOGS_PRUNED, ended_ms)
 
     def forget_events(self, before_ms: int, at_most: int = 1000) -> int:
         """Removes events of long ago; answers how many."""

@@ -41,6 +41,10 @@ NUMBERS = "numbers"
 """The counter of jobs: the highest number that was given out."""
 EPOCH = "epoch"
 """The counter of epochs: the latest. About when a server began to lead, in seconds."""
+PRUNED = "pruned"
+"""The highest number of a job that was removed. No counter in the strict sense: it is raised to a value."""
+LOGS_PRUNED = "logs pruned"
+"""What jobs wrote that ended up to then, in milliseconds, was removed."""
 _JOBS_IN = "jobs "
 
 _MANY = 2_500
@@ -134,6 +138,12 @@ class BatchWriter:
     def add(self, connection: Connection, counter: str, amount: int) -> int:
         """What it then is."""
         return int(self._add.one(connection, {"name": counter, "value": amount}).scalar_one())
+
+    def raise_to(self, connection: Connection, counter: str, value: int) -> None:
+        """Unless it is as high already."""
+        now = self.add(connection, counter, 0)
+        if now < value:
+            self.add(connection, counter, value - now)
 
     def _write_jobs(self, connection: Connection, states: Sequence[JobState]) -> None:
         by_key = {key_of(state.id): state for state in states}

@@ -2,30 +2,62 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Iterable
 
 from rota.api.jobs import AttemptDocument, JobDocument
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause
-from rota.model.quantities import format_duration
+from rota.model.quantities import format_duration, parse_timestamp_ms
 from rota.views.folding import fold_names
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 
 _FEW = 3
+_UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z", re.ASCII)
+
+
+WORDS: dict[str, tuple[Phase, ...]] = {
+    "waiting": (Phase.CREATED, Phase.PENDING),
+    "held": (Phase.CREATED,),
+    "starting": (Phase.SCHEDULED,),
+    "running": (Phase.RUNNING,),
+    "succeeded": (Phase.SUCCEEDED,),
+    "failed": (Phase.FAILED,),
+    "timed out": (Phase.TIMED_OUT,),
+    "cancelled": (Phase.CANCELLED,),
+}
+"""What `phase_text` may say, and the phases that it stands for."""
+_FIRST = ("failed", "timed out", "cancelled", "running", "starting", "held", "waiting", "succeeded")
+"""In the state of an array: what somebody should know comes first."""
 
 
 def phase_text(job: JobDocument) -> str:
-    """One or two words: `runs`, `held`, `timed out`."""
+    """One or two words: `running`, `held`, `timed out`; of an array `1 failed, 9 succeeded`."""
+    if job.elements is not None:
+        counts = phase_counts(job)
+        return ", ".join(f"{count:,} {word}" for word, count in counts.items())
     if job.phase is Phase.CREATED and job.cause is Cause.HELD:
         return "held"
     return _PHASES[job.phase]
 
 
+def phase_counts(job: JobDocument) -> dict[str, int]:
+    """How many jobs of an array are in which state, by its word."""
+    is_held = job.phase is Phase.CREATED and job.cause is Cause.HELD
+    found: dict[str, int] = {}
+    for phase, count in job.phases.items():
+        word = "held" if is_held and phase is Phase.CREATED else _PHASES[phase]
+        found[word] = found.get(word, 0) + count
+    return {word: found[word] for word in _FIRST if word in found}
+
+
 def note_text(job: JobDocument, clock: Clock) -> str:
     """What the phase alone doesn't say: `waits for 17`, `retry in 20 s`, `exit 3`; empty: nothing."""
     told = _CAUSES[job.cause](job, clock) if job.cause else ""
+    if not told and job.reason and job.phase is Phase.PENDING:
+        told = local_times(one_line(job.reason), clock)
     if not told and job.promised and not job.started:
         told = f"promised for {clock.text(ms_of(job.promised))}"
     if not told and job.phase is Phase.FAILED and job.exit_code is not None:
@@ -105,6 +137,11 @@ _END_REASONS = {
     EndReason.STOPPED: "stopped",
     EndReason.LOST: "lost with its node",
 }
+
+
+def local_times(text: str, clock: Clock) -> str:
+    """With its times in UTC as the clock shows them."""
+    return _UTC.sub(lambda found: clock.text(parse_timestamp_ms(found[0])), text)
 
 
 def _retry(job: JobDocument, clock: Clock) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from rota.model.job import TopologyMode, TopologyRule
 from rota.model.reasons import (
+    ArrayLimitReached,
     AwaitsPartner,
     BehindInStrictQueue,
     BeyondCapacity,
@@ -135,6 +136,10 @@ def _limit(reason: LimitReached | BeyondLimit) -> str:
     return f"limit of {whose}: {most} at once, asks {asked_amount_text(reason.resource, reason.asked)}"
 
 
+def _array_limit(reason: ArrayLimitReached) -> str:
+    return f"at most {reason.most} of array {reason.array} at once"
+
+
 def _preempted(reason: WasPreempted) -> str:
     by = f" by {reason.by}" if reason.by else ""
     return f"preempted{by}, queued again"
@@ -178,6 +183,7 @@ ENGINE_REASONS: ReasonWords = dict(
         said(BeyondQuota, _quota_beyond),
         said(LimitReached, _limit),
         said(BeyondLimit, _limit),
+        said(ArrayLimitReached, _array_limit),
         said(AwaitsPartner, lambda r: f"waits for its partner {r.job}"),
         said(BehindInStrictQueue, lambda r: f"behind {r.job}, which can't start (strict queue)"),
         said(WasPreempted, _preempted),

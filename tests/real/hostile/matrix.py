@@ -29,6 +29,7 @@ class Scope(Enum):
     LISTED = "200 for all, and only what is theirs is in it"
     ANYWHERE = "the role in any project: else 403"
     HIDDEN = "the role in the project of what is named: else 404, as if it weren't there"
+    OTHERS = "the role in the project of the job that is named: else 403, and not a word about the job"
     REFUSED = "the role in the project that is named in the body: else 403"
     OWNER = "one's own, or an admin: else 404"
 
@@ -56,7 +57,7 @@ class Identity(Struct, frozen=True):
                 return entry.fine if is_in else frozenset((403,))
             case Scope.HIDDEN:
                 return entry.fine if is_operator or (is_in and side == OWN) else frozenset((404,))
-            case Scope.REFUSED:
+            case Scope.REFUSED | Scope.OTHERS:
                 return entry.fine if is_operator or (is_in and side == OWN) else frozenset((403,))
             case Scope.OWNER:
                 is_theirs = side == OWN or self.token_role is ADMIN
@@ -133,30 +134,32 @@ TABLE = (
     _entry("POST /v1/jobs", SUBMITTER, Scope.REFUSED, f"/v1/jobs{_DRY}", body=_jobs),
     _entry("GET /v1/jobs", VIEWER, Scope.LISTED),
     _entry("GET /v1/jobs", VIEWER, Scope.LISTED, "/v1/jobs?project={project}"),
-    _entry("GET /v1/jobs/{job}", VIEWER, Scope.HIDDEN, "/v1/jobs/{done}"),
-    _entry("GET /v1/jobs/{job}", VIEWER, Scope.HIDDEN, "/v1/jobs/{waiting}"),
-    _entry("POST /v1/jobs/{job}/cancel", SUBMITTER, Scope.HIDDEN, f"/v1/jobs/{{waiting}}/cancel{_DRY}"),
-    _entry("POST /v1/jobs/{job}/hold", SUBMITTER, Scope.HIDDEN, f"/v1/jobs/{{waiting}}/hold{_DRY}"),
-    _entry("POST /v1/jobs/{job}/release", SUBMITTER, Scope.HIDDEN, f"/v1/jobs/{{held}}/release{_DRY}"),
+    _entry("GET /v1/jobs/{job}", VIEWER, Scope.OTHERS, "/v1/jobs/{done}"),
+    _entry("GET /v1/jobs/{job}", VIEWER, Scope.OTHERS, "/v1/jobs/{waiting}"),
+    _entry("GET /v1/jobs", VIEWER, Scope.LISTED, "/v1/jobs?fold=true"),
+    _entry("GET /v1/arrays/{array}", VIEWER, Scope.OTHERS, "/v1/arrays/{array}"),
+    _entry("POST /v1/jobs/{job}/cancel", SUBMITTER, Scope.OTHERS, f"/v1/jobs/{{waiting}}/cancel{_DRY}"),
+    _entry("POST /v1/jobs/{job}/hold", SUBMITTER, Scope.OTHERS, f"/v1/jobs/{{waiting}}/hold{_DRY}"),
+    _entry("POST /v1/jobs/{job}/release", SUBMITTER, Scope.OTHERS, f"/v1/jobs/{{held}}/release{_DRY}"),
     _entry(
         "POST /v1/jobs/{job}/extend",
         SUBMITTER,
-        Scope.HIDDEN,
+        Scope.OTHERS,
         f"/v1/jobs/{{running}}/extend{_DRY}",
         body=lambda _: {"time_limit": "+1m"},
     ),
-    _entry("GET /v1/jobs/{job}/why", VIEWER, Scope.HIDDEN, "/v1/jobs/{waiting}/why"),
-    _entry("GET /v1/jobs/{job}/eta", VIEWER, Scope.HIDDEN, "/v1/jobs/{waiting}/eta"),
-    _entry("GET /v1/jobs/{job}/eff", VIEWER, Scope.HIDDEN, "/v1/jobs/{done}/eff"),
-    _entry("GET /v1/jobs/{job}/logs", VIEWER, Scope.HIDDEN, "/v1/jobs/{done}/logs"),
+    _entry("GET /v1/jobs/{job}/why", VIEWER, Scope.OTHERS, "/v1/jobs/{waiting}/why"),
+    _entry("GET /v1/jobs/{job}/eta", VIEWER, Scope.OTHERS, "/v1/jobs/{waiting}/eta"),
+    _entry("GET /v1/jobs/{job}/eff", VIEWER, Scope.OTHERS, "/v1/jobs/{done}/eff"),
+    _entry("GET /v1/jobs/{job}/logs", VIEWER, Scope.OTHERS, "/v1/jobs/{done}/logs"),
     _entry(
         "GET /v1/jobs/{job}/logs",
         VIEWER,
-        Scope.HIDDEN,
+        Scope.OTHERS,
         "/v1/jobs/{running}/logs?follow=true&form=chunks",
         streams=True,
     ),
-    _entry("GET /v1/jobs/{job}/outputs/{path}", VIEWER, Scope.HIDDEN, "/v1/jobs/{done}/outputs/deep/out"),
+    _entry("GET /v1/jobs/{job}/outputs/{path}", VIEWER, Scope.OTHERS, "/v1/jobs/{done}/outputs/deep/out"),
     _entry("POST /v1/plan", SUBMITTER, Scope.REFUSED, body=_jobs),
     _entry("PUT /v1/files/{sha256}", SUBMITTER, Scope.ANYWHERE, body=lambda _: b"42", fine=(200, 201)),
     # -- events

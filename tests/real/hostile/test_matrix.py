@@ -86,11 +86,12 @@ class Ground:
             "resources": {"cpu": "1m", "memory": "1Mi"},
         }
         write = f"echo {mark} $KEY; mkdir -p deep; echo {mark} > deep/out"
-        done, running, waiting, held = server.submit(
+        done, running, waiting, held, element = server.submit(
             shell(write, name=f"done-{mark}", outputs=["deep/out"], secrets={"KEY": "key"}, **common),
             shell(f"echo {mark}; sleep 600", name=f"running-{mark}", **{**common, "time_limit": "15m"}),
             shell("true", name=f"waiting-{mark}", start_after="2040-01-01T00:00:00Z", **common),
             shell("true", name=f"held-{mark}", hold=True, **common),
+            shell("true", name=f"array-{mark}", hold=True, array="0-0", **common),
         )
         server.over(done)
         server.until(running, Phase.RUNNING)
@@ -101,6 +102,7 @@ class Ground:
             "running": running,
             "waiting": waiting,
             "held": held,
+            "array": element.partition(".")[0],
             "token": token,
             "node": server.node,
             "sha256": sha256(b"42").hexdigest(),

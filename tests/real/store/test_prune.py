@@ -1,4 +1,4 @@
-"""History: what has ended is removed by age and by number of runs, and never what hasn't ended."""
+"""History: what has ended is removed by age and by number, and never what hasn't ended."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import pytest
 from rota.lifecycle.state import Phase
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
-from rota.store import prune
 from rota.store.batch import Batch, ToldEstimate
 from rota.store.prune import History
 from rota.store.queries import EventFilter, JobFilter
@@ -74,35 +73,51 @@ def test_jobs_leave_when_their_time_is_over(store: Store) -> None:
     assert left(store) == ["4", "1"]
 
 
-def test_so_many_runs_of_the_same_name_stay_and_the_latest_at_that(store: Store) -> None:
+@pytest.mark.covers("first-2")
+def test_the_name_of_a_job_says_nothing_about_how_long_it_is_kept(store: Store) -> None:
+    keep(store, *(job(str(number), name="make", phase="failed") for number in range(1, 8)))
+    assert store.prune(History(ttl_ms=NOW_MS, at_least=1), NOW_MS).jobs == []
+
+
+@pytest.mark.covers("first-2")
+def test_so_many_stay_whatever_their_age_and_the_latest_at_that(store: Store) -> None:
+    keep(store, *(job(str(number), phase="succeeded", ended_ms=number) for number in range(1, 8)))
+    assert store.prune(History(ttl_ms=1, at_least=3), NOW_MS).jobs == ["1", "2", "3", "4"]
+    assert store.prune(History(ttl_ms=1, at_least=3), NOW_MS).jobs == []
+
+
+def test_more_than_so_many_are_never_kept(store: Store) -> None:
     keep(
         store,
-        *(job(str(number), name="build", phase="succeeded") for number in range(1, 8)),
-        *(job(str(number), name="build", phase="failed") for number in range(8, 11)),
-        job("11", name="build", phase="cancelled"),
-        job("12", name="build", phase="running"),
-        job("13", name="build", phase="succeeded", project="other"),
-        *(job(str(number), name="test", phase="succeeded") for number in range(14, 17)),
+        *(job(str(number), phase="succeeded", ended_ms=NOW_MS - number) for number in range(1, 8)),
+        job("8", phase="running"),
     )
-    removed = store.prune(History(keep_succeeded=3, keep_failed=1), NOW_MS).jobs
-    assert sorted(removed, key=int) == ["1", "2", "3", "4", "8", "9", "10"]
-    assert store.prune(History(keep_succeeded=3, keep_failed=1), NOW_MS).jobs == []
+    assert store.prune(History(at_most=3), NOW_MS).jobs == ["4", "5", "6", "7"]
+    assert store.prune(History(at_most=3), NOW_MS) == ([], True)
 
 
-def test_keeping_none_removes_all(store: Store) -> None:
-    keep(store, *(job(str(number), name="build", phase="succeeded") for number in range(1, 4)))
-    assert store.prune(History(keep_succeeded=0), NOW_MS).jobs == ["1", "2", "3"]
+@pytest.mark.covers("first-2")
+def test_what_was_removed_is_told_from_what_never_was(store: Store) -> None:
+    keep(
+        store,
+        job("1", phase="failed", ended_ms=1),
+        *(job(f"2.{index}", phase="failed", ended_ms=NOW_MS) for index in range(5)),
+        job("7", phase="failed", ended_ms=2),
+        job("8.0", phase="failed", ended_ms=2),
+        job("8.1", phase="running"),
+    )
+    store.prune(History(ttl_ms=10), NOW_MS)
+    removed = {"1", "7", "8.0"}
+    never = {"2", "2.5", "3", "6", "8", "8.2", "9", "10", "10.1", "x"}
+    assert {one for one in removed | never if store.was_removed(JobId(one))} == removed
 
 
-def test_jobs_without_a_name_are_no_runs_of_the_same(store: Store) -> None:
-    keep(store, *(job(str(number), phase="succeeded") for number in range(1, 10)))
-    assert store.prune(History(keep_succeeded=0, keep_failed=0), NOW_MS).jobs == []
-
-
-def test_an_array_is_one_run(store: Store) -> None:
-    for number in (1, 10, 20):
-        keep(store, *(job(f"{number}.{index}", name="sweep", phase="succeeded") for index in range(5)))
-    assert store.prune(History(keep_succeeded=2), NOW_MS).jobs == ["1.0", "1.1", "1.2", "1.3", "1.4"]
+@pytest.mark.covers("first-2")
+def test_the_last_that_was_removed_is_still_known_once_all_are_gone(store: Store) -> None:
+    keep(store, job("41", phase="failed", ended_ms=1))
+    store.prune(History(ttl_ms=1), NOW_MS)
+    assert store.was_removed(JobId("41"))
+    assert not store.was_removed(JobId("42"))
 
 
 def test_no_limits_remove_nothing(store: Store) -> None:
@@ -110,15 +125,10 @@ def test_no_limits_remove_nothing(store: Store) -> None:
     assert store.prune(History(), NOW_MS).jobs == []
 
 
-def test_steps_are_bounded_and_in_the_end_all_is_done(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune, "GROUPS_PER_STEP", 2)
-    keep(
-        store,
-        *(
-            job(str(number), name=f"n{number % 5}", phase="succeeded", project=f"p{number % 2}")
-            for number in range(1, 101)
-        ),
-    )
-    steps = [store.prune(History(keep_succeeded=1), NOW_MS, at_most=7).jobs for _ in range(60)]
-    assert max(map(len, steps)) <= 7
+def test_steps_are_bounded_and_in_the_end_all_is_done(store: Store) -> None:
+    keep(store, *(job(str(number), phase="succeeded", ended_ms=number) for number in range(1, 101)))
+    steps = []
+    while not (step := store.prune(History(ttl_ms=1, at_least=10), NOW_MS, at_most=7)).is_all:
+        steps.append(len(step.jobs))
+    assert max(steps) == 7
     assert len(left(store)) == 10

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 from urllib.parse import unquote
 
 from msgspec import Struct, json
+from msgspec.structs import replace
 
 from rota.api.audit import AuditCheckDocument, AuditDocument
 from rota.api.cluster import (
@@ -24,14 +25,23 @@ from rota.api.cluster import (
     ReservationDocument,
 )
 from rota.api.documents import ChangeDocument, Page
-from rota.api.jobs import EfficiencyDocument, EstimateDocument, JobDetail, JobDocument
+from rota.api.jobs import (
+    ArrayDetail,
+    EfficiencyDocument,
+    ElementsDocument,
+    EstimateDocument,
+    JobDetail,
+    JobDocument,
+)
 from rota.api.people import LimitsDocument, MeDocument, ProjectDocument, Role, SecretDocument, TokenDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.api.service import EventDocument
+from rota.lifecycle.state import Phase
 from rota.sdk.call import Call
 from rota.sdk.client import Client
 from rota.sdk.errors import NotFound
 from rota.sdk.job_calls import JobForm, LogChunk
+from rota.store.folded import TELLING
 from tests.unit.answers import submitted
 from tests.unit.cli.documents import NOW, a_job, a_queue, detail
 
@@ -58,6 +68,7 @@ class FakeServer(Client):
         self.warnings: list[str] = []
         self.chunks: list[list[LogChunk]] = []
         """Of each time that logs are asked for."""
+        self.logs_of: list[str] = []
         self.log_queries: list[dict[str, Any]] = []
         self.happened: list[EventDocument] = []
         self.node_list: list[NodeDocument] = []
@@ -76,6 +87,10 @@ class FakeServer(Client):
         self.plan_answer = PlanAnswer(jobs=[], changes=[])
         self.why_answer: WhyAnswer | None = None
         self.extension: ExtendAnswer | Exception | None = None
+        self.at_once: int | None = None
+        """Of all arrays."""
+        self.refusals: dict[str, Exception] = {}
+        """Of changes of these jobs."""
         self.refusal: Exception | None = None
         """Of every change."""
         self.refuses_after: tuple[int, Exception] | None = None
@@ -106,14 +121,8 @@ class FakeServer(Client):
             case ["jobs"]:
                 self.filters = params
                 return Page(items=self._found(params))
-            case ["jobs", job]:
-                return self._detail(job)
-            case ["jobs", _, "why"]:
-                return self.why_answer
-            case ["jobs", job, "eta"]:
-                return self.estimates[job]
-            case ["jobs", job, "eff"]:
-                return self.efficiencies[job]
+            case ["jobs" | "arrays" as noun, job, *question]:
+                return self._about(noun, job, *question)
             case ["nodes", name]:
                 return next(one for one in self.node_list if one.name == name)
             case ["projects", project, "secrets"]:
@@ -130,18 +139,53 @@ class FakeServer(Client):
                 return Page(items=getattr(self, f"{noun.removesuffix('s')}_list"))
         raise AssertionError(f"nobody asks for {steps}")
 
+    def _about(self, noun: str, job: str, question: str = "") -> object:
+        match question:
+            case "why":
+                return self.why_answer
+            case "eta":
+                return self.estimates[job]
+            case "eff":
+                return self.efficiencies[job]
+            case _:
+                return self._array_detail(job) if noun == "arrays" else self._detail(job)
+
     def _found(self, params: Mapping[str, str]) -> list[JobDocument]:
         jobs = [steps[0].job for steps in self.details.values()]
         phases = params["phase"].split(",") if "phase" in params else None
-        return [
+        found = [
             job
             for job in jobs
-            if (phases is None or job.phase.value in phases)
-            and params.get("name") in (None, job.name)
-            and params.get("array") in (None, job.array)
+            if (phases is None or job.phase.value in phases) and params.get("name") in (None, job.name)
+            if "array" not in params or job.array == params["array"]
         ]
+        return found if params.get("fold") != "true" else self._folded(found)
+
+    def _folded(self, found: list[JobDocument]) -> list[JobDocument]:
+        numbers = dict.fromkeys(job.array or job.id for job in found)
+        return [self._array(number) or self.details[number][0].job for number in numbers]
+
+    def _array(self, number: str) -> JobDocument | None:
+        jobs = [steps[0].job for steps in self.details.values() if steps[0].job.array == number]
+        if not jobs:
+            return None
+        phases = {phase: sum(job.phase is phase for job in jobs) for phase in Phase}
+        elements = ElementsDocument(
+            size=len(jobs), phases={phase: n for phase, n in phases.items() if n}, at_once=self.at_once
+        )
+        telling = next(job for phase in TELLING for job in jobs if job.phase is phase)
+        return replace(telling, id=number, array=None, elements=elements)
+
+    def _array_detail(self, number: str) -> ArrayDetail:
+        array = self._array(number)
+        assert array is not None
+        jobs = [steps[0].job for steps in self.details.values() if steps[0].job.array == number]
+        first = {phase: [job.id for job in jobs if job.phase is phase][:20] for phase in array.phases}
+        return ArrayDetail(array=array, spec={"command": "true"}, first=first, estimate=None)
 
     def _detail(self, job: str) -> JobDetail:
+        if job not in self.details and self._array(job) is not None:
+            raise NotFound(f"{job} is an array of jobs", data={"array": job})
         if job not in self.details:
             raise NotFound(f"there is no job {job}", help="`rota ls --all` lists them")
         steps = self.details[job]
@@ -174,8 +218,9 @@ class FakeServer(Client):
                 verb = f"remove {noun.removesuffix('s')}"
             case _, [*_, noun, name]:
                 verb = noun.removesuffix("s")
-        if self.refusal is not None:
-            raise self.refusal
+        refusal = self.refusal or self.refusals.get(name)
+        if refusal is not None:
+            raise refusal
         self.asked.append(Asked(verb, name, {**body, "dry_run": dry_run}))
         return self._after(verb, name, body, dry_run)
 
@@ -236,6 +281,9 @@ class FakeServer(Client):
         follow: bool = False,
         tail: int | None = None,
     ) -> Iterator[LogChunk]:
+        if job not in self.details and self._array(job) is not None:
+            raise NotFound(f"{job} is an array of jobs", data={"array": job})
+        self.logs_of.append(job)
         self.log_queries.append({"ranks": tuple(ranks), "since": since, "follow": follow, "tail": tail})
         return iter(self.chunks.pop(0) if self.chunks else ())
 

@@ -50,6 +50,7 @@ QUESTIONS: tuple[tuple[str, str, str, Any], ...] = (
     ]}),
     ("list_jobs", "GET", "/v1/jobs?limit=2", None),
     ("show_job", "GET", "/v1/jobs/1", None),
+    ("show_array", "GET", "/v1/arrays/2", None),
     ("why_job", "GET", "/v1/jobs/2.0/why", None),
     ("estimate_start", "GET", "/v1/jobs/2.0/eta", None),
     ("show_efficiency", "GET", "/v1/jobs/1/eff", None),

@@ -13,7 +13,7 @@ from rota.api.service import SchedulingDocument, StatsDocument
 from rota.backends.backend import LogChunk, LogQuery
 from rota.control.access import Who
 from rota.intake.submissions import Submission, expand
-from rota.lifecycle.state import EndReason, JobState, TaskEnd, Used
+from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, Used
 from rota.model.explanation import Explanation, Outcome
 from rota.model.extension import Extension
 from rota.model.ids import JobId, NodeName
@@ -23,7 +23,9 @@ from rota.store.batch import (
     Attempt,
     StoredEvent,
 )
+from rota.store.folded import FoldedPage, FoldedRow
 from rota.store.queries import EventFilter, JobFilter
+from rota.store.reader import ArrayFound
 from rota.views.why.view import WhyView
 from tests.unit.server.fake_state import NOW_MS, FakeState
 
@@ -99,10 +101,44 @@ class FakeJobs(FakeState):
         ]
         return found[:limit], found[limit - 1].id if len(found) > limit else None
 
+    async def folded_jobs(self, job_filter: JobFilter, after: str | None, limit: int) -> FoldedPage:
+        found, following = await self.jobs(job_filter, after, 1000)
+        rows = {state.id.partition(".")[0]: FoldedRow(state, None) for state in found}
+        for number in list(rows):
+            if (array := await self.array(int(number))) is not None:
+                rows[number] = array.row
+        return FoldedPage(list(rows.values())[:limit], following)
+
+    async def array(self, number: int) -> ArrayFound | None:
+        found = [state for state in self.states.values() if state.id.startswith(f"{number}.")]
+        if not found:
+            return None
+        by_phase: dict[Phase, list[JobId]] = {}
+        for state in found:
+            by_phase.setdefault(state.phase, []).append(state.id)
+        counts = {phase: len(ids) for phase, ids in by_phase.items()}
+        return ArrayFound(FoldedRow(found[0], counts), by_phase)
+
+    async def attempts_of_array(self, number: int) -> list[Attempt]:
+        found = await self.array(number)
+        assert found is not None
+        return [one for ids in found.first.values() for id in ids for one in await self._attempts(id)]
+
+    async def was_removed(self, job_id: JobId) -> bool:
+        return job_id in self.removed
+
+    async def reasons(self, jobs: Sequence[JobId], who: Who) -> dict[JobId, str]:
+        return dict.fromkeys(jobs, "the queue is paused")
+
+    async def is_gone(self, state: JobState) -> bool:
+        return state.id in self.silenced
+
     async def job_with_attempts(self, job_id: JobId) -> tuple[JobState, list[Attempt]] | None:
+        return self.states[job_id], await self._attempts(job_id)
+
+    async def _attempts(self, job_id: JobId) -> list[Attempt]:
         end = TaskEnd(EndReason.EXITED, exit_code=0, used=Used(cpu_ms=5000, max_memory_bytes=2**20))
-        attempt = Attempt(job_id, 0, 1, NodeName("n1"), (), NOW_MS, NOW_MS, NOW_MS + 10_000, end)
-        return self.states[job_id], [attempt]
+        return [Attempt(job_id, 0, 1, NodeName("n1"), (), NOW_MS, NOW_MS, NOW_MS + 10_000, end)]
 
     async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
         explanation = Explanation(job_id, Outcome.WAITING)

@@ -67,6 +67,10 @@ class FakeState:
                 job_state("20.0", project="secret"),
             )
         }
+        self.removed: set[str] = set()
+        """Jobs that were there."""
+        self.silenced: set[str] = set()
+        """Jobs of which the output was removed."""
         self.known_tokens = [
             Token(role.value, secret_hash(secret_of(role)), "ada", role, ("vision",), NOW_MS - 1000)
             for role in Role

@@ -16,6 +16,7 @@ from tests.unit.server.problems import assert_problem
 
 NAMES = {
     "job": "17",
+    "array": "18",
     "name": "n1",
     "path": "result.txt",
     "sha256": "0" * 64,
@@ -183,13 +184,28 @@ def test_all_changes_have_a_dry_run(route: Route[Any, Any]) -> None:
 
 @pytest.mark.covers("ops-2")
 @pytest.mark.parametrize("route", [one for one in ROUTES if "{job}" in one.path], ids=route_id)
-@pytest.mark.parametrize("job", ["19", "19.0", "20", "999999"])
-def test_jobs_of_other_projects_are_as_if_they_were_not_there(route: Route[Any, Any], job: str) -> None:
+@pytest.mark.parametrize(
+    "job, status, kind",
+    [
+        ("19", 403, "not-yours"),
+        ("20", 403, "not-yours"),
+        ("20_0", 403, "not-yours"),
+        ("19.0", 404, "not-found"),
+        ("999999", 404, "not-found"),
+        ("5", 410, "gone"),
+    ],
+)
+def test_jobs_of_others_those_that_never_were_and_those_that_went_are_told_apart(
+    route: Route[Any, Any], job: str, status: int, kind: str
+) -> None:
     service = Service()
+    service.desk.removed.add("5")
     body = {"time_limit": "1h"} if route.operation_id == "extend_job" else None
     response = service.ask(route.method, path_of(route, job=job), Role.SUBMITTER, json=body)
-    problem = assert_problem(response, 404, "not-found")
-    assert problem["detail"] == f"there is no job {job} that you may see"
+    problem = assert_problem(response, status, kind)
+    # Whose it is, or of which project, is nobody's business.
+    assert not any(word in response.text for word in ("secret", "ada", "greet"))
+    assert job.replace("_", ".") in problem["detail"]
     assert not service.desk.changes
 
 

@@ -42,8 +42,9 @@ def test_defaults_hold_without_any_file() -> None:
     settings = load_settings([], HOME, {})
     assert settings.server.data == "/home/ada/.local/share/rota"
     assert (settings.server.address, settings.server.embedded_worker) == ("127.0.0.1", True)
-    assert (settings.server.history.succeeded, settings.server.history.failed) == (3, 1)
-    assert settings.server.history.ttl_ms == 3_600_000
+    history = settings.server.history
+    assert (history.ttl_ms, history.jobs) == (30 * 86_400_000, 1000)
+    assert (history.logs_ms, history.logs_bytes) == (7 * 86_400_000, 10 * 2**30)
 
 
 def test_later_ones_win(folder: Folder) -> None:
@@ -122,6 +123,7 @@ def test_what_jobs_find_in_their_environment_is_no_setting() -> None:
         ("[server]\naddress = 1", "rota.toml:2: server.address: 1 is not text; put it in quotes"),
         ("server = 1", "rota.toml:1: server: is a section; write [server]"),
         ("[server]\nlimits = 1", "rota.toml:2: server.limits: is a section; write [server.limits]"),
+        ("[server.history]\nsucceeded = 3", "rota.toml:2: server.history.succeeded: is no longer a setting"),
         ("[server.history]\nttl = 'soon'", 'rota.toml:2: server.history.ttl: "soon" is not a duration'),
         (
             "[server.limits]\nheartbeat = '1m'",

@@ -23,6 +23,7 @@ from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate, TaskGroup
 from rota.model.plan import Eviction, EvictionCause
 from rota.model.reasons import (
+    ArrayLimitReached,
     AwaitsPartner,
     BehindInStrictQueue,
     BeyondCapacity,
@@ -165,6 +166,7 @@ REASONS = {
     QuotaReached(("vision", "ada"), "cpu", 8000, 6000): "quota of vision/ada: asks 8 cpu, 6 left",
     BeyondQuota(("vision",), "gpu", 64_000, 8000): "beyond the quota of vision: asks 64 gpu",
     LimitReached("user", "ada", "cpu", 8000, 6000): "limit of user ada: 6 cpu at once, asks 8",
+    ArrayLimitReached("24", 4): "at most 4 of array 24 at once",
     LimitReached("queue", "long", "", 1, 1): "limit of queue long: 1 job at once",
     BeyondLimit("project", "vision", "gpu", 64_000, 8000): (
         "limit of project vision: 8 gpu at once, asks 64"

@@ -67,6 +67,8 @@ class Arrivals(Protocol):
 
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]: ...
 
+    async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]: ...
+
     async def forget(self, jobs: Sequence[JobId]) -> None: ...
 
 
@@ -102,6 +104,9 @@ class FolderArrivals:
 
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         return self._left.output(job, rank, path, epoch)
+
+    async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
+        return await self._left.sizes(jobs)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._left.forget(jobs)

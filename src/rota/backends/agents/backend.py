@@ -146,6 +146,9 @@ class AgentsBackend(AgentPool):
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         return self._arrivals.output(job, rank, path, epoch)
 
+    async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
+        return await self._arrivals.sizes(jobs)
+
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._arrivals.forget(jobs)
 

@@ -10,7 +10,6 @@ from getpass import getpass
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
 
 from rota.api.cluster import AgentDocument
 from rota.cli.client.connection import connect
@@ -18,7 +17,7 @@ from rota.cli.option_values import read_as
 from rota.cli.output import ListFormat, OutputFormat, talk, talk_of_change, write, write_document
 from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list
-from rota.cli.tables import new_table
+from rota.cli.tables import Shown, new_table
 from rota.model.quantities import parse_price_micro
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
@@ -106,11 +105,20 @@ def revoke(names: Sequence[str], *, dry_run: bool) -> None:
             talk_of_change(f"agent {name}", "is revoked and disconnected", "be revoked", dry_run=dry_run)
 
 
-def _tables(some: Sequence[AgentDocument]) -> Iterable[RenderableType]:
+def _tables(some: Sequence[AgentDocument]) -> Iterable[Shown]:
     if not some:
         return
     now = clock()
-    table = new_table("agent", "state", "pool", "version", "last heartbeat", "clock", "certificate expires")
+    table = new_table(
+        "agent",
+        "state",
+        "pool",
+        "version",
+        "last heartbeat",
+        "clock",
+        "certificate expires",
+        dropped=("clock", "version", "pool"),
+    )
     for one in some:
         heard = one.last_heartbeat
         table.add_row(

@@ -1,4 +1,4 @@
-"""Jobs by name: people remember names better than numbers."""
+"""Jobs and arrays by what people call them: numbers, Slurm's way to write them, and names."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from rota.lifecycle.state import TERMINAL, Phase
 from rota.sdk.errors import NotFound, RotaError
 from rota.views.folding import fold_names
 
-_ID = re.compile(r"\d+(\.\d+)?", re.ASCII)
-_OF_SLURM = re.compile(r"(\d+)_(\d+)", re.ASCII)
-"""As Slurm writes the number of an array and the index of a job in it."""
-_LOOKED_AT = 1000
+_ID = re.compile(r"(\d+)(?:[._](\d+|\*))?", re.ASCII)
+_LOOKED_AT = 100
 _UNFINISHED = [phase for phase in Phase if phase not in TERMINAL]
 
 
@@ -22,21 +20,27 @@ def is_id(text: str) -> bool:
 
 
 def job_named(server: Server, text: str) -> str:
-    """The id for a name: of the one unfinished job or array with that name, else of the latest."""
-    if is_id(text):
-        return text
-    if of_slurm := _OF_SLURM.fullmatch(text):
-        return f"{of_slurm[1]}.{of_slurm[2]}"
-    unfinished = server.jobs(name=text, phases=_UNFINISHED, limit=_LOOKED_AT)
-    ids = dict.fromkeys(job.array or job.id for job in islice(unfinished, _LOOKED_AT))
+    """The id for a name: of the one unfinished job or array with that name, else of the latest. `24_3` is
+    24.3, and `24.*` the array 24."""
+    if match := _ID.fullmatch(text):
+        number, index = match.groups()
+        return number if index in (None, "*") else f"{number}.{index}"
+    unfinished = server.jobs(name=text, phases=_UNFINISHED, fold=True, limit=_LOOKED_AT)
+    ids = [job.id for job in islice(unfinished, _LOOKED_AT)]
     if len(ids) > 1:
         raise RotaError(
             f'{len(ids)} jobs named "{text}" wait or run: {fold_names(sorted(ids), most=10)}',
             help="give the id of one",
         )
     if ids:
-        return next(iter(ids))
-    latest = next(server.jobs(name=text, limit=1), None)
+        return ids[0]
+    latest = next(server.jobs(name=text, fold=True, limit=1), None)
     if latest is None:
         raise NotFound(f'there is no job named "{text}"', help="`rota ls --all` lists all jobs")
-    return latest.array or latest.id
+    return latest.id
+
+
+def array_of(error: NotFound) -> str | None:
+    """The array that was asked for as if it were a single job; None: that isn't what was wrong."""
+    found = error.data.get("array")
+    return found if isinstance(found, str) else None

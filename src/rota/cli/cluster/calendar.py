@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 import typer
-from rich.console import RenderableType
-from rich.table import Table
 
 from rota.api.cluster import MaintenanceDocument, ReservationDocument
 from rota.cli.client.connection import connect
@@ -15,7 +13,7 @@ from rota.cli.option_values import future_of, read_as
 from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list
-from rota.cli.tables import new_table
+from rota.cli.tables import Shown, Table, new_table
 from rota.model.quantities import parse_duration_ms
 from rota.views.folding import fold_names
 from rota.views.times import Clock, ms_of, span_text
@@ -106,7 +104,7 @@ def _period(start: str, end: str | None, lasting: str | None) -> tuple[datetime,
     return start_at, end_at
 
 
-def _maintenance_tables(some: Sequence[MaintenanceDocument]) -> Iterable[RenderableType]:
+def _maintenance_tables(some: Sequence[MaintenanceDocument]) -> Iterable[Shown]:
     if some:
         now = clock()
         table = _calendar_table("maintenance")
@@ -115,7 +113,7 @@ def _maintenance_tables(some: Sequence[MaintenanceDocument]) -> Iterable[Rendera
         yield table
 
 
-def _reservation_tables(some: Sequence[ReservationDocument]) -> Iterable[RenderableType]:
+def _reservation_tables(some: Sequence[ReservationDocument]) -> Iterable[Shown]:
     if some:
         now = clock()
         table = _calendar_table("reservation", "for", "share")

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import typer
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
 
 from rota.api.cluster import NodeDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.showing import show_list
-from rota.cli.tables import BAD, GOOD, PASSING, QUIET, new_table
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, Table, new_table
+from rota.cli.text import Text
 from rota.model.node import FACTS
+from rota.views.amounts import asked_text, count_text
 from rota.views.folding import fold_names
 from rota.views.quoting import one_line
-from rota.views.wording import asked_text, count_text
 
 _BYTES = ("memory", "storage")
 
@@ -87,7 +85,7 @@ def _without(taints: Mapping[tuple[str, str], str], text: str) -> dict[tuple[str
     return left
 
 
-def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[RenderableType]:
+def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[Shown]:
     if not some:
         return
     yield nodes_table(some, wide=wide)
@@ -96,9 +94,11 @@ def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[Rendera
 def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
     columns = ["node", "state", "cpu", "memory", "gpus", "tasks"]
     columns += ["load", "price/h", "backend", "pool", "labels", "taints", "note"] if wide else ["note"]
-    table = new_table(*columns, right=("tasks", "load", "price/h"))
+    dropped = ("labels", "backend", "price/h", "load", "taints", "pool", "note")
+    whole = ("state", "cpu", "memory", "gpus")
+    table = new_table(*columns, right=("tasks", "load", "price/h"), whole=whole, dropped=dropped)
     for one in some:
-        cells: dict[str, RenderableType] = {
+        cells: dict[str, str | Text] = {
             "node": one.name,
             "state": _state(one),
             "cpu": used_of(one, "cpu"),
@@ -116,8 +116,6 @@ def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
             "note": Text(one_line(one.message), style=QUIET),
         }
         table.add_row(*(cells[column] for column in columns))
-    for column in table.columns:
-        column.no_wrap = column.header in ("STATE", "CPU", "MEMORY")
     return table
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
 from rota.api.cluster import QueueDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import ListFormat, talk_of_change
 from rota.cli.showing import clock, show_list
-from rota.cli.tables import BAD, GOOD, PASSING, new_table
+from rota.cli.tables import BAD, GOOD, PASSING, Shown, Table, new_table
+from rota.cli.text import Text
 from rota.model.calendar import QueueMode
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of, span_text
@@ -38,7 +35,7 @@ def set_queues(names: Sequence[str], state: QueueMode, message: str, *, dry_run:
             talk_of_change(name, _MEANINGS[state], f"be {state.value}", dry_run=dry_run)
 
 
-def _tables(some: Sequence[QueueDocument]) -> Iterable[RenderableType]:
+def _tables(some: Sequence[QueueDocument]) -> Iterable[Shown]:
     yield queues_table(some, clock())
 
 

@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-from rich.text import Text
-
 from rota.api.jobs import EfficiencyDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
+from rota.cli.client.several import Several
 from rota.cli.output import OutputFormat, show, write_document
-from rota.cli.tables import GOOD, PASSING, new_table
+from rota.cli.tables import GOOD, PASSING, Table, new_table
+from rota.cli.text import Text
 from rota.model.quantities import format_duration
+from rota.views.amounts import asked_text
 from rota.views.times import span_text
-from rota.views.wording import asked_text
 
 _WELL_USED = 0.5
 
 
 def eff(jobs: Sequence[str], output: OutputFormat) -> None:
+    several = Several()
     with connect() as server:
-        found = [server.efficiency(job_named(server, job)) for job in jobs]
-    if output.is_table:
+        found = several.done(jobs, lambda job: server.efficiency(job_named(server, job)))
+    if found and output.is_table:
         show([efficiency_table(found)])
-    else:
-        write_document(found[0] if len(found) == 1 else found, output)
+    elif found:
+        write_document(found[0] if len(jobs) == 1 else found, output)
+    several.tell()
 
 
 def efficiency_table(found: Sequence[EfficiencyDocument]) -> Table:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from rota.api.jobs import EstimateDocument
+from rota.views.amounts import count_text
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
-from rota.views.wording import count_text
 
 
 def estimate_text(estimate: EstimateDocument | None, clock: Clock) -> str:

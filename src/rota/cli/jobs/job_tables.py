@@ -1,27 +1,29 @@
-"""Jobs as tables: lists with arrays folded into one line each, and one job in full."""
+"""Jobs as tables: lists in which an array is one line, and one job or array in full."""
 
 from __future__ import annotations
 
-import shutil
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from msgspec import Struct
-from rich.console import RenderableType
-from rich.table import Table
-from rich.text import Text
-
-from rota.api.jobs import AttemptDocument, JobDetail, JobDocument
+from rota.api.jobs import ArrayDetail, AttemptDocument, JobDetail, JobDocument
 from rota.cli.jobs.estimates import estimate_text
-from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, Table, facts, heading, new_table
+from rota.cli.text import Text
 from rota.cli.yaml_text import dump
 from rota.lifecycle.state import Phase
 from rota.model.quantities import format_bytes, format_duration
+from rota.views.amounts import count_text, priority_text
 from rota.views.folding import fold_counted, fold_names
-from rota.views.jobs import end_text, is_failure, note_text, outcome_text, phase_text
+from rota.views.jobs import (
+    WORDS,
+    end_text,
+    is_failure,
+    note_text,
+    outcome_text,
+    phase_counts,
+    phase_text,
+)
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of, span_text
-from rota.views.wording import count_text, priority_text
 
 PHASE_STYLES = {
     Phase.CREATED: QUIET,
@@ -35,80 +37,56 @@ PHASE_STYLES = {
 }
 _WAITING = (Phase.CREATED, Phase.PENDING)
 _ATTEMPTS_SHOWN = 20
-_WIDE_COLUMNS = {
-    "queue": 0,
-    "user": 0,
-    "project": 100,
-    "nodes": 120,
-    "priority": 130,
-    "submitted": 150,
-    "command": 170,
-}
-"""The least width of the terminal for each column: a column of a few letters says nothing."""
+_WORDS = {phase: word for word, phases in reversed(WORDS.items()) for phase in phases}
+_COLUMNS = ("job", "name", "user", "state", "time", "note")
+_WIDE_COLUMNS = (*_COLUMNS, "queue", "project", "nodes", "priority", "submitted", "command")
+_DROPPED = ("command", "submitted", "priority", "nodes", "project", "queue", "time", "user", "note")
 
 
-class Row(Struct, frozen=True):
-    """A job by itself, or those of an array."""
-
-    jobs: tuple[JobDocument, ...]
-
-    @property
-    def is_array(self) -> bool:
-        return len(self.jobs) > 1
-
-    @property
-    def first(self) -> JobDocument:
-        return self.jobs[0]
-
-
-def rows_of(jobs: Sequence[JobDocument], *, fold: bool = True) -> list[Row]:
-    """Arrays stand where the first of their jobs does."""
-    alike: dict[str, list[JobDocument]] = {}
+def jobs_table(jobs: Sequence[JobDocument], clock: Clock, *, wide: bool) -> Table:
+    """An array is one line."""
+    columns = _WIDE_COLUMNS if wide else _COLUMNS
+    table = new_table(*columns, whole=("time",), dropped=_DROPPED, in_one_line=True)
     for job in jobs:
-        alike.setdefault(job.array if fold and job.array else job.id, []).append(job)
-    return [Row(tuple(same)) for same in alike.values()]
-
-
-def jobs_table(rows: Sequence[Row], clock: Clock, *, wide: bool) -> Table:
-    columns = ["job", "name", "state", "time", "note"]
-    if wide:
-        width = shutil.get_terminal_size().columns
-        columns += [column for column, from_width in _WIDE_COLUMNS.items() if width >= from_width]
-    table = new_table(*columns)
-    for row in rows:
-        cells = _array_cells(row, clock) if row.is_array else _job_cells(row.first, clock)
-        cells |= _common_cells(row, clock)
+        cells = _cells(job, clock, wide=wide)
         table.add_row(*(cells[column] for column in columns))
-    for column in table.columns:
-        if column.header in ("JOB", "STATE", "TIME"):
-            column.no_wrap = True
     return table
 
 
-def _common_cells(row: Row, clock: Clock) -> dict[str, RenderableType]:
-    job = row.first
-    return {
-        "name": one_line(job.name),
-        "project": job.project,
-        "user": job.user,
-        "queue": job.queue,
-        "priority": priority_text(job.priority),
-        "nodes": fold_counted(node for one in row.jobs for node in one.nodes),
-        "submitted": clock.text(ms_of(job.submitted)),
-        "command": Text(one_line(job.command), style=QUIET),
-    }
-
-
-def _job_cells(job: JobDocument, clock: Clock) -> dict[str, RenderableType]:
-    return {
+def _cells(job: JobDocument, clock: Clock, *, wide: bool) -> dict[str, str | Text]:
+    cells: dict[str, str | Text] = {
         "job": job.id,
-        "state": Text(phase_text(job), style=PHASE_STYLES[job.phase]),
-        "time": time_text(job, clock),
-        "note": _job_note(job, clock),
+        "name": one_line(job.name),
+        "user": job.user,
+        "state": state_cell(job),
+        "time": "" if job.elements else time_text(job, clock),
+        "note": job_note(job, clock),
     }
+    if wide:
+        cells |= {
+            "queue": job.queue,
+            "project": job.project,
+            "nodes": fold_counted(job.nodes),
+            "priority": priority_text(job.priority),
+            "submitted": clock.text(ms_of(job.submitted)),
+            "command": Text(one_line(job.command), style=QUIET),
+        }
+    return cells
 
 
-def _job_note(job: JobDocument, clock: Clock) -> str:
+def state_cell(job: JobDocument) -> Text:
+    """Of an array, how many jobs are in which state, failures first."""
+    if job.elements is None:
+        return Text(phase_text(job), style=PHASE_STYLES[job.phase])
+    text, styles = Text(), {word: PHASE_STYLES[phases[-1]] for word, phases in WORDS.items()}
+    for at, (word, count) in enumerate(phase_counts(job).items()):
+        text.append(", " if at else "").append(f"{count:,} {word}", styles[word])
+    return text
+
+
+def job_note(job: JobDocument, clock: Clock) -> str:
+    if job.elements is not None:
+        return _array_note(job, clock)
     parts = [note_text(job, clock)]
     if job.phase is Phase.RUNNING and job.tasks_running < job.tasks:
         parts.append(f"{job.tasks_running} of {count_text(job.tasks, 'task')}")
@@ -117,19 +95,18 @@ def _job_note(job: JobDocument, clock: Clock) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _array_cells(row: Row, clock: Clock) -> dict[str, RenderableType]:
-    by_phase = Counter(phase_text(job) for job in row.jobs)
-    styles = {phase_text(job): PHASE_STYLES[job.phase] for job in row.jobs}
-    (most, _), *_ = by_phase.most_common(1)
-    counts = ", ".join(f"{count:,} {phase}" for phase, count in sorted(by_phase.items()))
-    return {
-        "job": f"{row.first.array}.*",
-        "state": Text(f"{by_phase[most]:,} {most}", style=styles[most]),
-        "time": time_text(row.jobs[-1], clock) if len(by_phase) == 1 else "",
-        "note": f"array of {len(row.jobs):,}: {counts}"
-        if len(by_phase) > 1
-        else f"array of {len(row.jobs):,}",
-    }
+def _array_note(job: JobDocument, clock: Clock) -> str:
+    """`array of 10, at most 4 at once; exit 3`."""
+    assert job.elements is not None
+    parts = [f"array of {job.elements.size:,}"]
+    if job.elements.at_once is not None and not job.is_over:
+        parts[0] += f", at most {job.elements.at_once:,} at once"
+    # Of those that succeeded or run there is nothing to say.
+    if job.phase not in (Phase.SUCCEEDED, Phase.RUNNING, Phase.SCHEDULED):
+        note = note_text(job, clock)
+        is_said = job.elements.at_once is not None and note.startswith("at most ")
+        parts.append("" if is_said else note)
+    return "; ".join(filter(None, parts))
 
 
 def time_text(job: JobDocument, clock: Clock) -> str:
@@ -147,7 +124,7 @@ def time_text(job: JobDocument, clock: Clock) -> str:
 # -- one job
 
 
-def detail_tables(detail: JobDetail, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
+def detail_tables(detail: JobDetail, clock: Clock, *, wide: bool) -> Iterator[Shown]:
     job = detail.job
     text = Text().append(f"{job.id} {one_line(job.name)}", style="bold")
     text.append(f" {outcome_text(job, detail.attempts, clock)}", style=PHASE_STYLES[job.phase])
@@ -164,7 +141,7 @@ def detail_tables(detail: JobDetail, clock: Clock, *, wide: bool) -> Iterator[Re
 
 def _facts(detail: JobDetail, clock: Clock) -> Table:
     job = detail.job
-    facts = {
+    named = {
         "command": one_line(job.command),
         "project": f"{job.project}, user {job.user}",
         "queue": f"{job.queue}, priority {priority_text(job.priority)}",
@@ -182,13 +159,51 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         ),
         "attempt": str(job.attempt) if job.attempt > 1 else "",
     }
-    table = Table.grid(padding=(0, 2, 0, 0))
-    table.add_column(style=QUIET, no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in facts.items():
-        if value:
-            table.add_row(name, value)
-    return table
+    return facts(named)
+
+
+# -- one array
+
+
+def array_tables(detail: ArrayDetail, clock: Clock, *, wide: bool) -> Iterator[Shown]:
+    array = detail.array
+    yield Text(f"{array.id} {one_line(array.name)} ", style="bold").extend(state_cell(array))
+    yield _array_facts(detail, clock)
+    yield ""
+    table = new_table("state", "jobs", "which", right=("jobs",))
+    for phase, count in array.phases.items():
+        ids = detail.first.get(phase, [])
+        more = ", …" if count > len(ids) else ""
+        table.add_row(
+            Text(_WORDS[phase], style=PHASE_STYLES[phase]), f"{count:,}", f"{fold_names(ids)}{more}"
+        )
+    yield table
+    if wide:
+        yield ""
+        yield heading("As submitted")
+        yield dump(detail.spec).rstrip()
+
+
+def _array_facts(detail: ArrayDetail, clock: Clock) -> Table:
+    array = detail.array
+    assert array.elements is not None
+    at_once = array.elements.at_once
+    limit = "" if at_once is None else f", at most {at_once:,} at once"
+    start = ""
+    if detail.estimate is not None:
+        start = f"{detail.estimate.job}: {estimate_text(detail.estimate, clock) or 'no estimate'}"
+    return facts(
+        {
+            "command": one_line(array.command),
+            "project": f"{array.project}, user {array.user}",
+            "queue": f"{array.queue}, priority {priority_text(array.priority)}",
+            "labels": ", ".join(f"{key}={value}" for key, value in array.labels.items()),
+            "jobs": f"{array.elements.size:,}{limit}",
+            "submitted": _moment(ms_of(array.submitted), clock),
+            "next start": start,
+            "waits": "" if array.phase not in _WAITING else note_text(array, clock),
+        }
+    )
 
 
 def _retry_text(job: JobDocument, clock: Clock) -> str:
@@ -206,7 +221,7 @@ def _moment(at_ms: int, clock: Clock) -> str:
     return f"{clock.text(at_ms)}, {clock.distance_text(at_ms)}"
 
 
-def _attempts(attempts: Sequence[AttemptDocument], clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
+def _attempts(attempts: Sequence[AttemptDocument], clock: Clock, *, wide: bool) -> Iterator[Shown]:
     yield heading("Tasks")
     columns = ["rank", "node", "started", "ran", "end"]
     if wide:
@@ -215,7 +230,7 @@ def _attempts(attempts: Sequence[AttemptDocument], clock: Clock, *, wide: bool) 
     shown = attempts if wide else attempts[-_ATTEMPTS_SHOWN:]
     for one in shown:
         end = Text(end_text(one), style=BAD if is_failure(one) else "")
-        cells: dict[str, RenderableType] = {
+        cells: dict[str, str | Text] = {
             "rank": str(one.rank),
             "node": one.node,
             "started": "" if one.started is None else clock.text(ms_of(one.started)),

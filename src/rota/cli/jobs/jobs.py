@@ -10,15 +10,18 @@ import typer
 
 from rota.api.documents import ChangeDocument
 from rota.cli.client.connection import Server, connect
-from rota.cli.client.job_names import job_named
-from rota.cli.jobs.job_tables import detail_tables, jobs_table, rows_of
+from rota.cli.client.job_names import array_of, job_named
+from rota.cli.client.several import Several
+from rota.cli.jobs.job_tables import array_tables, detail_tables, jobs_table
 from rota.cli.jobs.options import JobFilter
 from rota.cli.option_values import moment_of
 from rota.cli.output import ListFormat, OutputFormat, talk
 from rota.cli.showing import clock, show_list, show_one
 from rota.lifecycle.state import TERMINAL, Phase
+from rota.sdk.errors import NotFound
+from rota.views.amounts import count_text
 from rota.views.folding import fold_names
-from rota.views.wording import count_text
+from rota.views.jobs import WORDS, phase_text
 
 _LONGEST_PAGE = 1000
 
@@ -34,47 +37,62 @@ def ls(chosen: JobFilter, output: ListFormat) -> None:
             label=chosen.label,
             array=chosen.array,
             phases=_phases(chosen),
+            fold=not chosen.is_flat,
             limit=min(chosen.limit + 1, _LONGEST_PAGE),
             submitted_after=moment_of("--since", chosen.since, now.now_ms),
             submitted_before=moment_of("--until", chosen.until, now.now_ms),
         )
+        if _states(chosen) == ["held"]:
+            found = (job for job in found if "held" in phase_text(job))
         jobs = list(islice(found, chosen.limit + 1))
     has_more, jobs = len(jobs) > chosen.limit, jobs[: chosen.limit]
     show_list(
         jobs,
         output,
         lambda job: job.id,
-        lambda some: (
-            [jobs_table(rows_of(some, fold=not chosen.is_flat), now, wide=output.is_wide)] if some else ()
-        ),
+        lambda some: [jobs_table(some, now, wide=output.is_wide)] if some else (),
     )
     if not jobs and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk(
             "no job matches"
-            if chosen.with_finished
+            if chosen.with_finished or chosen.state
             else "no job waits or runs; --all lists finished jobs too"
         )
     if has_more:
         talk(f"showing the newest {chosen.limit:,} jobs; raise --limit to see more")
 
 
+def _states(chosen: JobFilter) -> list[str]:
+    return [name.strip().lower() for given in chosen.state or () for name in given.split(",")]
+
+
 def _phases(chosen: JobFilter) -> list[Phase]:
-    if not chosen.state:
+    """Words as tables have them, and phases as data has them."""
+    wanted = _states(chosen)
+    if not wanted:
         return [] if chosen.with_finished else [phase for phase in Phase if phase not in TERMINAL]
-    known = {phase.value: phase for phase in Phase}
-    wanted = [name for given in chosen.state for name in given.split(",")]
+    known = {phase.value: (phase,) for phase in Phase} | WORDS
     for name in wanted:
         if name not in known:
             raise typer.BadParameter(
-                f'unknown state "{name}"; states are {", ".join(known)}', param_hint="--state"
+                f'unknown state "{name}"; states are {", ".join(WORDS)}', param_hint="--state"
             )
-    return [known[name] for name in wanted]
+    return list(dict.fromkeys(phase for name in wanted for phase in known[name]))
 
 
 def show_job(job: str, output: OutputFormat) -> None:
+    now, wide = clock(), output is OutputFormat.WIDE
     with connect() as server:
-        detail = server.job(job_named(server, job))
-    show_one(detail, output, lambda one: detail_tables(one, clock(), wide=output is OutputFormat.WIDE))
+        name = job_named(server, job)
+        try:
+            detail = server.job(name)
+        except NotFound as error:
+            if array_of(error) is None:
+                raise
+            array = server.array(name)
+            show_one(array, output, lambda one: array_tables(one, now, wide=wide))
+            return
+    show_one(detail, output, lambda one: detail_tables(one, now, wide=wide))
 
 
 class Change(Protocol):
@@ -82,15 +100,13 @@ class Change(Protocol):
 
 
 def change_jobs(jobs: Sequence[str], done: str, change: Change, output: ListFormat) -> None:
-    """One after the other. Finished changes are reported even if a later one is refused."""
-    documents = []
-    try:
-        with connect() as server:
-            for job in jobs:
-                documents.append(change(server, job_named(server, job)))
-    finally:
-        if documents:
-            _tell_changes(documents, done, output)
+    """Each of them, whatever became of those before it."""
+    several = Several()
+    with connect() as server:
+        documents = several.done(jobs, lambda job: change(server, job_named(server, job)))
+    if documents:
+        _tell_changes(documents, done, output)
+    several.tell()
 
 
 def _tell_changes(documents: Sequence[ChangeDocument], done: str, output: ListFormat) -> None:

@@ -26,7 +26,7 @@ class JobFilter(NamedTuple):
         list[str] | None,
         typer.Option(
             metavar="STATE",
-            help="Show only jobs in this state: created, pending, scheduled, running, succeeded, failed,"
+            help="Show only jobs in this state: waiting, held, starting, running, succeeded, failed,"
             " cancelled or timed-out. Can be repeated.",
         ),
     ] = None
@@ -49,7 +49,13 @@ class JobFilter(NamedTuple):
     ] = None
     all: Annotated[bool, typer.Option("--all", "-a", help="Show finished jobs too.")] = False
     limit: Annotated[
-        int, typer.Option(min=1, max=100_000, metavar="NUMBER", help="Show at most this many, the newest.")
+        int,
+        typer.Option(
+            min=1,
+            max=100_000,
+            metavar="NUMBER",
+            help="Show at most this many, the newest; an array counts as one.",
+        ),
     ] = 1000
     flat: Annotated[bool, typer.Option("--flat", help="Show each job of an array on its own line.")] = False
 

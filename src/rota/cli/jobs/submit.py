@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.text import Text
+from msgspec.structs import replace
 
-from rota.api.jobs import Submitted, SubmittedEntry
+from rota.api.jobs import ElementsDocument, JobDocument, Submitted, SubmittedEntry
 from rota.cli.client.connection import connect
 from rota.cli.job_options import JobOptions
-from rota.cli.jobs.job_tables import jobs_table, rows_of
+from rota.cli.jobs.job_tables import jobs_table
 from rota.cli.jobs.jobs_to_send import read_jobs, send
 from rota.cli.jobs.parts import CutShort
 from rota.cli.output import ListFormat, OutputFormat, show, talk, write, write_document
 from rota.cli.showing import clock
+from rota.cli.text import Text
+from rota.views.amounts import count_text
 from rota.views.quoting import one_line
-from rota.views.wording import count_text
 
 _FEW = 20
 
@@ -40,11 +41,25 @@ def _tell(answer: Submitted, output: ListFormat) -> None:
         case ListFormat.JSON | ListFormat.YAML:
             write_document(answer, OutputFormat(output.value))
         case ListFormat.WIDE:
-            show([jobs_table(rows_of(answer.jobs), clock(), wide=True)])
+            show([jobs_table(_folded(answer), clock(), wide=True)])
         case ListFormat.TABLE:
             show(_lines(answer.entries, dry_run=answer.dry_run))
     if answer.dry_run:
         talk("dry run: nothing was submitted")
+
+
+def _folded(answer: Submitted) -> list[JobDocument]:
+    """Each array as one. Of more jobs than a server shows, the first."""
+    shown = {job.id: job for job in answer.jobs}
+    found = []
+    for entry in answer.entries:
+        job = shown.get(entry.first)
+        if job is not None and entry.is_array:
+            elements = ElementsDocument(size=entry.count, phases={job.phase: entry.count})
+            job = replace(job, id=entry.id, elements=elements)
+        if job is not None:
+            found.append(job)
+    return found
 
 
 def _lines(entries: Sequence[SubmittedEntry], *, dry_run: bool) -> Iterator[Text]:

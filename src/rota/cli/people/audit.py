@@ -8,7 +8,6 @@ from itertools import islice
 
 import typer
 from msgspec import json, to_builtins
-from rich.table import Table
 
 from rota.api.audit import AuditDocument, Verdict
 from rota.cli.client.connection import connect
@@ -17,7 +16,7 @@ from rota.cli.option_values import moment_of
 from rota.cli.output import OutputFormat, show, talk, write, write_document
 from rota.cli.people.options import AuditFilter
 from rota.cli.showing import clock
-from rota.cli.tables import new_table
+from rota.cli.tables import Table, new_table
 from rota.cli.yaml_text import dump
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
@@ -83,7 +82,8 @@ def _written(record: AuditDocument, output: OutputFormat) -> str:
 
 def _table(records: Sequence[AuditDocument], now: Clock, *, wide: bool) -> Table:
     more = ("project", "token", "request", "event", "detail") if wide else ()
-    table = new_table("time", "user", "action", "verdict", "from", *more)
+    dropped = ("request", "event", "token", "from", "project", "detail")
+    table = new_table("time", "user", "action", "verdict", "from", *more, dropped=dropped)
     for one in records:
         row = [now.text(ms_of(one.at)), one.user or "-", _what(one), _verdict_text(one), one.address or "-"]
         if wide:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from rota.api.people import LimitEntry, LimitsDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import OutputFormat
 from rota.cli.showing import show_one
-from rota.cli.tables import BAD, QUIET, heading, new_table
+from rota.cli.tables import BAD, QUIET, Shown, heading, new_table
+from rota.cli.text import Text
 from rota.views.quoting import one_line
 
 
@@ -21,7 +19,7 @@ def limits(user: str | None, project: str | None, output: OutputFormat) -> None:
     show_one(found, output, limits_tables)
 
 
-def limits_tables(found: LimitsDocument) -> Iterator[RenderableType]:
+def limits_tables(found: LimitsDocument) -> Iterator[Shown]:
     where = f" in project {one_line(found.project)}" if found.project else ""
     yield heading(f"Limits of {one_line(found.user)}{where}")
     if found.exempt:

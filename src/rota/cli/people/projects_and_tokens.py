@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import typer
-from rich.console import RenderableType
 
 from rota.api.people import ProjectDocument, Role, TokenDocument
 from rota.cli.client.connection import connect
@@ -13,12 +12,12 @@ from rota.cli.option_values import read_as
 from rota.cli.output import ListFormat, OutputFormat, talk, talk_of_change
 from rota.cli.pairs import pairs_of
 from rota.cli.showing import clock, show_list, show_one
-from rota.cli.tables import new_table
+from rota.cli.tables import Shown, new_table
 from rota.model.quantities import parse_duration_ms
+from rota.views.amounts import count_text
 from rota.views.folding import fold_names
 from rota.views.quoting import one_line
 from rota.views.times import ms_of
-from rota.views.wording import count_text
 
 
 def projects(output: ListFormat) -> None:
@@ -106,7 +105,7 @@ def _role(option: str, text: str) -> Role:
         raise typer.BadParameter(f'"{text}" is not a role; give one of {known}', param_hint=option) from None
 
 
-def _project_tables(some: Sequence[ProjectDocument]) -> Iterable[RenderableType]:
+def _project_tables(some: Sequence[ProjectDocument]) -> Iterable[Shown]:
     if some:
         table = new_table("project", "description", "members")
         for one in some:
@@ -118,9 +117,19 @@ def _members_text(project: ProjectDocument) -> str:
     return ", ".join(f"{user} ({role.value})" for user, role in sorted(project.members.items()))
 
 
-def _token_tables(some: Sequence[TokenDocument]) -> Iterable[RenderableType]:
+def _token_tables(some: Sequence[TokenDocument]) -> Iterable[Shown]:
     now = clock()
-    table = new_table("token", "user", "role", "projects", "created", "made with", "expires", "last used")
+    table = new_table(
+        "token",
+        "user",
+        "role",
+        "projects",
+        "created",
+        "made with",
+        "expires",
+        "last used",
+        dropped=("created", "made with", "last used"),
+    )
     for one in some:
         table.add_row(
             one.id,

@@ -8,14 +8,13 @@ from getpass import getpass
 from pathlib import Path
 
 import typer
-from rich.console import RenderableType
 
 from rota.api.people import SecretDocument
 from rota.cli.client.connection import Server, connect
 from rota.cli.jobs.jobs_to_send import context_project
 from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.showing import clock, show_list
-from rota.cli.tables import new_table
+from rota.cli.tables import Shown, new_table
 from rota.model.ids import DEFAULT_PROJECT
 from rota.views.times import ms_of
 
@@ -69,7 +68,7 @@ def _value(name: str, file: str | None) -> str:
     return value
 
 
-def _tables(some: Sequence[SecretDocument]) -> Iterable[RenderableType]:
+def _tables(some: Sequence[SecretDocument]) -> Iterable[Shown]:
     if some:
         now = clock()
         table = new_table("secret", "project", "set", "by")

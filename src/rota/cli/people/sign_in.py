@@ -21,9 +21,9 @@ from rota.settings.load import load_settings
 from rota.settings.paths import default_files, user_file
 from rota.settings.settings import Context
 from rota.trust.private_file import write_private
+from rota.views.amounts import count_text
 from rota.views.quoting import one_line
 from rota.views.times import ms_of
-from rota.views.wording import count_text
 
 _NO_TOKEN = "none-yet"
 """Sent to routes that need no token."""

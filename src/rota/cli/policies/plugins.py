@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from rich.text import Text
 
 from rota import __version__
 from rota.cli.output import OutputFormat, show, talk, write_document
 from rota.cli.plugin_faults import prints_as_talk
 from rota.cli.tables import BAD, GOOD, new_table
+from rota.cli.text import Text
 from rota.loop.hosting.plugin_host import GROUP, InstalledPlugin, PluginHost
 from rota.plugins import NAMED
 from rota.views.quoting import one_line

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rota.api.jobs import EstimateDocument
 from rota.cli.client.connection import connect
 from rota.cli.client.job_names import job_named
+from rota.cli.client.several import Several
 from rota.cli.jobs.estimates import estimate_text
 from rota.cli.output import OutputFormat, show, write_document
 from rota.cli.showing import clock
@@ -14,9 +15,12 @@ from rota.cli.tables import new_table
 
 
 def eta(jobs: Sequence[str], output: OutputFormat) -> None:
+    several = Several()
     with connect() as server:
-        estimates = [server.eta(job_named(server, job)) for job in jobs]
-    show_estimates(estimates, "job", output)
+        estimates = several.done(jobs, lambda job: server.eta(job_named(server, job)))
+    if estimates:
+        show_estimates(estimates, "job", output)
+    several.tell()
 
 
 def show_estimates(estimates: Sequence[EstimateDocument], of: str, output: OutputFormat) -> None:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from rota.api.questions import ExtensionDocument
-from rota.cli.tables import BAD, GOOD, QUIET, heading, new_table
+from rota.cli.tables import BAD, GOOD, QUIET, Shown, heading, new_table
+from rota.cli.text import Text
 from rota.model.quantities import format_price, parse_timestamp_ms
 from rota.views.folding import fold_names
 from rota.views.times import Clock
 from rota.views.wording import others_moved_text
 
 
-def extension_tables(extension: ExtensionDocument, clock: Clock) -> Iterator[RenderableType]:
+def extension_tables(extension: ExtensionDocument, clock: Clock) -> Iterator[Shown]:
     style = GOOD if extension.granted else BAD
     text = Text().append(extension.job, style="bold")
     text.append(f" {extension.message or extension.answer}", style=style)
@@ -41,7 +39,7 @@ def extension_tables(extension: ExtensionDocument, clock: Clock) -> Iterator[Ren
         yield Text(others_moved_text(extension.others_moved), style=QUIET)
 
 
-def _in_the_way(extension: ExtensionDocument, clock: Clock) -> RenderableType:
+def _in_the_way(extension: ExtensionDocument, clock: Clock) -> Shown:
     table = new_table("what", "from", "nodes")
     for entry in extension.in_the_way:
         what = entry.message or f"{entry.kind} {entry.name}"
@@ -55,7 +53,7 @@ def _longest(extension: ExtensionDocument) -> Text:
     return Text(f"the longest limit that would be granted: {extension.longest}")
 
 
-def _moved(extension: ExtensionDocument, clock: Clock) -> RenderableType:
+def _moved(extension: ExtensionDocument, clock: Clock) -> Shown:
     table = new_table("job", "from", "to")
     for one in extension.moved:
         is_now = parse_timestamp_ms(one.from_) == clock.now_ms

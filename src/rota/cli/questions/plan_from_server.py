@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from rota.api.questions import PlanAnswer, PlannedJob
 from rota.cli.client.connection import connect
 from rota.cli.job_options import JobOptions
 from rota.cli.jobs.jobs_to_send import read_jobs
 from rota.cli.output import OutputFormat
 from rota.cli.showing import clock, show_one
-from rota.cli.tables import GOOD, PASSING, QUIET, heading, new_table
+from rota.cli.tables import GOOD, PASSING, QUIET, Shown, heading, new_table
+from rota.cli.text import Text
 from rota.intake.job_files import JobFile
 from rota.views.folding import fold_counted
 from rota.views.quoting import one_line
@@ -37,7 +35,7 @@ def plan_submission(
     return all(_starts_now(job, now) for job in answer.jobs)
 
 
-def plan_tables(answer: PlanAnswer, jobs: JobFile, now: Clock) -> Iterator[RenderableType]:
+def plan_tables(answer: PlanAnswer, jobs: JobFile, now: Clock) -> Iterator[Shown]:
     yield heading("Plan for this job" if len(answer.jobs) == 1 else "Plan for these jobs")
     table = new_table("job", "starts", "nodes", "why")
     for one in answer.jobs:

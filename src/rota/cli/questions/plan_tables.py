@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from rota.cli.questions.waiting_table import waiting_table
-from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, heading, new_table
+from rota.cli.text import Text
 from rota.model.ids import JobId, NodeName
 from rota.model.job import JobTemplate
 from rota.model.plan import Binding
@@ -21,7 +19,7 @@ from rota.views.wording import cause_text, count_text, price_text, priority_text
 _MANY_ALIKE = 10
 
 
-def plan_tables(view: PlanView, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
+def plan_tables(view: PlanView, clock: Clock, *, wide: bool) -> Iterator[Shown]:
     if view.bindings:
         yield heading("Starts")
         yield _placed_wide(view) if wide else _placed(view)
@@ -40,7 +38,7 @@ def plan_tables(view: PlanView, clock: Clock, *, wide: bool) -> Iterator[Rendera
 # -- what starts
 
 
-def _placed(view: PlanView) -> RenderableType:
+def _placed(view: PlanView) -> Shown:
     table = new_table("job", "tasks", "nodes", right=("tasks",))
     for jobs in _rows(view):
         bindings = [binding for job_id in jobs for binding in view.bindings[job_id]]
@@ -77,7 +75,7 @@ def _nodes_text(view: PlanView, bindings: Iterable[Binding]) -> Text:
     return text
 
 
-def _placed_wide(view: PlanView) -> RenderableType:
+def _placed_wide(view: PlanView) -> Shown:
     table = new_table(
         "job",
         "priority",
@@ -89,6 +87,7 @@ def _placed_wide(view: PlanView) -> RenderableType:
         "backend",
         "price/h",
         right=("tasks", "price/h"),
+        dropped=("backend", "price/h", "pool", "ready", "gpus", "priority"),
     )
     for job_id, bindings in view.bindings.items():
         priority = priority_text(view.job(job_id).template.priority)
@@ -130,7 +129,7 @@ def _devices_text(bindings: Iterable[Binding]) -> str:
 # -- what is evicted
 
 
-def _evicted(view: PlanView) -> RenderableType:
+def _evicted(view: PlanView) -> Shown:
     table = new_table("job", "tasks", "nodes", "cause", "for", right=("tasks",))
     for job_id, evictions in view.evictions.items():
         for cause, preemptor in dict.fromkeys((cause_text(one), one.preemptor) for one in evictions):

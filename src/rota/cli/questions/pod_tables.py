@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
-from rich.console import RenderableType
-from rich.text import Text
 
 from rota.api.questions import RemedyEntry, WhyDocument
 from rota.cli.questions.why_tables import remedy_table, why_tables
-from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, heading
+from rota.cli.text import Text
 from rota.kube.asking.answers import PodAnswer, Situation
 from rota.model.explanation import Outcome
 from rota.views.times import Clock, utc_text
@@ -68,7 +67,7 @@ def pod_why_document(answer: PodAnswer, now_ms: int) -> PodWhyDocument:
     )
 
 
-def pod_tables(answer: PodAnswer, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
+def pod_tables(answer: PodAnswer, clock: Clock, *, wide: bool) -> Iterator[Shown]:
     if answer.situation is not Situation.WAITING:
         yield _headline(answer, clock)
     if answer.gang is not None and answer.situation is not Situation.HELD:

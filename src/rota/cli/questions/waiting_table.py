@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
-from rich.text import Text
-
-from rota.cli.tables import GOOD, KIND_STYLES, QUIET, new_table
+from rota.cli.tables import GOOD, KIND_STYLES, QUIET, Table, new_table
+from rota.cli.text import Text, joined
 from rota.model.calendar import PlannedStart
 from rota.model.estimate import Estimate
 from rota.model.plan import Waiting
@@ -64,7 +62,7 @@ def _starts(entry: Waiting, view: PlanView, clock: Clock, wide: bool) -> Text:
     left = len(entry.jobs) - len(planned) - len(told)
     if parts and left:
         parts.append(Text(f"{left:,} not planned", style=QUIET))
-    return Text("\n").join(parts)
+    return joined(parts)
 
 
 def _planned_text(planned: Sequence[PlannedStart], job_count: int, clock: Clock) -> Text:

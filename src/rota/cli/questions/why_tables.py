@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from rota.api.questions import RemedyEntry, WhyDocument
-from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, heading, new_table
+from rota.cli.text import Text
 from rota.model.explanation import Outcome
 from rota.model.quantities import parse_timestamp_ms
 from rota.model.verdict import Kind
@@ -30,7 +28,7 @@ _KINDS = {one.value: kind_text(one) for one in Kind}
 _EXAMPLES = 3
 
 
-def why_tables(why: WhyDocument, clock: Clock, *, wide: bool) -> Iterator[RenderableType]:
+def why_tables(why: WhyDocument, clock: Clock, *, wide: bool) -> Iterator[Shown]:
     """From the document alone: a server made it, or this process from files."""
     yield _headline(why, clock)
     yield from _estimate(why, clock)
@@ -80,7 +78,7 @@ def _start_text(why: WhyDocument, clock: Clock) -> str:
     return f", {how} to start at {clock.text(at_ms)}, {clock.distance_text(at_ms)}"
 
 
-def _estimate(why: WhyDocument, clock: Clock) -> Iterator[RenderableType]:
+def _estimate(why: WhyDocument, clock: Clock) -> Iterator[Shown]:
     if not why.estimate:
         return
     told = [estimate_of(why.estimate, why.at)]
@@ -92,7 +90,7 @@ def _estimate(why: WhyDocument, clock: Clock) -> Iterator[RenderableType]:
     yield Text("; ".join(filter(None, parts)))
 
 
-def _request(why: WhyDocument) -> Iterator[RenderableType]:
+def _request(why: WhyDocument) -> Iterator[Shown]:
     if why.request:
         owner = "" if why.task_of is None else f"of the {why.task_of.kind} {why.task_of.name}: "
         yield Text(f"{owner}{why.request}; priority {why.priority}", style=QUIET)
@@ -101,12 +99,12 @@ def _request(why: WhyDocument) -> Iterator[RenderableType]:
 # -- scores
 
 
-def _scores(why: WhyDocument) -> RenderableType:
+def _scores(why: WhyDocument) -> Shown:
     criteria = list(why.scores[0].criteria)
     table = new_table("node", "total", right=("total",))
     for name in criteria:
         column = f"{name} ×{why.weights.get(name, 0)}"
-        table.add_column(column.upper(), justify="right", min_width=len("100.0"))
+        table.add_column(column.upper(), right=True)
     for scores in why.scores:
         values = scores.criteria
         table.add_row(
@@ -127,7 +125,7 @@ def _refusals_heading(why: WhyDocument) -> str:
     return f"{count_text(refused, 'node')} {verb} it{before}"
 
 
-def _refusals(why: WhyDocument, clock: Clock) -> RenderableType:
+def _refusals(why: WhyDocument, clock: Clock) -> Shown:
     table = new_table("nodes", "plugin", "reason", "which", right=("nodes",))
     for one in why.refusals:
         reason = Text(local_text(one.message, one.times, clock)).append(f"\n{one.lasts}", style=QUIET)
@@ -135,7 +133,7 @@ def _refusals(why: WhyDocument, clock: Clock) -> RenderableType:
     return table
 
 
-def _refusals_wide(why: WhyDocument, clock: Clock) -> RenderableType:
+def _refusals_wide(why: WhyDocument, clock: Clock) -> Shown:
     table = new_table("nodes", "plugin", "reason", "lasts", "which", right=("nodes",))
     for one in why.refusals:
         table.add_row(
@@ -151,7 +149,7 @@ def _refusals_wide(why: WhyDocument, clock: Clock) -> RenderableType:
 # -- remedies
 
 
-def _remedies(why: WhyDocument, clock: Clock) -> Iterator[RenderableType]:
+def _remedies(why: WhyDocument, clock: Clock) -> Iterator[Shown]:
     if why.verdict == Kind.NEVER.value:
         yield from remedy_table("What would make it possible", why.remedies, why.at, clock)
         return
@@ -164,9 +162,7 @@ def _remedies(why: WhyDocument, clock: Clock) -> Iterator[RenderableType]:
     yield from remedy_table(sooner, later, why.at, clock)
 
 
-def remedy_table(
-    title: str, remedies: Sequence[RemedyEntry], now: str, clock: Clock
-) -> Iterator[RenderableType]:
+def remedy_table(title: str, remedies: Sequence[RemedyEntry], now: str, clock: Clock) -> Iterator[Shown]:
     """`now`: the moment that they were found for. What starts then starts at once."""
     if not remedies:
         return

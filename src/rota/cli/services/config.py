@@ -9,12 +9,11 @@ from tempfile import NamedTemporaryFile
 
 import typer
 from msgspec import Struct
-from rich.console import RenderableType
-from rich.text import Text
 
 from rota.cli.output import ListFormat, OutputFormat, show, talk, write_document
 from rota.cli.showing import show_list
-from rota.cli.tables import GOOD, QUIET, new_table
+from rota.cli.tables import GOOD, QUIET, Shown, new_table
+from rota.cli.text import Text
 from rota.settings.edit import with_context, with_current_context
 from rota.settings.load import DEFAULT, load_settings, resolve_settings
 from rota.settings.paths import default_files, user_file
@@ -97,7 +96,7 @@ def change_file(change: Callable[[str], str]) -> None:
             raise
 
 
-def _context_tables(some: Sequence[ContextEntry]) -> Iterable[RenderableType]:
+def _context_tables(some: Sequence[ContextEntry]) -> Iterable[Shown]:
     if some:
         table = new_table("name", "server", "project", "")
         for one in some:

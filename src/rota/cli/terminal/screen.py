@@ -6,11 +6,13 @@ import select
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Console, Group
 from rich.live import Live
+
+from rota.cli.tables import Shown
 
 END_KEYS = ("q", "Q", "\x1b", "\x04")
 
@@ -19,7 +21,7 @@ def is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def draw_until_quit(draw: Callable[[int], list[RenderableType] | None], pause_s: float) -> None:
+def draw_until_quit(draw: Callable[[int], Sequence[Shown] | None], pause_s: float) -> None:
     """`draw` gets the height of the terminal, and answers None at the end. Ctrl-C ends it, too."""
     console = Console(highlight=False, markup=False, emoji=False)
     with (

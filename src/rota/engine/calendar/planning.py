@@ -12,6 +12,7 @@ from rota.engine.workbench import Workbench
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.reasons import (
+    ArrayLimitReached,
     BehindInStrictQueue,
     LimitReached,
     PromisedLater,
@@ -49,7 +50,9 @@ def _earliest_ms(bench: Workbench, turn: Turn, job: Job, verdict: Verdict) -> in
     """From when on to look for a place; None: that can't be told."""
     reason, starts = verdict.refusals[0].reason if verdict.refusals else None, bench.ahead.starts
     match reason:
-        case QueuePaused() | QueueClosed() | QuotaReached() | LimitReached() | WasPreempted():
+        case QueuePaused() | QueueClosed() | WasPreempted():
+            return None
+        case QuotaReached() | LimitReached() | ArrayLimitReached():
             return None
         case BehindInStrictQueue():
             earliest_ms = starts.last_ms

@@ -17,7 +17,7 @@ from rota.model.calendar import PlannedStart
 from rota.model.changes import AskForLess, PayMore, RaisePriority, ShortenTimeLimit, StartWithFewer
 from rota.model.explanation import NOW, Change, Remedy
 from rota.model.job import Job, JobTemplate, Priority
-from rota.model.reasons import LimitReached
+from rota.model.reasons import ArrayLimitReached, LimitReached
 from rota.model.verdict import Kind, Reason
 
 _SECOND_MS, _MINUTE_MS, _HOUR_MS = 1000, 60_000, 3_600_000
@@ -55,7 +55,7 @@ def remedies_for(
 
 def _is_about_the_job(reason: Reason) -> bool:
     """Whether it could start if it asked for something else."""
-    if isinstance(reason, LimitReached) and reason.is_of_jobs:
+    if isinstance(reason, ArrayLimitReached) or (isinstance(reason, LimitReached) and reason.is_of_jobs):
         return False
     return reason.rule.is_about_the_job
 

@@ -1,4 +1,5 @@
-"""The most that a user, a project or a queue may hold at once, by the limits of the policy.
+"""The most that a user, a project or a queue may hold at once, by the limits of the policy; and how many jobs
+of an array may run at once, by what its owner said.
 
 Unlike quotas these lend and borrow nothing: what is over a limit waits, however idle the cluster is.
 """
@@ -13,14 +14,16 @@ import numpy as np
 
 from rota.limits.applying import Account, Origin, accounts, amount_accounts
 from rota.limits.checking import owner_of
-from rota.model.job import JobTemplate
+from rota.model.job import ArrayLimit, JobTemplate
 from rota.model.limits import Limits, LimitsPolicy
-from rota.model.reasons import BeyondLimit, LimitReached
+from rota.model.reasons import ArrayLimitReached, BeyondLimit, LimitReached
 from rota.snapshot.arrays import Int64s
 from rota.snapshot.state import Snapshot
 
 Answer: TypeAlias = tuple[int, BeyondLimit | LimitReached | None]
 """How many may start, and what limits it."""
+JobsAnswer: TypeAlias = tuple[int, BeyondLimit | LimitReached | ArrayLimitReached | None]
+"""The same, where jobs are counted."""
 
 
 class Caps:
@@ -29,11 +32,14 @@ class Caps:
         self._row: Mapping[str, int] = snapshot.nodes.index.row
         entries = [limits.default, *(one for _, one in (*limits.users, *limits.projects, *limits.queues))]
         self.of_amounts = any(entry.at_once for entry in entries)
-        self.of_jobs = any(entry.running_jobs is not None for entry in entries)
+        self._of_owners = any(entry.running_jobs is not None for entry in entries)
+        limited = any(lane.key.template.array_limit is not None for lane in snapshot.waiting.lanes())
+        self.of_jobs = self._of_owners or limited
         self.by_user = any(map(_holds, [limits.default, *(one for _, one in limits.users)]))
         self._resources = {resource for entry in entries for resource, _ in entry.at_once}
         self._held: Counter[tuple[Origin, str]] = Counter()
         self._jobs: Counter[Origin] = Counter()
+        self._of_arrays: Counter[ArrayLimit] = Counter()
         self._count_running(snapshot)
 
     @property
@@ -88,10 +94,12 @@ class Caps:
         """So many jobs, of which none had a task before."""
         for account in self._job_accounts(template):
             self._jobs[account.origin] += count
+        if template.array_limit is not None:
+            self._of_arrays[template.array_limit] += count
 
-    def ask_jobs(self, template: JobTemplate, count: int = 1) -> Answer:
+    def ask_jobs(self, template: JobTemplate, count: int = 1) -> JobsAnswer:
         """Of `count` jobs that have no task yet, how many may start, and what limits it."""
-        allowed, reason = count, None
+        allowed, reason = self._ask_array(template, count)
         for account in self._job_accounts(template):
             left = max(0, account.limit - self._jobs[account.origin])
             if left < allowed:
@@ -101,8 +109,15 @@ class Caps:
                 reason = kind(scope.value, name, "", 1, account.limit)
         return allowed, reason
 
+    def _ask_array(self, template: JobTemplate, count: int) -> JobsAnswer:
+        limit = template.array_limit
+        if limit is None:
+            return count, None
+        left = max(0, limit.at_once - self._of_arrays[limit])
+        return (count, None) if left >= count else (left, ArrayLimitReached(limit.array, limit.at_once))
+
     def _job_accounts(self, template: JobTemplate) -> tuple[Account, ...]:
-        return accounts(self._limits, owner_of(template), "running_jobs") if self.of_jobs else ()
+        return accounts(self._limits, owner_of(template), "running_jobs") if self._of_owners else ()
 
     def _count_running(self, snapshot: Snapshot) -> None:
         running = snapshot.running

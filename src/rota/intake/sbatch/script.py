@@ -241,10 +241,7 @@ def _array(reading: Reading) -> str:
     if value is None:
         return ""
     reading.stands_for("array", "array")
-    indexes, percent, limit = value.partition("%")
-    if percent:
-        reading.note("array", f"%{limit}: all elements may run at once, where there is room")
-    return indexes
+    return value
 
 
 def _warning(reading: Reading, has_limit: bool) -> Form | None:

@@ -25,9 +25,12 @@ from rota.loop.live.loop import LiveLoop
 from rota.loop.live.side_threads import beside
 from rota.model.ids import JobId
 from rota.store.batch import Attempt
+from rota.store.folded import FoldedPage
 from rota.store.queries import JobFilter
+from rota.store.reader import ArrayFound
 
 ATTEMPTS_SHOWN = 1000
+ATTEMPTS_OF_ARRAY = 10_000
 
 
 class JobsDesk:
@@ -140,6 +143,8 @@ class JobsDesk:
         elements = self._memory.elements(job_id)
         if not elements and self._memory.job(job_id) is None and await self.job(job_id) is not None:
             raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
+        if not elements and job_id.isdecimal() and await self.array(int(job_id)) is not None:
+            raise Conflict(f"all jobs of array {job_id} are over", f"ask for {job_id} to see how they ended")
 
         def command(draft: Draft) -> Sliced[Sequence[JobState]]:
             states: list[JobState] = []
@@ -169,6 +174,20 @@ class JobsDesk:
         self, job_filter: JobFilter, after: str | None, limit: int
     ) -> tuple[Sequence[JobState], str | None]:
         return await asyncio.to_thread(self._store.jobs, job_filter, after, limit)
+
+    async def folded_jobs(self, job_filter: JobFilter, after: str | None, limit: int) -> FoldedPage:
+        """With arrays as one row each."""
+        return await asyncio.to_thread(self._store.folded_jobs, job_filter, after, limit)
+
+    async def array(self, number: int) -> ArrayFound | None:
+        return await asyncio.to_thread(self._store.array, number)
+
+    async def attempts_of_array(self, number: int) -> Sequence[Attempt]:
+        return await asyncio.to_thread(self._store.attempts_of_array, number, ATTEMPTS_OF_ARRAY)
+
+    async def was_removed(self, job_id: JobId) -> bool:
+        """Of a job that isn't there."""
+        return await asyncio.to_thread(self._store.was_removed, job_id)
 
     async def job_with_attempts(self, job_id: JobId) -> tuple[JobState, Sequence[Attempt]] | None:
         """What is in memory may be of a moment before: both are asked of the store."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
 from rota.backends.backend import LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.errors import Conflict
 from rota.control.transactor import Transactor
+from rota.lifecycle.state import JobState
 from rota.loop.desk.logs import followed
 from rota.loop.desk.task_output import Written
 from rota.model.ids import JobId
@@ -28,6 +30,16 @@ class OutputDesk:
         if not query.follow:
             return self._written.logs(query)
         return followed(query, self._written.logs, self._memory, self._transactor.feed)
+
+    async def is_gone(self, state: JobState) -> bool:
+        """Whether what the job wrote was removed since."""
+        if state.ended_ms is None:
+            return False
+        gone_ms = await asyncio.to_thread(self._transactor.store.logs_pruned_ms)
+        if state.ended_ms > gone_ms:
+            return False
+        # A report may come so late that the output of its time was removed before.
+        return not any([any(await backend.sizes([state.id])) for backend in self._backends])
 
     def output(self, job_id: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         """Raises FileNotFoundError before the first bytes, or NotFound."""

@@ -3,7 +3,7 @@ whether one may run longer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from typing import Self
@@ -16,7 +16,7 @@ from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
 from rota.control.access import Who
 from rota.control.allowing import Allowing
 from rota.control.draft import Draft
-from rota.control.errors import Conflict, NotFound
+from rota.control.errors import Conflict
 from rota.control.transactor import Transactor
 from rota.engine.budget import Budget
 from rota.engine.calendar.extension import extend
@@ -27,10 +27,12 @@ from rota.lifecycle.advance import Refused, submitted
 from rota.lifecycle.events import JobEvent, LimitChanged
 from rota.lifecycle.state import Phase
 from rota.loop.desk.answers import AnswerOf, keep_answer
+from rota.loop.desk.plan_reasons import PlanReasons
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits, Questions
 from rota.loop.live.forecaster import Forecaster
 from rota.loop.live.loop import LiveLoop
 from rota.loop.live.preconditions import Grounds
+from rota.loop.live.side_threads import beside
 from rota.model.estimate import Estimate
 from rota.model.extension import Extension
 from rota.model.ids import JobId
@@ -148,6 +150,8 @@ class QuestionsDesk:
         self._forecaster = forecaster
         self._allowing = allowing
         self._questions = Questions(limits)
+        self._reasons: PlanReasons | None = None
+        """Of the plan that was asked about last."""
 
     def close(self) -> None:
         """Questions that are being worked out are abandoned."""
@@ -172,10 +176,17 @@ class QuestionsDesk:
             remedy = "release it" if state.held else f"`rota show {job_id}` shows it"
             raise Conflict(f"job {job_id} {waits}, so Rota doesn't place it yet", remedy)
 
+    async def reasons(self, jobs: Collection[JobId], who: Who) -> dict[JobId, str]:
+        """Why each of them waits, by the latest plan; those that it doesn't know yet are left out."""
+        plan = self._live.plan
+        if self._reasons is None or self._reasons.plan is not plan:
+            self._reasons = await beside(sum(len(one.jobs) for one in plan.waiting), PlanReasons, plan)
+        return self._reasons.texts(jobs, self._seen_by(who))
+
     async def eta(self, job_id: JobId) -> EstimateDocument:
         state = self._memory.job(job_id)
         if state is None:
-            raise NotFound("job", job_id)
+            raise Conflict(f"job {job_id} is over", f"ask for job {job_id} to see how it ended")
         return self._forecaster.document(state)
 
     async def plan(self, submission: Submission, who: Who) -> PlanAnswer:

@@ -15,6 +15,7 @@ from rota.backends.registry import Registry
 from rota.control.errors import Unavailable
 from rota.control.tokens import forget_old_tokens
 from rota.control.transactor import Transactor
+from rota.loop.live.log_history import Kept, LogKeeper
 from rota.store.errors import StoreUnavailable
 from rota.store.prune import History
 
@@ -25,8 +26,6 @@ EVERY_S = 10.0
 SLICE_S = 0.015
 """How long one transaction may take: users who submit a job meanwhile wait for it."""
 LEAST_PAUSE_S = 0.01
-LOOK_ON_S = 0.25
-"""The pause while there is nothing to remove, and not all names of jobs have been looked at."""
 MOST_UPLOADS = 1000
 """In one step."""
 ANSWERS_MS = 24 * 3_600_000
@@ -42,6 +41,7 @@ class Retention(Struct, frozen=True):
     """Input files that no unfinished job needs, since they were uploaded last."""
     audit_ms: int | None = None
     audit_records: int | None = None
+    logs: Kept = Kept()
 
 
 class Uploads(Protocol):
@@ -79,6 +79,7 @@ class HistoryKeeper:
         self._uploads = uploads
         self._answers, self._events, self._jobs = Pace(2_000), Pace(20_000), Pace(2_000)
         self._audit = Pace(20_000)
+        self._logs = LogKeeper(transactor.store, backends, retention.logs)
         self._rest_due_s = 0.0
         """Of uploads and tokens, of which few are due at a time."""
 
@@ -114,13 +115,14 @@ class HistoryKeeper:
             for backend in self._backends:
                 await backend.forget(pruned.jobs)
             are_more |= not pruned.is_all
+        are_more |= await self._logs.tidy(now_ms)
         if clock() >= self._rest_due_s:
             self._rest_due_s = clock() + EVERY_S
             await self._remove_uploads(now_ms)
             await forget_old_tokens(self._transactor, now_ms)
         if are_more:
             return max(LEAST_PAUSE_S, clock() - began_s)
-        return EVERY_S if pruned.is_all else LOOK_ON_S
+        return EVERY_S
 
     async def _slice(self, pace: Pace, remove: Callable[[int], int]) -> bool:
         """Whether there may be more."""

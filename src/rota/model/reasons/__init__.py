@@ -40,6 +40,7 @@ from rota.model.reasons.room import (
     RefusedByPlugin,
 )
 from rota.model.reasons.tenants import (
+    ArrayLimitReached,
     BeyondLimit,
     BeyondQuota,
     LimitReached,
@@ -59,6 +60,7 @@ from rota.model.reasons.volumes import (
 
 __all__ = [
     "TOO_LATE",
+    "ArrayLimitReached",
     "AwaitsPartner",
     "BehindInStrictQueue",
     "BeyondCapacity",

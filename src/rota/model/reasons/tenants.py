@@ -58,6 +58,14 @@ class BeyondLimit(TypedReason, frozen=True, tag="limit beyond"):
         return not self.resource
 
 
+class ArrayLimitReached(TypedReason, frozen=True, tag="array limit"):
+    """As many jobs of its array run as are to run at once."""
+
+    rule: ClassVar[Rule] = not_now("array limit", Unblock.TASK_ENDED)
+    array: str
+    most: int
+
+
 TenantReason: TypeAlias = QuotaReached | BeyondQuota | LimitReached | BeyondLimit
 
 

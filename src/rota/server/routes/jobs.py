@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from rota.api.documents import ChangeDocument, Page
-from rota.api.jobs import JobDetail, JobDocument, Submitted
+from rota.api.jobs import ArrayDetail, JobDetail, JobDocument, Submitted
 from rota.api.limits import MOST_JOBS
 from rota.api.people import Role
 from rota.control.access import Who
-from rota.control.errors import NotFound
 from rota.intake.spec_form import form_of
 from rota.intake.submissions import SubmittedForm
 from rota.lifecycle.state import JobState, Phase
@@ -21,14 +21,20 @@ from rota.loop.desk.questions import QuestionsDesk
 from rota.loop.live.side_threads import beside
 from rota.model.ids import JobId
 from rota.model.quantities import parse_timestamp_ms
-from rota.server.access import check_sees
-from rota.server.documents import attempt_document, change_document, job_document, submitted_document
+from rota.server.documents import (
+    attempt_document,
+    change_document,
+    folded_document,
+    job_document,
+    submitted_document,
+)
 from rota.server.problems import bad_input
 from rota.server.reading import read_choices, read_job_id, read_quantity
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, PageQuery, Query, Route
+from rota.server.seen_jobs import check_seen, seen_array, seen_job, seen_with_attempts
 from rota.server.submission import read_jobs
-from rota.store.batch import Attempt
+from rota.store.folded import FoldedRow
 from rota.store.queries import JobFilter
 
 TAG = "jobs"
@@ -51,6 +57,7 @@ class JobsQuery(PageQuery, frozen=True, kw_only=True):
     array: Annotated[str, Meta(pattern="^[0-9]{1,18}$", description="Only of this array.")] | None = None
     submitted_after: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
     submitted_before: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
+    fold: Annotated[bool, Meta(description="Arrays as one item each, with how many jobs they have.")] = False
 
 
 class CancelForm(Form, frozen=True, kw_only=True):
@@ -69,10 +76,22 @@ async def submit_jobs(call: Call[ChangeQuery, bytes], jobs: JobsDesk) -> Reply:
     return await beside(len(states), reply, states)
 
 
-async def list_jobs(call: Call[JobsQuery, None], jobs: JobsDesk) -> Reply:
-    """The newest first."""
-    states, following = await jobs.jobs(_filter(call), call.query.after, call.query.limit)
-    return json_reply(Page[JobDocument](items=[job_document(state) for state in states], next=following))
+async def list_jobs(call: Call[JobsQuery, None], jobs: JobsDesk, questions: QuestionsDesk) -> Reply:
+    """The newest first. Those that wait say why."""
+    wanted, query = _filter(call), call.query
+    if query.fold:
+        rows, following = await jobs.folded_jobs(wanted, query.after, query.limit)
+    else:
+        states, following = await jobs.jobs(wanted, query.after, query.limit)
+        rows = [FoldedRow(state, None) for state in states]
+    waiting = [row.state.id for row in rows if row.state.phase is Phase.PENDING]
+    reasons = await questions.reasons(waiting, call.who) if waiting else {}
+    items = [_with_reason(folded_document(row), reasons.get(row.state.id)) for row in rows]
+    return json_reply(Page[JobDocument](items=items, next=following))
+
+
+def _with_reason(document: JobDocument, reason: str | None) -> JobDocument:
+    return document if reason is None else replace(document, reason=reason)
 
 
 def _filter(call: Call[JobsQuery, None]) -> JobFilter:
@@ -111,6 +130,7 @@ def _labels(text: str | None) -> tuple[tuple[str, str], ...]:
 
 
 async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
+    await seen_job(call, jobs)
     state, attempts = await seen_with_attempts(call, jobs)
     live = {task.fence: task for task in state.live}
     detail = JobDetail(
@@ -119,6 +139,23 @@ async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: Jobs
         attempts=[attempt_document(one, live) for one in attempts[-MOST_ATTEMPTS:]],
         depends_on=[dependency.job for dependency in state.depends_on],
         estimate=await questions.eta(state.id) if state.phase in _WAITING else None,
+    )
+    return json_reply(detail)
+
+
+async def show_array(call: Call[Query, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
+    """How many of its jobs are in which phase, and the first of each."""
+    found = await seen_array(call, jobs)
+    state = found.row.state
+    waiting = next((found.first[phase] for phase in _WAITING[::-1] if found.first.get(phase)), None)
+    reasons = await questions.reasons([state.id], call.who) if state.phase is Phase.PENDING else {}
+    spec = _spec_shown(state, call.who)
+    spec.pop("array", None)
+    detail = ArrayDetail(
+        array=_with_reason(folded_document(found.row), reasons.get(state.id)),
+        spec=spec,
+        first={phase: list(ids) for phase, ids in found.first.items()},
+        estimate=await questions.eta(waiting[0]) if waiting else None,
     )
     return json_reply(detail)
 
@@ -157,37 +194,8 @@ async def _to_change(
     call: Call[ChangeQuery, Any], jobs: JobsDesk
 ) -> tuple[JobId, Callable[[Sequence[JobState]], Reply]]:
     job_id = read_job_id(call.names["job"])
-    await _check_array_seen(call, jobs, job_id)
+    await check_seen(call, jobs, job_id)
     return job_id, lambda states: json_reply(change_document(states, call.query.dry_run))
-
-
-async def seen_job(call: Call[Any, Any], jobs: JobsDesk) -> JobState:
-    """The job that the path names, if the client may see it."""
-    job_id = read_job_id(call.names["job"])
-    state = await jobs.job(job_id)
-    if state is None:
-        raise NotFound("job", job_id)
-    check_sees(call.who, state.spec.template.project, "job", job_id)
-    return state
-
-
-async def seen_with_attempts(call: Call[Any, Any], jobs: JobsDesk) -> tuple[JobState, Sequence[Attempt]]:
-    state = await seen_job(call, jobs)
-    found = await jobs.job_with_attempts(state.id)
-    if found is None:
-        raise NotFound("job", state.id)
-    return found
-
-
-async def _check_array_seen(call: Call[Any, Any], jobs: JobsDesk, job_id: JobId) -> None:
-    """The project of a job, or of an array, which has one project for all elements."""
-    state = await jobs.job(job_id)
-    if state is None and "." not in job_id:
-        elements, _ = await jobs.jobs(JobFilter(array=int(job_id)), None, 1)
-        state = elements[0] if elements else None
-    if state is None:
-        raise NotFound("job", job_id)
-    check_sees(call.who, state.spec.template.project, "job", job_id)
 
 
 def _change(action: str, call: Any, body: type, summary: str) -> Route[Any, Any]:
@@ -250,6 +258,17 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         query=Query,
         body=type(None),
         answers={200: JobDetail},
+    ),
+    Route(
+        method="GET",
+        path="/v1/arrays/{array}",
+        call=show_array,
+        summary="Show an array",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=Query,
+        body=type(None),
+        answers={200: ArrayDetail},
     ),
     _change("cancel", cancel_job, CancelForm, "Cancel a job, or all of an array"),
     _change("hold", hold_job, type(None), "Hold a job"),

@@ -13,6 +13,7 @@ from msgspec import Meta, Struct
 
 from rota.api.people import Role
 from rota.backends.backend import LogChunk, LogQuery, Stream
+from rota.control.errors import Gone
 from rota.control.origin import reads_others
 from rota.lifecycle.state import JobState
 from rota.loop.desk.jobs import JobsDesk
@@ -23,7 +24,8 @@ from rota.server.documents import moment
 from rota.server.problems import not_found
 from rota.server.reading import read_quantity, read_ranks, read_relative_path
 from rota.server.route import Call, Query, Route
-from rota.server.routes.jobs import TAG, seen_job
+from rota.server.routes.jobs import TAG
+from rota.server.seen_jobs import seen_job
 from rota.server.streams import StreamReply, begun
 
 BYTES = "application/octet-stream"
@@ -61,6 +63,8 @@ async def read_logs(call: Call[LogsQuery, None], output: OutputDesk, jobs: JobsD
     """As they were written, tasks mixed in the order of their writing."""
     state = await seen_job(call, jobs)
     _note_reading(call, state)
+    if await output.is_gone(state):
+        raise _gone(state)
     query = call.query
     chunks = output.logs(
         LogQuery(
@@ -78,6 +82,13 @@ async def read_logs(call: Call[LogsQuery, None], output: OutputDesk, jobs: JobsD
     data = data if query.follow else await begun(data)
     return StreamReply(
         data, BYTES if is_raw else JSON_LINES, call.streams, still_allowed=_still_allowed(call, state)
+    )
+
+
+def _gone(state: JobState) -> Gone:
+    return Gone(
+        f"what job {state.id} wrote is no longer kept; the job itself still is",
+        "output is kept for as long as the server's settings server.history.logs and .logs_size say",
     )
 
 
@@ -115,6 +126,8 @@ async def read_output(call: Call[OutputQuery, None], output: OutputDesk, jobs: J
     try:
         chunks = await begun(output.output(state.id, call.query.rank, path, state.epoch))
     except FileNotFoundError:
+        if await output.is_gone(state):
+            raise _gone(state) from None
         raise not_found("output", path) from None
     return StreamReply(chunks, BYTES, call.streams, still_allowed=_still_allowed(call, state))
 

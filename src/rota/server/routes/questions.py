@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from rota.api.jobs import EfficiencyDocument, EstimateDocument
 from rota.api.people import Role
@@ -20,7 +21,7 @@ from rota.model.extension import Extension
 from rota.model.quantities import parse_duration_ms
 from rota.server.documents import efficiency_document, job_document
 from rota.server.problems import ProblemError, bad_input
-from rota.server.reading import read_quantity
+from rota.server.reading import read_job_id, read_quantity
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, Query, Route
 from rota.server.routes.jobs import (
@@ -28,9 +29,8 @@ from rota.server.routes.jobs import (
     SUBMISSION_EXAMPLES,
     TAG,
     Submission,
-    seen_job,
-    seen_with_attempts,
 )
+from rota.server.seen_jobs import seen_job, seen_waiting, seen_with_attempts
 from rota.server.submission import read_jobs
 from rota.views.extend.document import extension_document
 from rota.views.extend.wording import answer_text
@@ -51,8 +51,9 @@ class ExtendForm(Form, frozen=True, kw_only=True):
 
 
 async def why_job(call: Call[WhyQuery, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
-    """What each node has against it, and the smallest change that would help."""
-    state = await seen_job(call, jobs)
+    """What each node has against it, and the smallest change that would help. Of an array, for the first of
+    its jobs that waits."""
+    state = await seen_waiting(call, jobs)
     _check_goes_on(state, call.now_ms)
     rank = call.query.rank
     if rank is not None and rank >= state.spec.template.task_count:
@@ -62,14 +63,16 @@ async def why_job(call: Call[WhyQuery, None], questions: QuestionsDesk, jobs: Jo
 
 
 async def estimate_start(call: Call[Query, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
-    state = await seen_job(call, jobs)
+    """Of an array, of the first of its jobs that waits."""
+    state = await seen_waiting(call, jobs)
     return json_reply(await questions.eta(state.id))
 
 
 async def show_efficiency(call: Call[Query, None], jobs: JobsDesk) -> Reply:
-    """What its tasks used, against what they asked for."""
+    """What its tasks used, against what they asked for; of an array, those of all its jobs."""
     state, attempts = await seen_with_attempts(call, jobs)
-    return json_reply(efficiency_document(state, attempts, call.now_ms))
+    document = efficiency_document(state, attempts, call.now_ms)
+    return json_reply(replace(document, job=read_job_id(call.names["job"])))
 
 
 async def extend_job(call: Call[ChangeQuery, ExtendForm], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:

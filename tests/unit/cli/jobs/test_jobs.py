@@ -43,8 +43,54 @@ class TestLs:
         server.has(running("17.0"), *(a_job(f"17.{index}") for index in range(1, 40)), a_job("16"))
         lines = rota("ls").lines
         assert len(lines) == 3
-        assert lines[1].split()[0] == "17.*"
-        assert "array of 40: 1 running, 39 waiting" in lines[1]
+        assert lines[1].split()[0] == "17"
+        assert "1 running, 39 waiting" in lines[1]
+        assert "array of 40" in lines[1]
+
+    @pytest.mark.covers("first-3")
+    def test_of_an_array_failures_come_first(self, server: FakeServer) -> None:
+        done = [over(Phase.SUCCEEDED, f"17.{index}") for index in range(9)]
+        server.has(*done, over(Phase.FAILED, "17.9", cause=Cause.TASK_FAILED, exit_code=3))
+        [_, line] = rota("ls", "--all").lines
+        assert "1 failed, 9 succeeded" in line
+        assert line.endswith("array of 10; exit 3")
+
+    @pytest.mark.covers("first-3")
+    def test_how_many_run_at_once_is_said_until_all_are_over(self, server: FakeServer) -> None:
+        server.at_once = 4
+        server.has(running("17.0"), a_job("17.1", reason="at most 4 of array 17 at once"))
+        assert rota("ls").lines[1].endswith("array of 2, at most 4 at once")
+
+    @pytest.mark.covers("first-6")
+    def test_those_that_wait_say_why_and_whose_they_are(self, server: FakeServer) -> None:
+        server.has(a_job("17", reason="the queue batch is paused: disks are full"))
+        [header, line] = rota("ls").lines
+        assert header.split() == ["JOB", "NAME", "USER", "STATE", "TIME", "NOTE"]
+        assert line.split()[2] == "ada"
+        assert line.endswith("the queue batch is paused: disks are full")
+
+    @pytest.mark.covers("first-6")
+    @pytest.mark.parametrize(
+        ("word", "phases"),
+        [
+            ("waiting", "created,pending"),
+            ("held", "created"),
+            ("starting", "scheduled"),
+            ("timed out", "timed-out"),
+            ("timed-out,Running", "timed-out,running"),
+            ("pending", "pending"),
+        ],
+    )
+    def test_words_of_the_table_are_understood(self, server: FakeServer, word: str, phases: str) -> None:
+        rota("ls", "--state", word)
+        assert server.filters["phase"] == phases
+
+    @pytest.mark.covers("first-6")
+    def test_in_a_pipe_nothing_is_cut(self, server: FakeServer) -> None:
+        server.has(a_job("17", name="n" * 100, reason="because " * 20))
+        [_, line] = rota("ls", "-o", "wide", environment={"COLUMNS": ""}).lines
+        assert "n" * 100 in line
+        assert ("because " * 20).strip() in line
 
     def test_unless_told_otherwise(self, server: FakeServer) -> None:
         server.has(a_job("17.0"), a_job("17.1"))

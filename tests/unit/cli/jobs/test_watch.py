@@ -23,7 +23,8 @@ def test_what_runs_comes_first(server: FakeServer) -> None:
 
 def test_only_those_that_were_named(server: FakeServer) -> None:
     server.has(a_job("20"), a_job("19.1"), a_job("19.2"), a_job("18"))
-    assert [job.id for job in watched(server, "19", "18").refreshed()] == ["18", "19.1", "19.2"]
+    assert [job.id for job in watched(server, "19", "18").refreshed()] == ["18", "19"]
+    assert [job.id for job in watched(server, "19.2").refreshed()] == ["19.2"]
 
 
 def test_how_a_job_ended_is_seen_for_a_while(server: FakeServer) -> None:

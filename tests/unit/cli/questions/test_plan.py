@@ -217,7 +217,7 @@ class TestTables:
         )
         assert rota("plan", *files).lines == [
             "Starts",
-            "JOB    TASKS  NODES      ",
+            "JOB    TASKS  NODES",
             "sweep    100  n-[0-19] ×5",
             "",
             "100 of 100 tasks placed on 20 nodes",

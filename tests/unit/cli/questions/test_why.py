@@ -74,7 +74,7 @@ class TestRemedies:
     def test_remedies_are_printed_in_words(self) -> None:
         lines = why("caption").lines
         at = lines.index("What would let it start now, the smallest change first")
-        assert lines[at + 2].split("  ") == ["ask for at most 1 gpu (asks 2)", "infer-0", ""]
+        assert lines[at + 2].split("  ") == ["ask for at most 1 gpu (asks 2)", "infer-0"]
 
 
 @pytest.mark.covers("why-3", "decide-7")

@@ -9,7 +9,7 @@ import pytest
 
 from rota.engine.plugin import NodeView, Plugin, Plugins, TaskView
 from rota.model.ids import NodeName
-from rota.model.job import JobRecord, Placement, Promise
+from rota.model.job import ArrayLimit, JobRecord, Placement, Promise
 from rota.model.limits import Limits, LimitsPolicy
 from rota.model.policy import (
     FairShare,
@@ -21,6 +21,7 @@ from rota.model.policy import (
     TenantPolicy,
 )
 from rota.model.reasons import (
+    ArrayLimitReached,
     AwaitsPartner,
     BehindInStrictQueue,
     BeyondCapacity,
@@ -179,6 +180,10 @@ CASES: dict[type[Reason], Callable[[], Case]] = {
     QuotaReached: lambda: case(ONE.running("r", on=["n"], cpu=2), quota(3), cpu=2),
     BeyondQuota: lambda: case(ONE, quota(3), cpu=4),
     LimitReached: lambda: case(ONE.running("r", on=["n"], cpu=2), limit(3), cpu=2),
+    ArrayLimitReached: lambda: case(
+        ONE.running("r", on=["n"], template={"array_limit": ArrayLimit("24", 1)}),
+        template={"array_limit": ArrayLimit("24", 1)},
+    ),
     BeyondLimit: lambda: case(ONE, limit(3), cpu=4),
     AwaitsPartner: lambda: case(ONE, template={"connect_to": "nobody"}),
     BehindInStrictQueue: lambda: case(

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from rota.model.job import ArrayLimit
 from rota.model.limits import Limits, LimitsPolicy
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
-from rota.model.reasons import BeyondLimit, LimitReached
+from rota.model.reasons import ArrayLimitReached, BeyondLimit, LimitReached
 from tests.builders import Cluster
 
 pytestmark = pytest.mark.covers("trust-4")
@@ -87,6 +88,47 @@ class TestJobs:
     def test_none_at_all_is_never(self) -> None:
         plan = jobs(ONE, "a", cpu=1, **of("ada")).plan(limits(users=(("ada", Limits(running_jobs=0)),)))
         assert plan.reasons("a") == {BeyondLimit}
+
+
+TWO: dict[str, Any] = {"cpu": 1, "template": {"array_limit": ArrayLimit("24", 2)}}
+OTHERS: dict[str, Any] = {"cpu": 1, "template": {"array_limit": ArrayLimit("34", 2)}}
+
+
+@pytest.mark.covers("first-3")
+class TestArrays:
+    """How many jobs of an array run at once."""
+
+    def test_so_many_run_at_once_and_the_others_say_why(self) -> None:
+        plan = jobs(ONE.running("24.0", on=["n"], **TWO), "24.1 24.2 24.3", **TWO).plan(Policy())
+        assert [binding.job for binding in plan.plan.bindings] == ["24.1"]
+        for name in ("24.2", "24.3"):
+            [refusal] = plan.waits(name).refusals
+            assert refusal.reason == ArrayLimitReached("24", 2)
+
+    def test_another_array_and_other_jobs_have_nothing_to_do_with_it(self) -> None:
+        cluster = jobs(jobs(ONE, "24.1 24.2 24.3", **TWO), "34.1 34.2 34.3", **OTHERS)
+        cluster = jobs(cluster, "a b c", cpu=1)
+        assert started(cluster, Policy()) == ["24.1", "24.2", "34.1", "34.2", "a", "b", "c"]
+
+    def test_a_limit_of_the_user_counts_besides(self) -> None:
+        mine = {"cpu": 1, "template": {"user": "ada", "array_limit": ArrayLimit("24", 3)}}
+        cluster = jobs(ONE, "24.1 24.2 24.3 24.4", **mine)
+        assert started(cluster, limits(default=Limits(running_jobs=2))) == ["24.1", "24.2"]
+        assert started(cluster, limits(default=Limits(running_jobs=9))) == ["24.1", "24.2", "24.3"]
+
+    def test_gangs_count_once_each(self) -> None:
+        gang = {"cpu": 1, "tasks": 3, "template": {"array_limit": ArrayLimit("24", 2)}}
+        assert started(jobs(ONE, "24.1 24.2 24.3", **gang), Policy()) == ["24.1", "24.2"]
+
+    def test_nobody_waits_behind_it_in_a_strict_queue(self) -> None:
+        cluster = jobs(ONE.running("24.0", on=["n"], **TWO), "24.1 24.2", submitted=-9, **TWO)
+        strict = limits(QueuePolicy(strict=True))
+        assert started(jobs(cluster, "x", cpu=1), strict) == ["24.1", "x"]
+
+    def test_nobody_is_told_a_start_that_depends_on_it(self) -> None:
+        full = ONE.running("24.0", on=["n"], limit=60, cpu=1, template={"array_limit": ArrayLimit("24", 1)})
+        cluster = full.job("24.1", cpu=1, limit=60, template={"array_limit": ArrayLimit("24", 1)})
+        assert cluster.plan(limits(QueuePolicy(interactive=True))).starts() == {}
 
 
 def test_nobody_waits_behind_who_is_over_a_limit_of_their_own() -> None:

@@ -240,7 +240,6 @@ class TestWarnings:
             ("--foo bar", "the option --foo is unknown and is ignored"),
             ("-Z", "the option -Z is unknown and is ignored"),
             ("word", '"word" is not an option'),
-            ("--array=1-9%2", "--array: %2: all elements may run at once"),
             ("-d aftercorr:17", "--dependency: aftercorr: each waits for the whole array"),
             ("-p a,b", "--partition: one is chosen, not any of several: a"),
             ("--export=NOWHERE", "--export: NOWHERE isn't set here"),

@@ -17,11 +17,10 @@ from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.transactor import Transactor
 from rota.lifecycle.state import JobState
-from rota.loop.live.history import EVERY_S, LOOK_ON_S, SLICE_S, HistoryKeeper, Pace, Retention
+from rota.loop.live.history import EVERY_S, SLICE_S, HistoryKeeper, Pace, Retention
 from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.model.run import InputFile
-from rota.store import prune
 from rota.store.batch import Batch
 from rota.store.prune import History
 from rota.store.store import Store, open_store
@@ -102,14 +101,6 @@ def test_jobs_that_go_are_forgotten_by_their_backend(store: Store) -> None:
     assert store.job(JobId("2")) is None
 
 
-def test_of_each_name_the_latest_runs_stay(store: Store) -> None:
-    runs = [job(str(number), name="nightly", phase="succeeded") for number in range(1, 6)]
-    failures = [job(str(number), name="nightly", phase="failed") for number in range(6, 9)]
-    keep(store, *runs, *failures)
-    gone = tidied(transactor(store), Retention(History(keep_succeeded=3, keep_failed=1)), times=3)
-    assert sorted(gone) == ["1", "2", "6", "7"]
-
-
 def test_old_events_go(store: Store) -> None:
     store.commit(Batch(events=[event("job.Submitted", str(number)) for number in range(3)]))
     tidied(transactor(store), Retention())
@@ -169,16 +160,6 @@ def test_all_that_is_to_go_goes_at_once_in_small_steps(store: Store) -> None:
     assert asyncio.run(tidy()) > 2
     assert len(backend.forgotten) == len(numbers)
     assert store.events(0) == []
-
-
-@pytest.mark.covers("trust-5")
-def test_while_not_all_names_were_looked_at_somebody_looks_on(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(prune, "GROUPS_PER_STEP", 2)
-    keep(store, *(job(str(number), name=f"n{number}", phase="succeeded") for number in range(1, 6)))
-    keeper = HistoryKeeper(transactor(store), Registry([]), Retention(History(keep_succeeded=1)), None)
-    assert [asyncio.run(keeper.tidy()) for _ in range(4)] == [LOOK_ON_S, LOOK_ON_S, EVERY_S, LOOK_ON_S]
 
 
 @pytest.mark.covers("trust-5")

@@ -107,6 +107,9 @@ class ProcessBackend:
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         return self._left.output(job, rank, path, epoch)
 
+    async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
+        return await self._left.sizes(jobs)
+
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._left.forget(jobs)
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from rota.cli.policies.replay.view import CycleView, ReplayView
 from rota.cli.policies.replay.wording import EFFECTS, fate_texts, first_text
-from rota.cli.tables import BAD, GOOD, PASSING, QUIET, heading, new_table
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, heading, new_table
+from rota.cli.text import Text
 from rota.loop.records.difference import Effect
 from rota.views.times import utc_text
 from rota.views.wording import count_text
@@ -17,7 +15,7 @@ from rota.views.wording import count_text
 _MOST_ROWS = 40
 
 
-def replay_tables(view: ReplayView, *, wide: bool) -> Iterable[RenderableType]:
+def replay_tables(view: ReplayView, *, wide: bool) -> Iterable[Shown]:
     if view.cycle is not None:
         for cycle in view.shown:
             yield from _detail(cycle, view)
@@ -32,7 +30,7 @@ def replay_tables(view: ReplayView, *, wide: bool) -> Iterable[RenderableType]:
     yield _summary(view)
 
 
-def _detail(cycle: CycleView, view: ReplayView) -> Iterable[RenderableType]:
+def _detail(cycle: CycleView, view: ReplayView) -> Iterable[Shown]:
     yield heading(f"Cycle {cycle.number:,} at {utc_text(cycle.now_ms)}")
     yield Text(f"inputs {cycle.input_hash.hex()}", style=QUIET)
     if cycle.difference.jobs:
@@ -44,7 +42,7 @@ def _detail(cycle: CycleView, view: ReplayView) -> Iterable[RenderableType]:
         yield Text(first_text(cycle), style=BAD)
 
 
-def _differing(rows: Iterable[CycleView]) -> RenderableType:
+def _differing(rows: Iterable[CycleView]) -> Shown:
     table = new_table("cycle", "time", "jobs", "first difference", right=("cycle", "jobs"))
     for cycle in rows:
         jobs = f"{len(cycle.difference.jobs):,}"
@@ -52,7 +50,7 @@ def _differing(rows: Iterable[CycleView]) -> RenderableType:
     return table
 
 
-def _effects(rows: list[CycleView]) -> RenderableType:
+def _effects(rows: list[CycleView]) -> Shown:
     counts = [cycle.effects() for cycle in rows]
     found = [effect for effect in Effect if any(count[effect] for count in counts)]
     names = [EFFECTS[effect] for effect in found]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich.console import Console, RenderableType
-from rich.text import Text
-
-from rota.cli.tables import GOOD, QUIET, heading, new_table
+from rota.cli.tables import GOOD, QUIET, Shown, heading, new_table
+from rota.cli.text import Text, terminal_width
 from rota.simulate.measures import Measure, present
 from rota.simulate.metrics import Metrics, metrics_of
 from rota.simulate.result import SimResult
 from rota.views.wording import count_text
 
 _LABEL_WIDTH = 28
+_PIPE_WIDTH = 10_000
+"""Where there is no terminal, all policies are side by side."""
 _LEAST_WIDTH = 14
 _MOST_WIDTH = 24
 
@@ -21,7 +21,7 @@ _MOST_WIDTH = 24
 _OF_ESTIMATES = "* of estimates made on arrival, for jobs that waited for more than a minute"
 
 
-def replay_tables(results: Sequence[SimResult]) -> Iterator[RenderableType]:
+def replay_tables(results: Sequence[SimResult]) -> Iterator[Shown]:
     first = results[0]
     jobs, nodes = count_text(len(first.jobs), "job"), count_text(len(first.nodes), "node")
     yield heading(f"{first.workload}: {jobs} on {nodes}")
@@ -30,7 +30,7 @@ def replay_tables(results: Sequence[SimResult]) -> Iterator[RenderableType]:
     rows = [one for measures in present(everybody).values() for one in measures]
     best = {row.label: row.best_text(everybody) for row in rows}
     width = max(_LEAST_WIDTH, *(min(len(name), _MOST_WIDTH) for name, _ in measured)) + 2
-    fit = max(1, (Console().width - _LABEL_WIDTH) // width)
+    fit = max(1, ((terminal_width() or _PIPE_WIDTH) - _LABEL_WIDTH) // width)
     for start in range(0, len(measured), fit):
         if start:
             yield ""
@@ -41,10 +41,10 @@ def replay_tables(results: Sequence[SimResult]) -> Iterator[RenderableType]:
 
 def _table(
     rows: Sequence[Measure], measured: Sequence[tuple[str, Metrics]], best: dict[str, str | None]
-) -> RenderableType:
+) -> Shown:
     table = new_table("measure")
     for name, _ in measured:
-        table.add_column(name, justify="right", overflow="fold", max_width=_MOST_WIDTH)
+        table.add_column(name, right=True, at_most=_MOST_WIDTH)
     for row in rows:
         texts = [text or "–" for text in row.texts([one for _, one in measured])]
         table.add_row(
