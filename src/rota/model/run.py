@@ -22,6 +22,21 @@ class InputFile(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """A tar archive: its members are put in place below `path` instead."""
 
 
+class Stdin(Enum):
+    """What a task reads as its standard input."""
+
+    NONE = "none"
+    """Nothing: it ends at once."""
+    PIPE = "pipe"
+    """What the job's user sends while it runs."""
+    TERMINAL = "terminal"
+    """The same, and what it writes goes to that terminal, too."""
+
+
+WINDOW = (24, 80)
+"""Rows and columns of a terminal of which nobody said how large it is."""
+
+
 class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """Either a command or a script. Every task executes it, and knows its rank from the environment."""
 
@@ -43,6 +58,13 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """Between SIGTERM and SIGKILL when the task is to stop."""
     slurm_names: bool = False
     """Its environment also has the names that scripts written for Slurm read: SLURM_JOB_ID and so on."""
+    stdin: Stdin = Stdin.NONE
+    window: tuple[int, int] = WINDOW
+    """Of a terminal when it starts: rows and columns."""
+
+    @property
+    def takes_input(self) -> bool:
+        return self.stdin is not Stdin.NONE
 
 
 MOST_RETRIES = 1000
