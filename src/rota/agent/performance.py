@@ -139,9 +139,7 @@ class Performance:
             # Without an answer, its sender tries again.
             log.error("keeper.unreachable", why=str(error))
             return
-        taken = wire.InputTaken(
-            number=message.number, taken_bytes=fed.taken_bytes, closed=not fed.is_open
-        )
+        taken = wire.InputTaken(number=message.number, taken_bytes=fed.taken_bytes, closed=not fed.is_open)
         await self._say(call, wire.TaskNews(input_taken=taken))
         self._kept.news.set()
 

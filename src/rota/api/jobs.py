@@ -88,6 +88,15 @@ class JobDetail(Document, frozen=True, kw_only=True):
     estimate: EstimateDocument | None
 
 
+class InputDocument(Document, frozen=True, kw_only=True):
+    """How far a job is with what it was sent."""
+
+    taken: int
+    """Bytes of it that needn't be sent again."""
+    open: bool
+    """False: no more is taken. It was ended, or nobody reads it."""
+
+
 class EstimateDocument(Document, frozen=True, kw_only=True):
     """The estimated start of a waiting job."""
 

@@ -16,8 +16,6 @@ def has_read_input(state: JobState, task: LiveTask) -> bool:
     return state.spec.run.takes_input and task.started_ms is not None
 
 
-def without_its_input(
-    state: JobState, live: Live, at_ms: int, message: str = "", **changes: Any
-) -> Advanced:
+def without_its_input(state: JobState, live: Live, at_ms: int, message: str = "", **changes: Any) -> Advanced:
     """It can't go on, and isn't started again. `live`: those of its tasks that still have a node."""
     return bring_to_end(state, live, Phase.FAILED, Cause.INPUT_LOST, at_ms, message, **changes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import typer
 
@@ -25,15 +26,20 @@ _STANDARD_INPUT = "-"
 _ADDED_TO = ("depends_on", "files")
 
 
-def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> JobFile:
+def read_jobs(
+    file: str | None,
+    command: Sequence[str],
+    options: JobOptions,
+    fields: Mapping[str, object] = MappingProxyType({}),
+) -> JobFile:
     """The jobs of a file, changed by the options; or a job for a command. For a script, `command` has its
-    arguments."""
+    arguments. `fields`: of a job for a command, where the options say nothing else."""
     if file is None and not command:
         raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
     project = context_project()
     default: dict[str, object] = {"project": project} if project else {}
     if file is None:
-        return _checked([{**default, **job_of(options, command, os.environ)}])
+        return _checked([_merged({**default, **fields}, job_of(options, command, os.environ))])
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     if _is_script(file, raw):
         found = _read_script(file, raw, command)

@@ -14,7 +14,6 @@ from rota.launch.account import Account
 from rota.launch.starting import Streams
 from rota.model.run import Run, Stdin
 
-
 _WINDOW = struct.Struct("HHHH")
 
 
@@ -34,7 +33,9 @@ def open_ends(run: Run, account: Account | None) -> Iterator[Ends]:
     """The task's are closed at the end, and all of them if that is an error. Raises OSError."""
     opened: list[int] = []
     try:
-        ends = _terminal(run, account, opened) if run.stdin is Stdin.TERMINAL else _pipes(run, account, opened)
+        ends = (
+            _terminal(run, account, opened) if run.stdin is Stdin.TERMINAL else _pipes(run, account, opened)
+        )
         yield ends
     except BaseException:
         for fd in opened:
