@@ -18,8 +18,9 @@ from msgspec import Struct
 
 from rota.backends.backend import TaskRef, TaskStart
 from rota.backends.process.keeper.cgroups import Group
+from rota.backends.process.keeper.ends import task_pipe
 from rota.backends.process.keeper.rooms import Room
-from rota.backends.process.keeper.spawning import Spawned, task_pipe
+from rota.backends.process.keeper.spawning import Spawned
 from rota.clock import Clock
 from rota.lifecycle.state import Used
 from tests.faults.event_loop import OUTSIDE, VirtualLoop

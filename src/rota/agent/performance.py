@@ -17,8 +17,8 @@ from rota.agent.kept import Kept
 from rota.agent.output import OutputReader
 from rota.agent.rest import Rest
 from rota.agent.session import Session
-from rota.backends.agents.messages import ref_to, report_to, start_from
-from rota.backends.backend import TaskEnded, TaskStart
+from rota.backends.agents.messages import input_from, ref_to, report_to, start_from
+from rota.backends.backend import BackendUnavailable, TaskEnded, TaskStart
 from rota.backends.process.client.line import KeeperLine
 from rota.backends.process.folders import Folders
 from rota.backends.process.segments import Origin
@@ -40,7 +40,7 @@ else:
 
 log = structlog.get_logger()
 
-_LOOKS = Backoff(first_s=0.05, longest_s=1.0)
+_LOOKS = Backoff(first_s=0.02, longest_s=1.0)
 _LEAVING = TaskEnd(EndReason.LOST, message="its agent is leaving, and starts nothing any more")
 
 
@@ -70,6 +70,9 @@ class Performance:
         self._rest = rest
         self._node = node
         self._is_at_keeper = asyncio.Event()
+        self._speaking = asyncio.Lock()
+        """One word at a time: a stream takes no second one meanwhile."""
+        self._feeding: set[asyncio.Task[None]] = set()
 
     async def run(self, *, is_kept: bool, turn: Turn, declines: bool = False) -> None:
         """`turn`: when it may be handed to the keeper. Raises grpc.RpcError, and Revoked."""
@@ -107,9 +110,10 @@ class Performance:
         try:
             await self._obey(call)
         finally:
-            telling.cancel()
-            with suppress(asyncio.CancelledError, grpc.RpcError, asyncio.InvalidStateError):
-                await telling
+            for task in (telling, *self._feeding):
+                task.cancel()
+                with suppress(asyncio.CancelledError, grpc.RpcError, asyncio.InvalidStateError):
+                    await task
 
     async def _obey(self, call: Call) -> None:
         while (order := await _read(call)) is not None:
@@ -119,8 +123,29 @@ class Performance:
                     await self._keeper.stop([self._ref])
                 case "change_limit":
                     await self._keeper.change_limit(self._ref, order.change_limit.time_limit_ms)
+                case "input":
+                    # Beside the rest: it waits for the task to read, which an order to stop mustn't. The
+                    # keeper answers it when the next one comes.
+                    feeding = asyncio.create_task(self._feed(call, order.input))
+                    self._feeding.add(feeding)
+                    feeding.add_done_callback(self._feeding.discard)
                 case "revoke":
                     raise Revoked
+
+    async def _feed(self, call: Call, message: wire.Input) -> None:
+        try:
+            fed = await self._keeper.feed(self._ref, input_from(message))
+        except BackendUnavailable as error:
+            # Without an answer, its sender tries again.
+            log.error("keeper.unreachable", why=str(error))
+            return
+        taken = wire.InputTaken(number=message.number, taken_bytes=fed.taken_bytes, closed=not fed.is_open)
+        await self._say(call, wire.TaskNews(input_taken=taken))
+        self._kept.news.set()
+
+    async def _say(self, call: Call, news: wire.TaskNews) -> None:
+        async with self._speaking:
+            await call.write(news)
 
     async def _tell(self, call: Call, output_bytes: int) -> None:
         """As fast as the server takes it: what it doesn't take waits in the keeper's files."""
@@ -133,10 +158,10 @@ class Performance:
             # Asked before it is read: all that was written before the end is read after it.
             over = kept.over
             if kept.started is not None and not is_started:
-                await call.write(report_to(kept.started))
+                await self._say(call, report_to(kept.started))
                 is_started = True
             while output := await asyncio.to_thread(reader.read):
-                await call.write(wire.TaskNews(output=output))
+                await self._say(call, wire.TaskNews(output=output))
                 in_vain = 0
             if over is not None:
                 break
@@ -144,9 +169,10 @@ class Performance:
             with suppress(TimeoutError):
                 async with asyncio.timeout(_LOOKS.pause_s(in_vain, chance=0.0)):
                     await kept.news.wait()
+                    in_vain = 0
         if isinstance(over, TaskEnded):
             await self._deliver(over, reader.passed_bytes)
-        await call.write(report_to(over))
+        await self._say(call, report_to(over))
 
     async def _deliver(self, ended: TaskEnded, output_bytes: int) -> None:
         outputs = self._folders.outputs_left_by(self._ref)

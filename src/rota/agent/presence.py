@@ -17,7 +17,7 @@ from msgspec import Struct
 from rota import __version__
 from rota.agent.lease import LeaseHolder
 from rota.agent.session import Session, rest_url
-from rota.backends.agents.messages import PROTOCOL, node_to, refs_to
+from rota.backends.agents.messages import INPUT, PROTOCOL, node_to, refs_to
 from rota.backends.backend import TaskRef
 from rota.clock import now_ms, since_boot_ms
 from rota.model.ids import NodeName
@@ -97,6 +97,7 @@ class Presence:
             tasks=refs_to(self._kept),
             clock_ms=now_ms(),
             draining=agent.is_draining,
+            features=[INPUT],
         )
         return wire.AgentNews(hello=hello)
 

@@ -122,6 +122,15 @@ class ArrayDetail(Document, frozen=True, kw_only=True):
     """Of the first of its jobs that waits."""
 
 
+class InputDocument(Document, frozen=True, kw_only=True):
+    """How far a job is with what it was sent."""
+
+    taken: int
+    """Bytes of it that needn't be sent again."""
+    open: bool
+    """False: no more is taken. It was ended, or nobody reads it."""
+
+
 class EstimateDocument(Document, frozen=True, kw_only=True):
     """The estimated start of a waiting job."""
 

@@ -118,6 +118,26 @@ class LogQuery(Struct, frozen=True, omit_defaults=True):
     tail_bytes: int | None = None
 
 
+class InputPiece(Struct, frozen=True, array_like=True, omit_defaults=True):
+    """Of what a task is to read."""
+
+    offset_bytes: int
+    """How much came before it: one that comes again is recognised by this."""
+    data: bytes = b""
+    """None: whoever sends it is still there."""
+    ends: bool = False
+    """Nothing comes after it."""
+    window: tuple[int, int] | None = None
+    """Of the terminal, from now on: rows and columns."""
+
+
+class Fed(Struct, frozen=True, array_like=True):
+    taken_bytes: int
+    """Of all that the task is to read."""
+    is_open: bool = True
+    """False: no more is taken. It was ended, or nobody reads it."""
+
+
 class BackendUnavailable(Exception):
     """What was asked for may or may not have happened: ask again. The text says what to do about it."""
 
@@ -149,6 +169,10 @@ class Backend(Protocol):
 
     async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
         """Nothing happens to one that has ended, or that it doesn't know."""
+
+    async def feed(self, task: TaskRef, piece: InputPiece) -> Fed:
+        """Input of a task that runs. Waits until it is taken, as long as the task reads no more; it may be
+        given up and sent again. What is taken isn't lost when either side is restarted."""
 
     async def running(self) -> Sequence[TaskRef]:
         """All that it was told to start and hasn't reported as ended, or whose report wasn't settled."""

@@ -25,11 +25,13 @@ from rota.intake._forms import (
     TolerationForm,
 )
 from rota.model.job import AtMaintenance
-from rota.model.run import After, OnTaskFailure
+from rota.model.run import WINDOW, After, OnTaskFailure, Stdin
 from rota.model.task import CostGoal
 
 Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 MOST_PORTS = 64
+WindowSide: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
+"""Rows or columns of a terminal."""
 ArgumentsForm: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=MOST_ARGUMENTS)]
 
 
@@ -165,6 +167,8 @@ class ExecutedForm(KindForm):
     stdout: str = ""
     stderr: str = ""
     append: bool = False
+    stdin: Stdin = Stdin.NONE
+    window: tuple[WindowSide, WindowSide] = WINDOW
 
 
 class RunForm(ExecutedForm):

@@ -12,11 +12,20 @@ from rota.intake._fields import Amount, Field
 from rota.intake._job_forms import RUN_FIELDS, InputFileForm, RetryForm, RunForm
 from rota.intake._templates import read_duration_ms
 from rota.intake._wording import nearest, quoted
-from rota.intake._writing import Plain, duration_text, given
+from rota.intake._writing import Plain, duration_text, given, unless
 from rota.model.ids import Labels
 from rota.model.interning import Interned, fingerprint
 from rota.model.quantities import format_duration, parse_duration_ms
-from rota.model.run import BACKOFF_MS, MAX_BACKOFF_MS, MOST_RETRIES, InputFile, Retry, Run
+from rota.model.run import (
+    BACKOFF_MS,
+    MAX_BACKOFF_MS,
+    MOST_RETRIES,
+    WINDOW,
+    InputFile,
+    Retry,
+    Run,
+    Stdin,
+)
 
 MAX_GRACE_MS = 3_600_000
 """A task that is told to stop holds its room for so long at most: others wait for it."""
@@ -90,6 +99,8 @@ class RunReader:
             stdout=_written_to(form.stdout, form, at.at("stdout")),
             stderr=_written_to(form.stderr, form, at.at("stderr")),
             append=form.append,
+            stdin=form.stdin,
+            window=form.window,
         )
 
     def _command(self, form: RunForm, at: Field) -> tuple[str, ...]:
@@ -185,6 +196,20 @@ def read_retry(form: RunForm, at: Field) -> Retry:
         return Retry(retry)
     pauses_ms = read_pauses(retry.backoff, retry.max_backoff, at)
     return Retry(retry.limit, *pauses_ms, tuple(sorted(set(retry.exit_codes))))
+
+
+def check_input(run: Run, retry: Retry, task_count: int, *, is_array: bool, at: Field) -> None:
+    """What a job reads is sent once, to one task, while it runs: nobody has it any more for another start."""
+    if not run.takes_input:
+        return
+    refused = {
+        "an array has many jobs, and input goes to one": is_array,
+        f"the job has {task_count} tasks, and input goes to one": task_count > 1,
+        "its input is sent once, and would be missing when it is retried": retry.limit > 0,
+    }
+    for why, is_so in refused.items():
+        if is_so:
+            raise at.at("stdin").error(why, "leave out stdin, or give what it reads as a file")
 
 
 def read_pauses(
@@ -314,6 +339,8 @@ def run_form(run: Run) -> Plain:
         "stdout": run.stdout,
         "stderr": run.stderr,
         "append": run.append,
+        "stdin": unless(run.stdin, Stdin.NONE),
+        "window": None if run.window == WINDOW else list(run.window),
     }
 
 

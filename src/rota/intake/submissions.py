@@ -23,7 +23,7 @@ from rota.intake._job_forms import SubmittedForm as SubmittedForm
 from rota.intake._json import decode_json_body
 from rota.intake._names import MAX_LENGTH, read_name, unknown_name
 from rota.intake._runs import SECRET_NAME as SECRET_NAME
-from rota.intake._runs import RunReader, Stage, read_retry, stage_uploaded
+from rota.intake._runs import RunReader, Stage, check_input, read_retry, stage_uploaded
 from rota.intake._runs import is_variable as is_variable
 from rota.intake._starts import read_deadline_ms, read_stated_period
 from rota.intake._templates import TemplateReader
@@ -206,12 +206,14 @@ class _Reader:
         depends_on, siblings = self._dependencies(form, at.at("depends_on"))
         connect_to = self._partner(form.connect_to, at.at("connect_to"))
         array = None if form.array is UNSET else read_array(form.array, at.at("array"))
+        retry = read_retry(form, at.at("retry"))
+        check_input(run, retry, template.task_count, is_array=form.array is not UNSET, at=at)
         entry = Entry(
             JobSpec(
                 template=template if connect_to is None else replace(template, connect_to=""),
                 run=run,
                 name=name,
-                retry=read_retry(form, at.at("retry")),
+                retry=retry,
                 on_task_failure=form.on_task_failure,
                 depends_on=depends_on,
                 held=form.hold,

@@ -16,6 +16,7 @@ import os
 import resource
 import select
 import signal
+import termios
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -50,6 +51,17 @@ class Program(NamedTuple):
     append: bool = False
 
 
+class Streams(NamedTuple):
+    """What a program reads and writes."""
+
+    out: int
+    err: int
+    stdin: int | None = None
+    """None: there is nothing to read."""
+    is_terminal: bool = False
+    """All three are one, and it is that of the program's session."""
+
+
 class Files(NamedTuple):
     """What the child has open of the keeper's."""
 
@@ -65,8 +77,8 @@ class Child(NamedTuple):
     """To be read from; see `read_word`."""
 
 
-def start(program: Program, out: int, err: int) -> Child:
-    """`out` and `err`: what it writes to. Raises OSError if there can't be another process."""
+def start(program: Program, streams: Streams) -> Child:
+    """Raises OSError if there can't be another process."""
     us = os.getuid(), os.getgid()
     # Opened in here: a file that is open for writing in there would keep its disk from being read-only.
     end = os.open(program.end or "/dev/null", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
@@ -74,7 +86,7 @@ def start(program: Program, out: int, err: int) -> Child:
     try:
         pid = calls.fork(NAMESPACES if program.sandbox is not None else 0)
         if pid == 0:
-            _become(program, Files(out, err, writing, end), us)
+            _become(program, streams, Files(streams.out, streams.err, writing, end), us)
     except OSError:
         os.close(reading)
         raise
@@ -92,16 +104,18 @@ def read_word(word: int) -> str | None:
         return None
 
 
-def _become(program: Program, files: Files, us: tuple[int, int]) -> None:
+def _become(program: Program, streams: Streams, files: Files, us: tuple[int, int]) -> None:
     """Never returns."""
     try:
         try:
-            _leave_the_keeper(files)
+            _leave_the_keeper(files, streams.stdin)
             _join(program.groups)
             outside = None
             if program.sandbox is not None:
                 outside = _identity(program.directory)
                 _enter_sandbox(program.sandbox, *us)
+            if streams.is_terminal:
+                fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             _give_up_rights(program)
             _go_to(program.directory)
             if outside not in (None, _identity(".")):
@@ -120,7 +134,7 @@ def _become(program: Program, files: Files, us: tuple[int, int]) -> None:
         os._exit(COULD_NOT_START)
 
 
-def _leave_the_keeper(files: Files) -> None:
+def _leave_the_keeper(files: Files, stdin: int | None) -> None:
     signal.set_wakeup_fd(-1)
     for number in _SIGNALS:
         signal.signal(number, signal.SIG_DFL)
@@ -128,7 +142,7 @@ def _leave_the_keeper(files: Files) -> None:
     os.setsid()
     # Above all that they are to become, so that none is overwritten before it is read.
     high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _END + 1) for fd in files]
-    os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+    os.dup2(os.open("/dev/null", os.O_RDONLY) if stdin is None else stdin, 0)
     for fd, place in zip(high, (1, 2, _WORD, _END), strict=True):
         os.dup2(fd, place, inheritable=place < _WORD)
     os.closerange(_END + 1, os.sysconf("SC_OPEN_MAX"))
@@ -147,6 +161,7 @@ def _join(groups: Sequence[str]) -> None:
 
 def _enter_sandbox(sandbox: Sandbox, uid: int, gid: int) -> None:
     """Returns in the task's process. The first one of the sandbox stays behind, and attends to it."""
+    nothing = os.open("/dev/null", os.O_RDWR | os.O_CLOEXEC)
     enter(sandbox, uid, gid)
     # It is a copy of the keeper, which knows more than this task may.
     calls.prctl(calls.PR_SET_DUMPABLE, 0)
@@ -159,8 +174,9 @@ def _enter_sandbox(sandbox: Sandbox, uid: int, gid: int) -> None:
         return
     try:
         os.close(_WORD)
-        os.dup2(0, 1)
-        os.dup2(0, 2)
+        # Whoever sends to the task is to see when the task itself has closed it.
+        for stream in range(3):
+            os.dup2(nothing, stream)
         calls.drop_capabilities()
         attend(task, _END)
     finally:

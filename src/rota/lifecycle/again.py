@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from rota.lifecycle.ending import bring_to_end
 from rota.lifecycle.events import Evicted
+from rota.lifecycle.input import has_read_input, without_its_input
 from rota.lifecycle.live import Live, known_rank, staying, stops, told_to_stop
 from rota.lifecycle.outcome import Advanced, Objection, Refused
 from rota.lifecycle.state import JobState, Phase, TaskPhase
@@ -64,6 +65,8 @@ def evicted(state: JobState, event: Evicted, at_ms: int) -> Advanced:
         return Advanced(replace(state, live=live), stops(state, live, ranks))
     if event.ends_job:
         return bring_to_end(state, live, Phase.FAILED, cause, at_ms)
+    if any(task.rank in ranks and has_read_input(state, task) for task in live):
+        return without_its_input(state, live, at_ms)
     preempted_by = state.preempted_by
     if event.preemptor and event.preemptor not in preempted_by:
         preempted_by = (*preempted_by, event.preemptor)

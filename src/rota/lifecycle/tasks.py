@@ -8,6 +8,7 @@ from rota.lifecycle.again import has_enough, rank_waits, restart
 from rota.lifecycle.ending import bring_to_end, over
 from rota.lifecycle.events import Ended, Returned, Started
 from rota.lifecycle.failure import failed
+from rota.lifecycle.input import has_read_input, without_its_input
 from rota.lifecycle.live import Live, exchanged, position_of, staying, with_rank, without
 from rota.lifecycle.outcome import Advanced, Objection, Refused
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, TaskPhase
@@ -56,6 +57,8 @@ def ended(state: JobState, event: Ended, at_ms: int, chance: float) -> Advanced:
     if task.phase is TaskPhase.STOPPING:
         return rank_waits(state, live, at_ms)
     if end.reason in (EndReason.LOST, EndReason.STOPPED):
+        if has_read_input(state, task):
+            return without_its_input(state, live, at_ms, end.message, last_end=end)
         return _lost(state, live, end, at_ms)
     return failed(state, live, task.rank, end, at_ms, chance)
 

@@ -29,6 +29,8 @@ class Cause(Enum):
     MAINTENANCE = "maintenance"
     SET_ASIDE = "set-aside"
     """Rota couldn't handle it; `message` says why."""
+    INPUT_LOST = "input-lost"
+    """What it was sent to read went to a start that was lost or evicted: it can't be started again."""
 
 
 def cause_of_eviction(cause: EvictionCause) -> Cause:

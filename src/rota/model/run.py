@@ -22,6 +22,21 @@ class InputFile(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """A tar archive: its members are put in place below `path` instead."""
 
 
+class Stdin(Enum):
+    """What a task reads as its standard input."""
+
+    NONE = "none"
+    """Nothing: it ends at once."""
+    PIPE = "pipe"
+    """What the job's user sends while it runs."""
+    TERMINAL = "terminal"
+    """The same, and what it writes goes to that terminal, too."""
+
+
+WINDOW = (24, 80)
+"""Rows and columns of a terminal of which nobody said how large it is."""
+
+
 class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """Either a command or a script. Every task executes it, and knows its rank from the environment."""
 
@@ -52,6 +67,13 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     stdout."""
     append: bool = False
     """To what these files hold already."""
+    stdin: Stdin = Stdin.NONE
+    window: tuple[int, int] = WINDOW
+    """Of a terminal when it starts: rows and columns."""
+
+    @property
+    def takes_input(self) -> bool:
+        return self.stdin is not Stdin.NONE
 
 
 MOST_RETRIES = 1000

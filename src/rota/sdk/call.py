@@ -163,11 +163,11 @@ class listed(_Declared[P], Generic[P, T]):  # noqa: N801 – used as a decorator
 
 
 def get(path: str, answer: type[T], **params: Param) -> Call[T]:
-    return Call("GET", path, _reader(answer), given(params))
+    return Call("GET", path, reader(answer), given(params))
 
 
 def delete(path: str, answer: type[T], **params: Param) -> Call[T]:
-    return Call("DELETE", path, _reader(answer), given(params))
+    return Call("DELETE", path, reader(answer), given(params))
 
 
 def send(method: str, path: str, body: object, answer: type[T], **params: Param) -> Call[T]:
@@ -175,7 +175,7 @@ def send(method: str, path: str, body: object, answer: type[T], **params: Param)
     headers = [("Content-Type", "application/json")]
     if method == "POST":
         headers.append(("Idempotency-Key", uuid.uuid4().hex))
-    return Call(method, path, _reader(answer), given(params), tuple(headers), json.encode(body))
+    return Call(method, path, reader(answer), given(params), tuple(headers), json.encode(body))
 
 
 def if_match(call: Call[T], version: str | None) -> Call[T]:
@@ -199,7 +199,7 @@ def steps(field: str, path: str) -> str:
     return "/".join(segment(field, step) for step in path.split("/"))
 
 
-def _reader(answer: type[T]) -> Callable[[bytes], T]:
+def reader(answer: type[T]) -> Callable[[bytes], T]:
     def read(body: bytes) -> T:
         try:
             return json.decode(body, type=answer)

@@ -10,12 +10,20 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from rota.api.documents import ChangeDocument, Page
-from rota.api.jobs import ArrayDetail, EfficiencyDocument, EstimateDocument, JobDetail, JobDocument, Submitted
+from rota.api.jobs import (
+    ArrayDetail,
+    EfficiencyDocument,
+    EstimateDocument,
+    InputDocument,
+    JobDetail,
+    JobDocument,
+    Submitted,
+)
 from rota.api.people import LimitsDocument, MeDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.api.service import EventDocument, StatsDocument
 from rota.lifecycle.state import Phase
-from rota.sdk.call import Call, get, given, listed, segment, send, sent, steps
+from rota.sdk.call import Call, get, given, listed, reader, segment, send, sent, steps
 from rota.sdk.errors import BadInput
 
 JobForm: TypeAlias = Mapping[str, object]
@@ -142,6 +150,30 @@ class JobCalls:
         """A file that a task left behind, one of the `outputs` that its job declared."""
         where = f"/jobs/{segment('job', job)}/outputs/{steps('path', path)}"
         return Call("GET", where, bytes, given({"rank": rank or None}))
+
+    @sent
+    def send_input(
+        self,
+        job: str,
+        data: bytes = b"",
+        *,
+        offset: int = 0,
+        end: bool = False,
+        window: tuple[int, int] | None = None,
+    ) -> Call[InputDocument]:
+        """Send a running job what it reads, up to 1 MiB at a time: `offset` is how much was sent before,
+        `end` says that nothing comes after it, and `window` has the rows and columns of its terminal. The
+        answer's `taken` is how much needn't be sent again. A job takes input if its form has `stdin`; it ends when
+        nothing was sent for two minutes, not even an empty piece."""
+        rows, columns = window or (None, None)
+        return Call(
+            "POST",
+            f"/jobs/{segment('job', job)}/input",
+            reader(InputDocument),
+            given({"offset": offset or None, "end": end, "rows": rows, "columns": columns}),
+            headers=(("Content-Type", "application/octet-stream"),),
+            body=data,
+        )
 
     @sent
     def upload(self, data: bytes) -> Call[str]:

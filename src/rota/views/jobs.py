@@ -181,4 +181,7 @@ _CAUSES: dict[Cause, Callable[[JobDocument, Clock], str]] = {
     Cause.TIME_LIMIT: _time_limit,
     Cause.MAINTENANCE: lambda job, clock: "its node went into maintenance",
     Cause.SET_ASIDE: lambda job, clock: "Rota couldn't handle it",
+    Cause.INPUT_LOST: lambda job, clock: (
+        "its task was lost or evicted, and the input with it; submit it again"
+    ),
 }

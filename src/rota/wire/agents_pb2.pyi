@@ -95,6 +95,7 @@ class Hello(_message.Message):
     TASKS_FIELD_NUMBER: _builtins.int
     CLOCK_MS_FIELD_NUMBER: _builtins.int
     DRAINING_FIELD_NUMBER: _builtins.int
+    FEATURES_FIELD_NUMBER: _builtins.int
     protocol: _builtins.int
     version: _builtins.str
     name: _builtins.str
@@ -108,6 +109,10 @@ class Hello(_message.Message):
     def tasks(self) -> _containers.RepeatedCompositeFieldContainer[Global___TaskRef]:
         """All that it has and that isn't settled, whatever became of it."""
 
+    @_builtins.property
+    def features(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]:
+        """What it can do that agents of before couldn't: "input", pass on what a task is to read."""
+
     def __init__(
         self,
         *,
@@ -119,10 +124,11 @@ class Hello(_message.Message):
         tasks: _abc.Iterable[Global___TaskRef] | None = ...,
         clock_ms: _builtins.int = ...,
         draining: _builtins.bool = ...,
+        features: _abc.Iterable[_builtins.str] | None = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["node", b"node"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_ms", b"clock_ms", "draining", b"draining", "instance", b"instance", "name", b"name", "node", b"node", "protocol", b"protocol", "tasks", b"tasks", "version", b"version"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["clock_ms", b"clock_ms", "draining", b"draining", "features", b"features", "instance", b"instance", "name", b"name", "node", b"node", "protocol", b"protocol", "tasks", b"tasks", "version", b"version"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
@@ -508,6 +514,7 @@ class TaskNews(_message.Message):
     OUTPUT_FIELD_NUMBER: _builtins.int
     ENDED_FIELD_NUMBER: _builtins.int
     RETURNED_FIELD_NUMBER: _builtins.int
+    INPUT_TAKEN_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def opening(self) -> Global___Opening: ...
     @_builtins.property
@@ -518,6 +525,8 @@ class TaskNews(_message.Message):
     def ended(self) -> Global___Ended: ...
     @_builtins.property
     def returned(self) -> Global___Returned: ...
+    @_builtins.property
+    def input_taken(self) -> Global___InputTaken: ...
     def __init__(
         self,
         *,
@@ -526,12 +535,13 @@ class TaskNews(_message.Message):
         output: Global___Output | None = ...,
         ended: Global___Ended | None = ...,
         returned: Global___Returned | None = ...,
+        input_taken: Global___InputTaken | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "news", b"news", "opening", b"opening", "output", b"output", "returned", b"returned", "started", b"started"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "input_taken", b"input_taken", "news", b"news", "opening", b"opening", "output", b"output", "returned", b"returned", "started", b"started"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "news", b"news", "opening", b"opening", "output", b"output", "returned", b"returned", "started", b"started"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["ended", b"ended", "input_taken", b"input_taken", "news", b"news", "opening", b"opening", "output", b"output", "returned", b"returned", "started", b"started"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_news: _TypeAlias = _typing.Literal["opening", "started", "output", "ended", "returned"]  # noqa: Y015
+    _WhichOneofReturnType_news: _TypeAlias = _typing.Literal["opening", "started", "output", "ended", "returned", "input_taken"]  # noqa: Y015
     _WhichOneofArgType_news: _TypeAlias = _typing.Literal["news", b"news"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_news) -> _WhichOneofReturnType_news | None: ...
 
@@ -700,6 +710,36 @@ class Returned(_message.Message):
 Global___Returned: _TypeAlias = Returned  # noqa: Y015
 
 @_typing.final
+class InputTaken(_message.Message):
+    """Answers an Input, once the task's machine has it."""
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    TAKEN_BYTES_FIELD_NUMBER: _builtins.int
+    CLOSED_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    """That of the Input."""
+    taken_bytes: _builtins.int
+    """Of all that the task is to read."""
+    closed: _builtins.bool
+    """No more is taken: it was ended, or nobody reads it."""
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        taken_bytes: _builtins.int = ...,
+        closed: _builtins.bool = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["closed", b"closed", "number", b"number", "taken_bytes", b"taken_bytes"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___InputTaken: _TypeAlias = InputTaken  # noqa: Y015
+
+@_typing.final
 class TaskOrders(_message.Message):
     DESCRIPTOR: _descriptor.Descriptor
 
@@ -707,6 +747,7 @@ class TaskOrders(_message.Message):
     STOP_FIELD_NUMBER: _builtins.int
     CHANGE_LIMIT_FIELD_NUMBER: _builtins.int
     REVOKE_FIELD_NUMBER: _builtins.int
+    INPUT_FIELD_NUMBER: _builtins.int
     @_builtins.property
     def accepted(self) -> Global___Accepted: ...
     @_builtins.property
@@ -715,6 +756,8 @@ class TaskOrders(_message.Message):
     def change_limit(self) -> Global___ChangeLimit: ...
     @_builtins.property
     def revoke(self) -> Global___Revoke: ...
+    @_builtins.property
+    def input(self) -> Global___Input: ...
     def __init__(
         self,
         *,
@@ -722,12 +765,13 @@ class TaskOrders(_message.Message):
         stop: Global___Stop | None = ...,
         change_limit: Global___ChangeLimit | None = ...,
         revoke: Global___Revoke | None = ...,
+        input: Global___Input | None = ...,
     ) -> None: ...
-    _HasFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "change_limit", b"change_limit", "order", b"order", "revoke", b"revoke", "stop", b"stop"]  # noqa: Y015
+    _HasFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "change_limit", b"change_limit", "input", b"input", "order", b"order", "revoke", b"revoke", "stop", b"stop"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "change_limit", b"change_limit", "order", b"order", "revoke", b"revoke", "stop", b"stop"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["accepted", b"accepted", "change_limit", b"change_limit", "input", b"input", "order", b"order", "revoke", b"revoke", "stop", b"stop"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
-    _WhichOneofReturnType_order: _TypeAlias = _typing.Literal["accepted", "stop", "change_limit", "revoke"]  # noqa: Y015
+    _WhichOneofReturnType_order: _TypeAlias = _typing.Literal["accepted", "stop", "change_limit", "revoke", "input"]  # noqa: Y015
     _WhichOneofArgType_order: _TypeAlias = _typing.Literal["order", b"order"]  # noqa: Y015
     def WhichOneof(self, oneof_group: _WhichOneofArgType_order) -> _WhichOneofReturnType_order | None: ...
 
@@ -792,6 +836,46 @@ class ChangeLimit(_message.Message):
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 
 Global___ChangeLimit: _TypeAlias = ChangeLimit  # noqa: Y015
+
+@_typing.final
+class Input(_message.Message):
+    """What the task is to read. It may come again on another stream, and then counts once by its offset. One that
+    comes while another isn't answered takes its place.
+    """
+
+    DESCRIPTOR: _descriptor.Descriptor
+
+    NUMBER_FIELD_NUMBER: _builtins.int
+    OFFSET_BYTES_FIELD_NUMBER: _builtins.int
+    DATA_FIELD_NUMBER: _builtins.int
+    ENDS_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
+    number: _builtins.int
+    offset_bytes: _builtins.int
+    data: _builtins.bytes
+    ends: _builtins.bool
+    """Nothing comes after it."""
+    rows: _builtins.int
+    """Of the task's terminal, from now on; 0: as it was."""
+    columns: _builtins.int
+    def __init__(
+        self,
+        *,
+        number: _builtins.int = ...,
+        offset_bytes: _builtins.int = ...,
+        data: _builtins.bytes = ...,
+        ends: _builtins.bool = ...,
+        rows: _builtins.int = ...,
+        columns: _builtins.int = ...,
+    ) -> None: ...
+    _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
+    def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["columns", b"columns", "data", b"data", "ends", b"ends", "number", b"number", "offset_bytes", b"offset_bytes", "rows", b"rows"]  # noqa: Y015
+    def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
+    def WhichOneof(self, oneof_group: _Never) -> None: ...
+
+Global___Input: _TypeAlias = Input  # noqa: Y015
 
 @_typing.final
 class Revoke(_message.Message):
@@ -988,6 +1072,9 @@ class Run(_message.Message):
     STDOUT_FIELD_NUMBER: _builtins.int
     STDERR_FIELD_NUMBER: _builtins.int
     APPEND_FIELD_NUMBER: _builtins.int
+    STDIN_FIELD_NUMBER: _builtins.int
+    ROWS_FIELD_NUMBER: _builtins.int
+    COLUMNS_FIELD_NUMBER: _builtins.int
     script: _builtins.str
     directory: _builtins.str
     warn_signal: _builtins.str
@@ -998,6 +1085,11 @@ class Run(_message.Message):
     stderr: _builtins.str
     append: _builtins.bool
     """To what they hold already."""
+    stdin: _builtins.str
+    """What it reads: "pipe" and "terminal", for agents that said "input"; empty: nothing."""
+    rows: _builtins.int
+    """Of its terminal when it starts."""
+    columns: _builtins.int
     @_builtins.property
     def command(self) -> _containers.RepeatedScalarFieldContainer[_builtins.str]: ...
     @_builtins.property
@@ -1026,10 +1118,13 @@ class Run(_message.Message):
         stdout: _builtins.str = ...,
         stderr: _builtins.str = ...,
         append: _builtins.bool = ...,
+        stdin: _builtins.str = ...,
+        rows: _builtins.int = ...,
+        columns: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _Never  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["append", b"append", "command", b"command", "directory", b"directory", "environment", b"environment", "files", b"files", "grace_ms", b"grace_ms", "outputs", b"outputs", "script", b"script", "secrets", b"secrets", "stderr", b"stderr", "stdout", b"stdout", "warn_before_ms", b"warn_before_ms", "warn_signal", b"warn_signal"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["append", b"append", "columns", b"columns", "command", b"command", "directory", b"directory", "environment", b"environment", "files", b"files", "grace_ms", b"grace_ms", "outputs", b"outputs", "rows", b"rows", "script", b"script", "secrets", b"secrets", "stderr", b"stderr", "stdin", b"stdin", "stdout", b"stdout", "warn_before_ms", b"warn_before_ms", "warn_signal", b"warn_signal"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

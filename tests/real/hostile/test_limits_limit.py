@@ -14,7 +14,7 @@ import pytest
 from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
 from rota.backends.process.keeper.find_cgroups import find_cgroups
 from rota.launch.account import Account
-from rota.launch.starting import Program, start
+from rota.launch.starting import Program, Streams, start
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.resources import Resources
 from tests.real.conftest import missing
@@ -185,7 +185,7 @@ def run_inside(group: Group, script: str) -> str:
     """What it prints, as a process of nobody's in the group."""
     reading, writing = os.pipe()
     program = Program(["/bin/sh", "-c", script], {"PATH": "/usr/bin:/bin"}, "/", group.paths, NOBODY)
-    child = start(program, writing, writing)
+    child = start(program, Streams(writing, writing))
     os.close(writing)
     with os.fdopen(reading) as pipe:
         said = pipe.read()

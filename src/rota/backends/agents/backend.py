@@ -12,7 +12,9 @@ from rota.backends.agents.pool import AgentPool
 from rota.backends.agents.task import AgentTask
 from rota.backends.agents.terms import Terms
 from rota.backends.backend import (
+    Fed,
     Health,
+    InputPiece,
     LogChunk,
     LogQuery,
     TaskRef,
@@ -111,6 +113,14 @@ class AgentsBackend(AgentPool):
         if known is not None:
             known.new_limit_ms = time_limit_ms
             known.wake()
+
+    async def feed(self, task: TaskRef, piece: InputPiece) -> Fed:
+        known = self._tasks.get(task)
+        if known is None:
+            return Fed(0, is_open=False)
+        answer = known.input.offer(piece)
+        known.wake()
+        return await answer
 
     async def running(self) -> Sequence[TaskRef]:
         return list(self._tasks)

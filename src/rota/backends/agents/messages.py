@@ -7,16 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
+from rota.backends.backend import (
+    InputPiece,
+    TaskEnded,
+    TaskRef,
+    TaskReport,
+    TaskReturned,
+    TaskStart,
+    TaskStarted,
+)
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Gpus, Node, NodeSpec
 from rota.model.resources import Resources
-from rota.model.run import InputFile, Run
+from rota.model.run import WINDOW, InputFile, Run, Stdin
 from rota.model.taints import Effect, Taint
 from rota.wire import agents_pb2 as wire
 
 PROTOCOL = 1
+INPUT = "input"
+"""What an agent says in its hello that passes input on."""
 REFS_A_MESSAGE = 1_000
 _LOAD_STEP_MILLI = 50
 
@@ -98,6 +108,9 @@ def start_to(start: TaskStart, server_ahead_ms: int) -> wire.TaskStart:
             stdout=run.stdout,
             stderr=run.stderr,
             append=run.append,
+            stdin=run.stdin.value if run.takes_input else "",
+            rows=run.window[0],
+            columns=run.window[1],
         ),
         environment=dict(start.environment),
         secrets=dict(start.secrets),
@@ -140,6 +153,8 @@ def start_from(message: wire.TaskStart, node: NodeName) -> TaskStart:
             stdout=run.stdout,
             stderr=run.stderr,
             append=run.append,
+            stdin=Stdin(run.stdin) if run.stdin else Stdin.NONE,
+            window=(run.rows, run.columns) if run.stdin else WINDOW,
         ),
         environment=tuple(sorted(message.environment.items())),
         secrets=tuple(sorted(message.secrets.items())),
@@ -196,6 +211,24 @@ def report_from(ref: TaskRef, news: wire.TaskNews, server_ahead_ms: int) -> Task
             return TaskEnded(ref, ended.at_ms + server_ahead_ms, end)
         case _:
             return None
+
+
+def input_to(number: int, piece: InputPiece) -> wire.TaskOrders:
+    rows, columns = piece.window or (0, 0)
+    message = wire.Input(
+        number=number,
+        offset_bytes=piece.offset_bytes,
+        data=piece.data,
+        ends=piece.ends,
+        rows=rows,
+        columns=columns,
+    )
+    return wire.TaskOrders(input=message)
+
+
+def input_from(message: wire.Input) -> InputPiece:
+    window = (message.rows, message.columns) if message.rows and message.columns else None
+    return InputPiece(message.offset_bytes, message.data, message.ends, window)
 
 
 def text(anything: str) -> str:

@@ -15,10 +15,10 @@ from rota.backends.agents.agent import Session
 from rota.backends.agents.arrivals import Arriving, NobodyListens
 from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.claims import Refusal, WrongProtocol, believable_ref
-from rota.backends.agents.messages import ref_from, report_from, start_to
+from rota.backends.agents.messages import INPUT, input_to, ref_from, report_from, start_to
 from rota.backends.agents.pool import NameTaken, NotTheirs
 from rota.backends.agents.task import AgentTask, TaskStream
-from rota.backends.backend import TaskEnded
+from rota.backends.backend import TaskEnded, TaskStart
 from rota.clock import now_ms
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.wire import agents_pb2 as wire
@@ -218,6 +218,7 @@ class AgentsService(AgentsServicer):
         if not is_kept:
             assert task.start is not None
             try:
+                _check_input(session, task.start)
                 accepted.start.CopyFrom(start_to(task.start, session.agent.clock.server_ahead_ms))
             except ValueError as error:
                 end = TaskEnd(EndReason.NOT_STARTED, message=f"it can't be sent to an agent: {error}")
@@ -242,6 +243,9 @@ class AgentsService(AgentsServicer):
                 if each.ByteSize() < _SMALL_BYTES:
                     # There was time to send more at once.
                     await asyncio.sleep(_BETWEEN_SMALL_S)
+                continue
+            if each.WhichOneof("news") == "input_taken":
+                task.input.taken(each.input_taken)
                 continue
             try:
                 report = report_from(task.ref, each, task.server_ahead_ms)
@@ -288,6 +292,17 @@ class AgentsService(AgentsServicer):
         await context.abort(code, str(refusal))
 
 
+def _check_input(session: Session, start: TaskStart) -> None:
+    """An agent of before would start it with nothing to read, which looks like all is well. Raises
+    ValueError."""
+    if start.run.takes_input and INPUT not in session.hello.features:
+        version = session.hello.version[:100] or "unknown"
+        raise ValueError(
+            f"the agent of {session.agent.name} (Rota {version}) passes no input on; upgrade it, "
+            "or run the job elsewhere"
+        )
+
+
 def _check_standing(standing: Standing) -> None:
     if refusal := standing.refusal():
         raise NotAdmitted(f"certificate: {refusal}; join again with `rota agent join`")
@@ -307,7 +322,7 @@ async def _orders(
     task: AgentTask, stream: TaskStream, listening: asyncio.Task[None]
 ) -> AsyncIterator[wire.TaskOrders]:
     """Until its end is settled, or nobody listens any more. All that is wanted is said once a stream."""
-    was_told_to_stop, told_limit_ms = False, None
+    was_told_to_stop, told_limit_ms, said_input = False, None, 0
     while not (task.settled.is_set() or stream.is_closed or listening.done()):
         stream.wake.clear()
         if task.is_to_stop and not was_told_to_stop:
@@ -316,5 +331,8 @@ async def _orders(
         elif task.new_limit_ms is not None and task.new_limit_ms != told_limit_ms:
             told_limit_ms = task.new_limit_ms
             yield wire.TaskOrders(change_limit=wire.ChangeLimit(time_limit_ms=told_limit_ms))
+        elif (piece := task.input.unsaid(said_input)) is not None:
+            said_input = task.input.number
+            yield input_to(said_input, piece)
         else:
             await stream.wake.wait()

@@ -6,6 +6,7 @@ import asyncio
 
 from msgspec.structs import replace
 
+from rota.backends.agents.input import TaskInput
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
 from rota.model.ids import NodeName
 
@@ -50,6 +51,7 @@ class AgentTask:
         """By the agent's clock when it first said something of this task: all its times are moved alike."""
         self.stream: TaskStream | None = None
         """By which the agent says and hears what is new of it."""
+        self.input = TaskInput()
         self._output_bytes = 0
         self._output_came = asyncio.Condition()
 
@@ -87,4 +89,5 @@ class AgentTask:
             self.started = report
         else:
             self.over, self.is_told_again = report, False
+            self.input.close()
         return report

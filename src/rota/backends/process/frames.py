@@ -13,7 +13,7 @@ from typing import TypeAlias
 import msgspec
 from msgspec import Struct
 
-from rota.backends.backend import TaskRef, TaskReport, TaskStart
+from rota.backends.backend import Fed, InputPiece, TaskRef, TaskReport, TaskStart
 
 PROTOCOL = 1
 """Counted up when a keeper of before wouldn't understand: it may outlive an upgrade of the server."""
@@ -51,7 +51,18 @@ class Describe(Struct, frozen=True, tag="describe"):
     call: int
 
 
-Request: TypeAlias = Start | Stop | ChangeLimit | Settle | Describe
+class Feed(Struct, frozen=True, tag="feed"):
+    """For keepers that said `INPUT`. Answered once it is taken."""
+
+    call: int
+    ref: TaskRef
+    piece: InputPiece
+
+
+Request: TypeAlias = Start | Stop | ChangeLimit | Settle | Describe | Feed
+
+INPUT = "input"
+"""What a keeper says that takes it: one of before does not, and may outlive an upgrade."""
 
 
 class Hello(Struct, frozen=True, tag="hello"):
@@ -59,6 +70,8 @@ class Hello(Struct, frozen=True, tag="hello"):
 
     protocol: int
     pid: int
+    features: tuple[str, ...] = ()
+    """What it can do that those of before couldn't."""
 
 
 class Done(Struct, frozen=True, tag="done"):
@@ -75,11 +88,16 @@ class Description(Struct, frozen=True, tag="description"):
     wrong: Sequence[str]
 
 
+class Taken(Struct, frozen=True, tag="taken"):
+    call: int
+    fed: Fed
+
+
 class Reports(Struct, frozen=True, tag="reports"):
     reports: Sequence[TaskReport]
 
 
-Answer: TypeAlias = Hello | Done | Description | Reports
+Answer: TypeAlias = Hello | Done | Description | Taken | Reports
 
 _encoder = msgspec.msgpack.Encoder()
 _requests: msgspec.msgpack.Decoder[Request] = msgspec.msgpack.Decoder(Request)

@@ -19,8 +19,26 @@ app = new_app()
 
 @app.command(cls=NeedsCommandLine)
 @expand_options
-def run(ctx: typer.Context, options: JobOptions) -> None:
+def run(
+    ctx: typer.Context,
+    options: JobOptions,
+    stdin: Annotated[
+        bool | None,
+        typer.Option(
+            "--stdin/--no-stdin",
+            "-i",
+            help="Pass standard input on to the job."
+            " [default: --stdin, unless that is a terminal or /dev/null]",
+            show_default=False,
+        ),
+    ] = None,
+    pty: Annotated[
+        bool, typer.Option("--pty", help="Give the job this terminal, as for a shell. Ctrl-] asks to detach.")
+    ] = False,
+) -> None:
     """Run a command as a job, follow its output and exit with its status.
+
+    What comes from a pipe or a file is passed on to the command: `rota run -- sort < names.txt`.
 
     On Ctrl-C, Rota asks whether to detach from the job or to cancel it. A second Ctrl-C cancels the job.
     Without a terminal, the first one does.
@@ -30,7 +48,7 @@ def run(ctx: typer.Context, options: JobOptions) -> None:
     """
     from rota.cli.jobs import run as work
 
-    raise typer.Exit(work.run(command_line(ctx), options))
+    raise typer.Exit(work.run(command_line(ctx), options, stdin=stdin, pty=pty))
 
 
 @app.command(cls=TakesArguments)

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from shutil import which
+from types import MappingProxyType
 
 import typer
 
@@ -29,16 +30,21 @@ _STANDARD_INPUT = "-"
 _ADDED_TO = ("depends_on", "files")
 
 
-def read_jobs(file: str | None, command: Sequence[str], options: JobOptions) -> JobFile:
+def read_jobs(
+    file: str | None,
+    command: Sequence[str],
+    options: JobOptions,
+    fields: Mapping[str, object] = MappingProxyType({}),
+) -> JobFile:
     """The jobs of a file, changed by the options; or a job for a command. For a script, `command` has its
-    arguments."""
+    arguments. `fields`: of a job for a command, where the options say nothing else."""
     if file is None and not command:
         raise typer.BadParameter("give a file, or a command after --", param_hint="FILE")
     options = with_ids(options)
     project = context_project()
     default: dict[str, object] = {"project": project} if project else {}
     if file is None:
-        job = {**default, **job_of(options, command, os.environ)}
+        job = _merged({**default, **fields}, job_of(options, command, os.environ))
         return _checked([as_here(job, options, os.environ)])
     if file != _STANDARD_INPUT and not os.path.exists(file) and which(file):
         raise typer.BadParameter(

@@ -27,6 +27,8 @@ from rota.cli.exits import (
 )
 from rota.cli.job_options import JobOptions
 from rota.cli.jobs.estimates import estimate_text
+from rota.cli.jobs.input import JobInput
+from rota.cli.jobs.input_choice import chosen_input, fields_of
 from rota.cli.jobs.jobs_to_send import read_jobs, send
 from rota.cli.output import talk, write_bytes
 from rota.cli.showing import clock
@@ -52,21 +54,23 @@ class Answer(Enum):
     CANCEL = "cancel"
 
 
-def run(command: Sequence[str], options: JobOptions) -> int:
+def run(command: Sequence[str], options: JobOptions, *, stdin: bool | None = None, pty: bool = False) -> int:
     """The exit code."""
     if not command:
         raise typer.BadParameter("give a command after --, as in `rota run -- make`", param_hint="COMMAND")
     if options.array is not None:
         raise typer.BadParameter("`rota run` follows one job; use `rota submit`", param_hint="--array")
-    jobs = read_jobs(None, command, options)
+    choice = chosen_input(options, stdin, pty=pty)
+    jobs = read_jobs(None, command, options, fields_of(choice))
     with connect() as server:
         [job] = send(server, jobs).jobs
         talk(f"submitted job {job.id} ({one_line(job.name)})")
-        return _Following(server, job.id).until_over()
+        return _Following(server, job.id, JobInput(server, job.id, choice)).until_over()
 
 
 class _Following:
-    def __init__(self, server: Server, job: str) -> None:
+    def __init__(self, server: Server, job: str, source: JobInput) -> None:
+        self._input = source
         self._server = server
         self._job = job
         self._is_cancelled = False
@@ -92,6 +96,7 @@ class _Following:
                     case Answer.GO_ON:
                         is_watched_again = True
                     case Answer.DETACH:
+                        self._input.leave()
                         talk(f"job {self._job} keeps running; `rota logs -f {self._job}` follows its output")
                         return EX_OK
                     case Answer.CANCEL:
@@ -101,7 +106,8 @@ class _Following:
     def _follow(self) -> int:
         while True:
             detail = self._wait()
-            self._pass_on_output()
+            with self._input.live():
+                self._pass_on_output()
             if detail.job.phase.is_terminal:
                 break
             detail = self._server.job(self._job)

@@ -13,6 +13,7 @@ from rota.loop.desk.answers import AnswersDesk
 from rota.loop.desk.audit import AuditDesk
 from rota.loop.desk.calendar import CalendarDesk
 from rota.loop.desk.events import EventsDesk
+from rota.loop.desk.input import InputDesk
 from rota.loop.desk.jobs import JobsDesk
 from rota.loop.desk.limits import LimitsDesk
 from rota.loop.desk.nodes import NodesDesk
@@ -32,6 +33,7 @@ class LiveDesks:
     jobs: JobsDesk
     questions: QuestionsDesk
     output: OutputDesk
+    input: InputDesk
     events: EventsDesk
     nodes: NodesDesk
     queues: QueuesDesk
@@ -66,6 +68,7 @@ def live_desks(
         jobs=JobsDesk(transactor, live, allowing, vault, limits),
         questions=QuestionsDesk(transactor, live, forecaster, allowing, limits),
         output=OutputDesk(transactor, backends, put_file),
+        input=InputDesk(transactor.memory, backends),
         events=EventsDesk(transactor),
         nodes=NodesDesk(transactor, status.health),
         queues=QueuesDesk(transactor, live),

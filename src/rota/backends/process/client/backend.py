@@ -8,7 +8,9 @@ from pathlib import Path
 
 from rota.backends.backend import (
     BackendUnavailable,
+    Fed,
     Health,
+    InputPiece,
     LogChunk,
     LogQuery,
     TaskRef,
@@ -91,6 +93,11 @@ class ProcessBackend:
 
     async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
         await self._line.change_limit(task, time_limit_ms)
+
+    async def feed(self, task: TaskRef, piece: InputPiece) -> Fed:
+        fed = await self._line.feed(task, piece)
+        self._left.may_have_written(task.job)
+        return fed
 
     async def running(self) -> Sequence[TaskRef]:
         return await self._line.running()

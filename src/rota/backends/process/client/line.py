@@ -7,15 +7,41 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from rota.backends.backend import BackendUnavailable, TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart
+from rota.backends.backend import (
+    BackendUnavailable,
+    Fed,
+    InputPiece,
+    TaskEnded,
+    TaskRef,
+    TaskReport,
+    TaskReturned,
+    TaskStart,
+)
 from rota.backends.process.client.link import Link
-from rota.backends.process.frames import ChangeLimit, Describe, Description, Settle, Start, Stop
+from rota.backends.process.frames import (
+    INPUT,
+    ChangeLimit,
+    Describe,
+    Description,
+    Feed,
+    Settle,
+    Start,
+    Stop,
+    Taken,
+)
+from rota.clock import now_ms
+from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import JobId
 from rota.patience.backoff import Backoff
 
 _TASKS_A_FRAME = 500
 _CONNECTS_WITHIN_S = 10.0
 _PAUSES = Backoff(first_s=0.05, longest_s=5.0)
+
+_OLD_KEEPER = (
+    "the keeper of its machine is of an older Rota, which passes no input on; it is replaced once its tasks "
+    "have ended"
+)
 
 OnReports = Callable[[Sequence[TaskReport]], None]
 Connect = Callable[[OnReports], Awaitable[Link]]
@@ -53,6 +79,8 @@ class KeeperLine:
         """`lease`: the number of that which they were sent under."""
         for task in tasks:
             self._unended.setdefault(task.ref)
+        if any(task.run.takes_input for task in tasks):
+            tasks = self._that_can_be_fed(tasks, await self._linked())
         for at in range(0, len(tasks), _TASKS_A_FRAME):
             batch = tasks[at : at + _TASKS_A_FRAME]
             await (await self._linked()).call(partial(Start, tasks=batch, lease=lease))
@@ -63,6 +91,22 @@ class KeeperLine:
     async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
         link = await self._linked()
         await link.call(partial(ChangeLimit, ref=task, time_limit_ms=time_limit_ms))
+
+    async def feed(self, task: TaskRef, piece: InputPiece) -> Fed:
+        link = await self._linked()
+        if INPUT not in link.features:
+            return Fed(0, is_open=False)
+        answer = await link.call(partial(Feed, ref=task, piece=piece))
+        assert isinstance(answer, Taken)
+        return answer.fed
+
+    def _that_can_be_fed(self, tasks: Sequence[TaskStart], link: Link) -> Sequence[TaskStart]:
+        """A keeper of before would start the others with nothing to read, which looks like all is well."""
+        if INPUT in link.features:
+            return tasks
+        end = TaskEnd(EndReason.NOT_STARTED, message=_OLD_KEEPER)
+        self._heard([TaskEnded(task.ref, now_ms(), end) for task in tasks if task.run.takes_input])
+        return [task for task in tasks if not task.run.takes_input]
 
     async def running(self) -> Sequence[TaskRef]:
         """All that isn't settled."""

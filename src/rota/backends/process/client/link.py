@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
+from typing import TypeAlias
 
 from rota.backends.backend import BackendUnavailable, TaskReport
 from rota.backends.process.folders import Folders
@@ -20,11 +21,14 @@ from rota.backends.process.frames import (
     Inbox,
     Reports,
     Request,
+    Taken,
     frame,
     read_answer,
 )
 
 _READ_BYTES = 1 << 18
+
+Reply: TypeAlias = Done | Description | Taken
 
 
 class Link:
@@ -39,7 +43,9 @@ class Link:
         self._reader = reader
         self._writer = writer
         self._on_reports = on_reports
-        self._calls: dict[int, asyncio.Future[Done | Description]] = {}
+        self.features: tuple[str, ...] = ()
+        """What the keeper can do that one of before couldn't."""
+        self._calls: dict[int, asyncio.Future[Reply]] = {}
         self._numbers = count(1)
         self._hello: asyncio.Future[Hello] = asyncio.get_running_loop().create_future()
         self._reading = asyncio.create_task(self._read())
@@ -71,12 +77,13 @@ class Link:
                 f"the keeper (pid {hello.pid}) has another version of Rota; "
                 "it exits once its tasks have ended and their server has noticed"
             )
+        link.features = hello.features
         return link
 
-    async def call(self, make: Callable[[int], Request]) -> Done | Description:
+    async def call(self, make: Callable[[int], Request]) -> Reply:
         """Raises BackendUnavailable if the connection was lost before the answer came."""
         number = next(self._numbers)
-        answer: asyncio.Future[Done | Description] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         if self._reading.done():
             raise BackendUnavailable(_LOST)
         self._calls[number] = answer
@@ -124,7 +131,7 @@ class Link:
                     self._hello.set_result(answer)
             case Reports(reports):
                 self._on_reports(reports)
-            case Done(call) | Description(call):
+            case Done(call) | Description(call) | Taken(call):
                 waiting = self._calls.get(call)
                 if waiting is not None and not waiting.done():
                     waiting.set_result(answer)

@@ -8,6 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from typing import BinaryIO
 
 from rota.backends.backend import LogChunk, LogQuery
@@ -15,27 +16,53 @@ from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 from rota.backends.process.client.log_reader import LogReader
 from rota.backends.process.folders import Folders
 from rota.model.ids import JobId
+from rota.patience.backoff import Backoff
 
-_LOOK_EACH_S = 0.2
+_LOOKS = Backoff(first_s=0.02, longest_s=0.2)
+"""What comes one after the other, as at a terminal, is shown sooner than what comes now and then."""
 _PIECE_BYTES = 1 << 18
 
 
 class TaskFiles:
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
+        self._followed: dict[JobId, set[asyncio.Event]] = {}
+        """Of those who wait for output of a job: it may have come."""
+
+    def may_have_written(self, job: JobId) -> None:
+        """Who follows its output looks at once, instead of after a while."""
+        for event in self._followed.get(job, ()):
+            event.set()
 
     async def logs(self, query: LogQuery, may_write: Callable[[], bool]) -> AsyncIterator[Sequence[LogChunk]]:
         """`may_write`: whether a task of the job still runs."""
         folder = self._folders.logs_of(query.job)
         reader = await asyncio.to_thread(LogReader, folder, query)
-        while True:
-            # Asked before it is read: all that was written before the end is read after it.
-            is_last = not query.follow or not may_write()
-            while chunks := await asyncio.to_thread(reader.read):
-                yield chunks
-            if is_last:
-                return
-            await asyncio.sleep(_LOOK_EACH_S)
+        news, in_vain = asyncio.Event(), 0
+        self._followed.setdefault(query.job, set()).add(news)
+        try:
+            while True:
+                news.clear()
+                # Asked before it is read: all that was written before the end is read after it.
+                is_last = not query.follow or not may_write()
+                while chunks := await asyncio.to_thread(reader.read):
+                    yield chunks
+                    in_vain = 0
+                if is_last:
+                    return
+                in_vain += 1
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(_LOOKS.pause_s(in_vain, chance=0.0)):
+                        await news.wait()
+                        in_vain = 0
+        finally:
+            self._forget_follower(query.job, news)
+
+    def _forget_follower(self, job: JobId, news: asyncio.Event) -> None:
+        followers = self._followed[job]
+        followers.discard(news)
+        if not followers:
+            del self._followed[job]
 
     async def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         """Raises FileNotFoundError before the first bytes."""

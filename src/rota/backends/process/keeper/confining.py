@@ -15,7 +15,7 @@ from rota.backends.process.options import KeeperOptions
 from rota.launch.account import has_rights
 from rota.launch.accounts import Isolation, ProjectAccounts
 from rota.launch.sandbox import Sandbox
-from rota.launch.starting import Program, start
+from rota.launch.starting import Program, Streams, start
 
 DEFAULT_ROOMS = "/var/lib/rota-rooms"
 
@@ -99,8 +99,9 @@ def _tried(sandbox: Sandbox, folders: Folders) -> str:
     """Why there can be none; empty: it works."""
     end = folders.rooms / "trial.end"
     quiet = os.open("/dev/null", os.O_WRONLY | os.O_CLOEXEC)
+    streams = Streams(quiet, quiet)
     try:
-        child = start(Program(["/bin/true"], {"PATH": ""}, "/", sandbox=sandbox, end=str(end)), quiet, quiet)
+        child = start(Program(["/bin/true"], {"PATH": ""}, "/", sandbox=sandbox, end=str(end)), streams)
     except OSError as error:
         return str(error.strerror)
     finally:

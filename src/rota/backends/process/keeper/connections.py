@@ -11,6 +11,7 @@ from functools import partial
 from rota.backends.backend import TaskReport
 from rota.backends.process.folders import Folders
 from rota.backends.process.frames import (
+    INPUT,
     PROTOCOL,
     Answer,
     BadFrame,
@@ -92,7 +93,7 @@ class Connections:
         connection = Connection(peer)
         self._open[peer.fileno()] = connection
         self._watch.add(peer.fileno(), partial(self._readable, connection))
-        self.send(connection, Hello(PROTOCOL, os.getpid()))
+        self.send(connection, Hello(PROTOCOL, os.getpid(), (INPUT,)))
 
     def _readable(self, connection: Connection) -> None:
         try:

@@ -18,7 +18,14 @@ from rota.backends.process.keeper.adoption import Adoption
 from rota.backends.process.keeper.cgroups import Cgroups, Wanted
 from rota.backends.process.keeper.cleaning import Cleaning
 from rota.backends.process.keeper.collecting import Collecting
-from rota.backends.process.keeper.ending import end_of, end_unseen, error_text, how_it_ended
+from rota.backends.process.keeper.ending import (
+    INPUT_LOST,
+    end_of,
+    end_unseen,
+    error_text,
+    how_it_ended,
+)
+from rota.backends.process.keeper.inlets import Inlets
 from rota.backends.process.keeper.kernel import Kernel
 from rota.backends.process.keeper.ledger import Ledger
 from rota.backends.process.keeper.log_writer import Drain, LogWriter
@@ -64,6 +71,7 @@ class Custody:
         self._tenants = Tenants(options.confinement, folders.uids)
         self._rooms = Rooms(folders.rooms)
         self._outlets = Outlets(watch)
+        self.inlets = Inlets(watch, ledger.has_all_input, self._hang_up)
         self._starts = Starts(watch, kernel, options.start_within_ms, self._runs)
         self._trees = Trees(name, kernel)
         self._side_work = SideWork(kernel, self._trees)
@@ -91,6 +99,7 @@ class Custody:
 
     def let_go(self) -> None:
         """Of what is open for tasks; they go on."""
+        self.inlets.let_go()
         for task in self._running.values():
             task.let_go()
 
@@ -161,7 +170,7 @@ class Custody:
 
     def next_due_ms(self) -> int | None:
         """On the clock since boot."""
-        dues = [task.due_ms for task in self._running.values()]
+        dues = [self.inlets.next_due_ms(), *(task.due_ms for task in self._running.values())]
         if self._outlets.are_stalled or self._is_clearing:
             dues.append(since_boot_ms() + _LOOK_AGAIN_MS)
         return min((due for due in dues if due is not None), default=None)
@@ -184,6 +193,7 @@ class Custody:
         if self._is_clearing:
             self._clear()
         self._outlets.retry()
+        self.inlets.do_what_is_due()
 
     # The stages
 
@@ -216,12 +226,14 @@ class Custody:
             self._boot_id,
             room.number,
             group.paths if group else (),
-            (os.fstat(spawned.out).st_ino, os.fstat(spawned.err).st_ino),
+            (_inode(spawned.out), _inode(spawned.err)),
             task.account,
         )
         self._ledger.began(task, began)
         mask = Mask(value for _, value in start.secrets) if start.secrets else None
         self._holds(task, Drain(spawned.out, spawned.err, writer, mask))
+        if spawned.stdin is not None:
+            self.inlets.open(task, spawned.stdin, spawned.terminal)
         if spawned.word is None:
             self._runs(task)
         else:
@@ -268,6 +280,8 @@ class Custody:
         if task.pidfd is not None:
             os.close(task.pidfd)
         is_written = self._outlets.finish(task.drain)
+        # After that: a terminal whose other side is closed can't be read from.
+        self.inlets.close(task)
         out_of_memory = False
         if task.group is not None:
             out_of_memory = task.group.ran_out_of_memory()
@@ -282,9 +296,17 @@ class Custody:
             end = end_unseen(task.told_to)
         else:
             end = end_of(task.status, task.used, told_to=task.told_to, out_of_memory=out_of_memory)
+        if task.cut_off:
+            end = replace(end, reason=EndReason.LOST, message=task.cut_off)
         if not is_written:
             end = replace(end, message=f"the last of its output isn't written yet: {self._outlets.wrong}")
         self._collecting.collect(task, end)
+
+    def _hang_up(self, task: KeptTask) -> None:
+        """As a modem did: a shell ends itself and what it has started."""
+        if task.stage is Stage.RUNNING:
+            self._trees.signal(task, signal.SIGHUP)
+            self._trees.signal(task, signal.SIGCONT)
 
     def _over(self, task: KeptTask, end: TaskEnd) -> None:
         if task.room is not None:
@@ -304,6 +326,9 @@ class Custody:
                 self._holds(task, self._adoption.drain_of(task, remembered.began, writer))
                 if self._adoption.watch(task) and task.told_to is not None:
                     self._trees.ask_to_end(task)
+                if task.start.run.takes_input and not task.has_input:
+                    task.cut_off = INPUT_LOST
+                    self.end(task, EndReason.LOST)
             elif remembered.was_tried or remembered.boot_id != self._boot_id or task.lacks_secrets:
                 self._adoption.kill_half_started(task)
                 self._over(task, end_unseen(task.told_to))
@@ -316,6 +341,11 @@ class Custody:
         self._cgroups.remove_empty()
         for task in sorted(untried, key=lambda each: each.start.standby):
             self._ledger.queue(task)
+
+
+def _inode(pipe: int | None) -> int:
+    """None, and 0: there is none to find again."""
+    return 0 if pipe is None else os.fstat(pipe).st_ino
 
 
 def _writer(start: TaskStart, folders: Folders, options: KeeperOptions) -> LogWriter:

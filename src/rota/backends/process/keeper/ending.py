@@ -11,6 +11,7 @@ from rota.launch.sandbox import read_end
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 
 OUT_OF_TOUCH = "its machine had no contact with the server for so long that it was ended there"
+INPUT_LOST = "the keeper ended before the task had all its input"
 UNKNOWN = "the keeper wasn't running when it ended, so it is unknown how"
 
 

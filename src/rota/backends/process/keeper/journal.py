@@ -65,6 +65,12 @@ class LimitChanged(Struct, frozen=True, tag="limit", array_like=True):
     time_limit_ms: int
 
 
+class InputOver(Struct, frozen=True, tag="input-over", array_like=True):
+    """The task has read, or can read, all that it will get: another keeper needn't have it."""
+
+    ref: TaskRef
+
+
 class StopAsked(Struct, frozen=True, tag="stop", array_like=True):
     """It is being ended."""
 
@@ -82,7 +88,7 @@ class Settled(Struct, frozen=True, tag="settled", array_like=True):
     refs: tuple[TaskRef, ...]
 
 
-Entry: TypeAlias = Told | Trying | Began | LimitChanged | StopAsked | Over | Settled
+Entry: TypeAlias = Told | Trying | Began | LimitChanged | InputOver | StopAsked | Over | Settled
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder: msgspec.msgpack.Decoder[Entry] = msgspec.msgpack.Decoder(Entry)

@@ -164,6 +164,12 @@ class Keeper:
                 answer = frames.Description(call, self._ledger.refs(), lacking, wrong)
                 self._connections.send(connection, answer)
                 return
+            case frames.Feed(call, ref, piece):
+                # Nothing is written down of it: see `inlets`.
+                self._custody.inlets.feed(
+                    ref, piece, lambda fed: self._connections.send(connection, frames.Taken(call, fed))
+                )
+                return
         self._answers.append((connection, frames.Done(request.call)))
 
     def _heed_lease(self) -> None:

@@ -90,6 +90,10 @@ class Ledger:
         task.time_limit_ms, task.limit_changed, task.was_warned = time_limit_ms, True, False
         self._journal.add(journal.LimitChanged(task.ref, time_limit_ms))
 
+    def has_all_input(self, task: KeptTask) -> None:
+        task.has_input = True
+        self._journal.add(journal.InputOver(task.ref))
+
     def takes_back(self, task: KeptTask) -> bool:
         """False: it isn't on standby any more."""
         if not task.start.standby or not self._lanes.withdraws(task.start.lane, task.ref):

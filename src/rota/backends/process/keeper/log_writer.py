@@ -6,6 +6,7 @@ output. The keeper tries again each second.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import deque
 from pathlib import Path
@@ -144,7 +145,7 @@ class Drain:
     def take(self, fd: int) -> bool:
         """One read's worth; False: there will be no more. Raises OSError as `LogWriter.write`."""
         try:
-            data = os.read(fd, self._readable_bytes(fd))
+            data = self._read(fd)
         except BlockingIOError:
             return True
         if not data:
@@ -159,7 +160,7 @@ class Drain:
         for fd in list(self.pipes):
             while True:
                 try:
-                    data = os.read(fd, self._readable_bytes(fd))
+                    data = self._read(fd)
                 except BlockingIOError:
                     # Somebody who isn't of the task was handed the pipe; what they write isn't its output.
                     data = b""
@@ -169,6 +170,17 @@ class Drain:
             self._write_rest(self.pipes[fd])
             self.shut(fd)
         self.writer.close()
+
+    def _read(self, fd: int) -> bytes:
+        try:
+            return os.read(fd, self._readable_bytes(fd))
+        except BlockingIOError:
+            raise
+        except OSError as error:
+            # Of a terminal: its other side is closed, as at the end of a pipe.
+            if error.errno == errno.EIO:
+                return b""
+            raise
 
     def _readable_bytes(self, fd: int) -> int:
         """With what is held back, no more than a frame may hold."""

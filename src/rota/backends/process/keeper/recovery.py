@@ -20,10 +20,12 @@ class Remembered:
         self.began: journal.Began | None = None
         self.time_limit_ms: int | None = None
         self.told_to: EndReason | None = None
+        self.has_input = False
 
     def as_task(self) -> KeptTask:
         task = KeptTask(self.start, self.boot_id)
         task.told_to = self.told_to
+        task.has_input = self.has_input
         if self.time_limit_ms is not None:
             task.time_limit_ms, task.limit_changed = self.time_limit_ms, True
         return task
@@ -58,6 +60,9 @@ def remember(entries: Iterable[journal.Entry]) -> tuple[list[Remembered], list[F
             case journal.LimitChanged(ref, time_limit_ms):
                 if task := unfinished.get(ref):
                     task.time_limit_ms = time_limit_ms
+            case journal.InputOver(ref):
+                if task := unfinished.get(ref):
+                    task.has_input = True
             case journal.StopAsked(ref, why):
                 if task := unfinished.get(ref):
                     task.told_to = why

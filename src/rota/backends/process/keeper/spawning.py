@@ -10,13 +10,15 @@ from typing import NamedTuple
 from rota.backends.backend import TaskStart
 from rota.backends.process.environment import DEFAULT_PATH
 from rota.backends.process.keeper.cgroups import Group
+from rota.backends.process.keeper.ends import open_ends
 from rota.backends.process.keeper.processes import MARK, kill_group
 from rota.backends.process.keeper.rooms import Room, hand_over
 from rota.clock import now_ms, since_boot_ms
 from rota.launch.account import Account
 from rota.launch.sandbox import Sandbox
-from rota.launch.starting import Program
+from rota.launch.starting import Program, Streams
 from rota.launch.starting import start as launch
+from rota.model.run import Stdin
 
 _SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 """To be as they are by default in a task, whatever the keeper does about them or was started with. All of
@@ -31,10 +33,14 @@ class Spawned(NamedTuple):
     """Right before."""
     within_ms: int
     out: int
-    err: int
-    """The ends to read from."""
+    err: int | None
+    """The ends to read from. Without `err`, all that it writes comes out of `out`."""
     word: int | None = None
     """Where the child says why it can't execute its program, or closes once it does. None: it has."""
+    stdin: int | None = None
+    """The end to write to, of one that reads what its user sends."""
+    terminal: int | None = None
+    """The task's side of its terminal, if it has one."""
 
 
 def environment_of(base: Mapping[str, str], account: Account | None, room: Room) -> dict[str, str]:
@@ -66,6 +72,7 @@ def spawn(
 ) -> Spawned:
     """As the account that the room is of, in a session of its own. Raises OSError or ValueError. Touches
     nothing but Rota's own folders and those of the system, so that it can't hang."""
+    run = start.run
     at_ms, before_ms = now_ms(), since_boot_ms()
     program = Program(
         _arguments(start, room),
@@ -79,31 +86,33 @@ def spawn(
         start.run.stderr,
         start.run.append,
     )
-    writes_files = start.run.stdout or start.run.stderr
-    is_plain = not (start.run.directory or room.account or sandbox or writes_files)
-    out = err = (-1, -1)
-    try:
-        out, err = task_pipe(room.account), task_pipe(room.account)
+    is_plain = not (start.run.directory or room.account or sandbox or _has_streams_of_its_own(run))
+    with open_ends(run, room.account) as ends:
         executable = _known(program, start.run.script, base["PATH"]) if is_plain else None
         if executable is None:
-            pid, word = launch(program, out[1], err[1])
+            pid, word = launch(program, ends.of_task)
         else:
-            pid, word = _spawn(executable, program, out[1], err[1]), None
+            pid, word = _spawn(executable, program, ends.of_task), None
             if group is not None:
                 _take_in(group, pid)
-    except (OSError, ValueError):
-        for fd in (out[0], err[0]):
-            if fd >= 0:
-                os.close(fd)
-        raise
-    finally:
-        for fd in (out[1], err[1]):
-            if fd >= 0:
-                os.close(fd)
-    return Spawned(pid, at_ms, before_ms, since_boot_ms() - before_ms, out[0], err[0], word)
+        return Spawned(
+            pid,
+            at_ms,
+            before_ms,
+            since_boot_ms() - before_ms,
+            ends.out,
+            ends.err,
+            word,
+            ends.stdin,
+            ends.terminal,
+        )
 
 
-def _spawn(executable: str, program: Program, out: int, err: int) -> int:
+def _has_streams_of_its_own(run: Run) -> bool:
+    return bool(run.stdin is Stdin.TERMINAL or run.stdout or run.stderr)
+
+
+def _spawn(executable: str, program: Program, streams: Streams) -> int:
     """Half as costly as a fork, and until the program is executed nothing else goes on. Changes the working
     directory of this process for the moment: posix_spawn knows no other way to choose that of the new one."""
     os.chdir(program.directory)
@@ -113,9 +122,11 @@ def _spawn(executable: str, program: Program, out: int, err: int) -> int:
             program.arguments,
             program.environment,
             file_actions=[
-                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
-                (os.POSIX_SPAWN_DUP2, out, 1),
-                (os.POSIX_SPAWN_DUP2, err, 2),
+                (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0)
+                if streams.stdin is None
+                else (os.POSIX_SPAWN_DUP2, streams.stdin, 0),
+                (os.POSIX_SPAWN_DUP2, streams.out, 1),
+                (os.POSIX_SPAWN_DUP2, streams.err, 2),
             ],
             setsid=True,
             setsigmask=(),
@@ -178,24 +189,6 @@ def _environment(start: TaskStart, room: Room, base: dict[str, str], mark: str) 
     environment.update(start.environment)
     environment[MARK] = mark
     return environment
-
-
-def task_pipe(account: Account | None = None) -> tuple[int, int]:
-    """The end to read from, and the task's, which it holds for reading as well: should the keeper end, its
-    writes wait for the next keeper instead of failing."""
-    reading, writing = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-    try:
-        if account is not None:
-            # By its group: it may open /dev/stderr, and we its pipe.
-            os.fchown(writing, -1, account.gid)
-            os.fchmod(writing, 0o660)
-        both = os.open(f"/proc/self/fd/{writing}", os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        os.close(reading)
-        raise
-    finally:
-        os.close(writing)
-    return reading, both
 
 
 def _write(path: os.PathLike[str], text: str, mode: int) -> None:

@@ -72,6 +72,10 @@ class KeptTask:
         self.limit_changed = False
         self.told_to: EndReason | None = None
         """Why it is being ended, once it is."""
+        self.cut_off = ""
+        """Why it can't go on, whatever it does: its input went with another keeper."""
+        self.has_input = False
+        """All that it will get to read."""
         self.kill_at_ms: int | None = None
         self.was_warned = False
         self.holds_room = True
@@ -168,6 +172,8 @@ class KeptTask:
         yield journal.Told(without_secrets(self.start), self.boot_id)
         if self.began is not None:
             yield self.began
+        if self.has_input:
+            yield journal.InputOver(self.ref)
         if self.limit_changed and self.time_limit_ms is not None:
             yield journal.LimitChanged(self.ref, self.time_limit_ms)
         if self.told_to is not None:

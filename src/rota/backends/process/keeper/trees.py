@@ -10,6 +10,7 @@ from rota.backends.process.keeper.kernel import Kernel
 from rota.backends.process.keeper.processes import TICK_MS
 from rota.backends.process.keeper.task import KeptTask, Stage
 from rota.clock import since_boot_ms
+from rota.model.run import Stdin
 
 
 def mark(keeper: str, ref: TaskRef) -> str:
@@ -55,6 +56,9 @@ class Trees:
     def ask_to_end(self, task: KeptTask) -> None:
         """Whatever is left of it after its grace is to be killed."""
         self.signal(task, signal.SIGTERM)
+        if task.start.run.stdin is Stdin.TERMINAL:
+            # Shells at a terminal pay no heed to the former.
+            self.signal(task, signal.SIGHUP)
         # One that is stopped (SIGSTOP) would never see it.
         self.signal(task, signal.SIGCONT)
         task.kill_at_ms = since_boot_ms() + task.start.run.grace_ms
