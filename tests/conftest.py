@@ -1,7 +1,8 @@
-"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like, and how
-tests that are coroutines run."""
+"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like, how tests that
+are coroutines run, and when garbage is looked for."""
 
 import asyncio
+import gc
 import inspect
 import os
 
@@ -25,6 +26,19 @@ structlog.configure(
         structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback),
     ]
 )
+
+# Thousands of collected tests and all modules live until the end: to look through them for garbage, again and again,
+# took a third of the time of `make quick`. Tests that are about garbage collect it themselves.
+gc.disable()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    gc.enable()
+
 
 LIMIT_S = 300
 """Of an `async def` test in real time: one that hangs fails."""
