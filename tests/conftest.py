@@ -1,5 +1,5 @@
-"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like, how tests that
-are coroutines run, and when garbage is looked for."""
+"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like, how
+tests that are coroutines run, and when garbage is looked for."""
 
 import asyncio
 import gc
@@ -27,8 +27,8 @@ structlog.configure(
     ]
 )
 
-# Thousands of collected tests and all modules live until the end: to look through them for garbage, again and again,
-# took a third of the time of `make quick`. Tests that are about garbage collect it themselves.
+# Thousands of collected tests and all modules live until the end: to look through them for garbage, again
+# and again, took a third of the time of `make quick`. Tests that are about garbage collect it themselves.
 gc.disable()
 
 
