@@ -9,11 +9,9 @@ import pytest
 
 
 def sampled(cases: Iterable[Any], quick: int) -> list[Any]:
-    """For `parametrize`: `quick` of the cases, evenly spread, are fast tests; the others are marked as slow."""
+    """For `parametrize`: `quick` of the cases, evenly spread, are fast tests; the others are slow."""
     found = list(cases)
-    kept = (
-        {number * len(found) // quick for number in range(quick)} if quick < len(found) else range(len(found))
-    )
+    kept = {number * len(found) // quick for number in range(quick)}
     return [
         case if number in kept else pytest.param(case, marks=pytest.mark.slow)
         for number, case in enumerate(found)
