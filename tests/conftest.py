@@ -14,7 +14,7 @@ from tests.kit import virtual_time
 
 # Deadlines would make tests fail on a busy machine. "quick" and "ci" try the same examples each
 # time, so that a run says something about the change and not about luck; "default" explores.
-settings.register_profile("quick", max_examples=5, deadline=None, derandomize=True, database=None)
+settings.register_profile("quick", max_examples=3, deadline=None, derandomize=True, database=None)
 settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))

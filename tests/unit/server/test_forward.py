@@ -139,6 +139,7 @@ def test_what_is_asked_and_answered_goes_through_as_it_is() -> None:
     run(test)
 
 
+@pytest.mark.slow
 def test_streams_come_as_they_are_made() -> None:
     async def test() -> None:
         go_on = asyncio.Event()

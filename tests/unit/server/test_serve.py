@@ -111,6 +111,7 @@ def test_tls_works_with_the_servers_own_certificate(tmp_path: Path) -> None:
     served(talk, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_events_stream_on_from_the_last_one_seen_and_end_with_the_client() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         other = await connect(server)
@@ -143,6 +144,7 @@ def test_events_stream_on_from_the_latest_few() -> None:
     served(talk)
 
 
+@pytest.mark.slow
 def test_streams_end_when_the_server_stops() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.ask("/v1/events/stream")
@@ -173,6 +175,7 @@ def test_headers_have_a_limit() -> None:
     served(talk, Limits(header_bytes=2000))
 
 
+@pytest.mark.slow
 def test_what_is_no_http_gets_a_problem() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.send(b"\x16\x03\x01 nonsense\r\n\r\n")
@@ -181,6 +184,7 @@ def test_what_is_no_http_gets_a_problem() -> None:
     served(talk)
 
 
+@pytest.mark.slow
 def test_connections_have_a_limit() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.ask("/healthz", "")

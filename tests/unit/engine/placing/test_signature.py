@@ -15,7 +15,6 @@ from rota.model.taints import Effect, tolerated
 from rota.model.task import CostGoal, TaskSpec
 from rota.snapshot import rows
 from tests.builders import Cluster, policy
-from tests.kit.sampling import sampled
 from tests.unit.engine.workbench import Workbench, mask
 from tests.words import apart, near, spread
 
@@ -177,7 +176,8 @@ def assert_best(bench: Workbench, name: str) -> int:
 
 @pytest.mark.covers("decide-1", "decide-6", "decide-7")
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("seed", sampled(range(3), quick=1))
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_the_best_is_that_of_scores_computed_the_slow_way(strategy: str, seed: int) -> None:
     chance = random.Random(seed)
     bench = Workbench(cluster(chance, offers=seed % 2 == 1), policy(strategy, weights=EVERYTHING))

@@ -71,6 +71,7 @@ async def test_too_many_are_refused(limits: QuestionLimits, users: list[str]) ->
     questions.close()
 
 
+@pytest.mark.slow
 async def test_one_that_takes_for_ever_is_interrupted_and_the_next_is_answered() -> None:
     def endless(budget: Budget) -> str:
         while True:
