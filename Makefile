@@ -8,6 +8,8 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN := .venv/bin
 CODE := $(wildcard src tests scripts bench examples)
 FAST_TESTS := $(wildcard tests/unit tests/properties tests/scenarios)
+# Databases and files of the fast tests need not outlast a power cut.
+IN_MEMORY := $(if $(wildcard /dev/shm),PYTEST_DEBUG_TEMPROOT=/dev/shm)
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
 
 .PHONY: help
@@ -30,7 +32,7 @@ test: lint types coverage-check ## Check everything: lint, types, requirements, 
 
 .PHONY: quick
 quick: setup ## Run the fast tests, in seconds, while you work
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(PYTEST) -q -p no:schemathesis -m "not slow" $(FAST_TESTS)
+	@$(IN_MEMORY) HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-quick} $(PYTEST) -q -p no:schemathesis -m "not slow" $(FAST_TESTS)
 
 .PHONY: test-python
 test-python: setup ## Install the wheel for each supported Python and try it there (PYTHONS="3.12 3.13" for some)

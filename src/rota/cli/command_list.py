@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -44,8 +45,7 @@ def list_class(sections: Mapping[str, Sequence[Listed]]) -> type[TyperGroup]:
             one = listed.get(cmd_name)
             if one is None:
                 return None
-            room = import_module(f"rota.cli.{one.room}.commands")
-            return get_group(room.app).get_command(ctx, cmd_name)
+            return _room(one.room).get_command(ctx, cmd_name)
 
         def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
             width = max(map(len, listed))
@@ -54,6 +54,11 @@ def list_class(sections: Mapping[str, Sequence[Listed]]) -> type[TyperGroup]:
                     formatter.write_dl([(f"{one.name:<{width}}", one.help) for one in section])
 
     return CommandList
+
+
+@cache
+def _room(name: str) -> TyperGroup:
+    return get_group(import_module(f"rota.cli.{name}.commands").app)
 
 
 class TakesCommandLine(TyperCommand):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Annotated, NoReturn
 
 import typer
+from typer._click import Command  # Typer names it nowhere else
+from typer.main import get_command
 
 from rota.cli.command_list import Listed, list_class
 from rota.cli.exits import ensure_streams, exit_code
@@ -97,4 +100,10 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
     ensure_streams()
     words = sys.argv[1:] if arguments is None else arguments
-    sys.exit(exit_code(lambda: app(words or ["--help"], prog_name="rota", standalone_mode=False)))
+    sys.exit(exit_code(lambda: _command()(words or ["--help"], prog_name="rota", standalone_mode=False)))
+
+
+@cache
+def _command() -> Command:
+    """A process that runs many commands, such as a test, reads the declarations of all options once."""
+    return get_command(app)

@@ -163,8 +163,8 @@ class JobCalls:
     ) -> Call[InputDocument]:
         """Send a running job what it reads, up to 1 MiB at a time: `offset` is how much was sent before,
         `end` says that nothing comes after it, and `window` has the rows and columns of its terminal. The
-        answer's `taken` is how much needn't be sent again. A job takes input if its form has `stdin`; it ends when
-        nothing was sent for two minutes, not even an empty piece."""
+        answer's `taken` is how much needn't be sent again. A job takes input if its form has `stdin`; it ends
+        when nothing was sent for two minutes, not even an empty piece."""
         rows, columns = window or (None, None)
         return Call(
             "POST",

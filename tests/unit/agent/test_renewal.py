@@ -50,6 +50,7 @@ def test_one_that_is_due_is_asked_for_until_it_is_there(
 
 
 @pytest.mark.parametrize("has_joined", [True, False])
+@pytest.mark.slow
 def test_a_certificate_that_is_not_due_is_not_renewed(
     tmp_path: Path, asked: list[tuple[Path, str]], has_joined: bool
 ) -> None:

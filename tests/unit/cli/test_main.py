@@ -171,6 +171,7 @@ class TestLightCommands:
     @pytest.mark.parametrize(
         "arguments", [("--help",), ("plan", "--help"), ("run", "--help"), ("--version",)]
     )
+    @pytest.mark.slow
     def test_help_needs_no_heavy_imports(self, arguments: tuple[str, ...]) -> None:
         program = (
             "import sys, contextlib\n"
@@ -183,6 +184,7 @@ class TestLightCommands:
             assert f"'{heavy}'" not in process.stderr
 
     @pytest.mark.parametrize(("room", "names"), ROOMS.items())
+    @pytest.mark.slow
     def test_a_command_imports_only_its_own_room(self, room: str, names: set[str]) -> None:
         program = (
             "import sys, contextlib\n"
@@ -210,6 +212,7 @@ class TestLightCommands:
         assert result.out.startswith(f"Usage: rota {name} ")
 
     @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    @pytest.mark.slow
     def test_completion_scripts(self, shell: str) -> None:
         process = subprocess.run(
             command("--show-completion", shell), capture_output=True, text=True, timeout=60
@@ -221,6 +224,7 @@ class TestLightCommands:
         ("words", "expected"),
         [("rota pl", {"plan", "plugins"}), ("rota plan a b -o ", {"table", "wide", "json", "yaml"})],
     )
+    @pytest.mark.slow
     def test_completion(self, words: str, expected: set[str]) -> None:
         process = subprocess.run(
             command(),

@@ -338,6 +338,7 @@ def test_who_never_can_start_does_not_hold_up_a_strict_queue() -> None:
     assert plan.places("behind") == ["n"]
 
 
+@pytest.mark.slow
 def test_nothing_of_a_cycle_outlives_its_plan() -> None:
     """Columns of a large cluster are copied for each: they must not wait for a collection of garbage."""
     cluster = ONE.job("starts", cpu=1).job("waits", cpu=4)

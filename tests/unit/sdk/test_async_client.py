@@ -53,6 +53,7 @@ def test_help_shows_them(server: StandIn) -> None:
         assert Client.me(client) == client.me()
 
 
+@pytest.mark.slow
 def test_running_and_waiting(server: StandIn) -> None:
     async def question(client: AsyncClient) -> None:
         assert (await client.run("true")).succeeded

@@ -162,6 +162,7 @@ def test_nobody_there() -> None:
     assert "is `rota server` running" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_after_many_failures_the_server_is_left_alone(server: StandIn) -> None:
     with Client(server.url, "token", retries=Retries(20, 0.001, longest_s=0.5)) as client:
         server.misbehave(*[Fault(0)] * 30)

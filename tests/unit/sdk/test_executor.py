@@ -62,6 +62,7 @@ def test_many_calls_are_few_arrays_and_few_requests(executor: Executor, server: 
     assert len(posts) < 12
 
 
+@pytest.mark.slow
 def test_several_calls_in_one_job(executor: Executor, server: StandIn) -> None:
     assert list(executor.map(str.upper, "abcdefg", chunksize=3)) == list("ABCDEFG")
     assert len(server.jobs) == 3
@@ -69,6 +70,7 @@ def test_several_calls_in_one_job(executor: Executor, server: StandIn) -> None:
         executor.map(str.upper, "abc", chunksize=0)
 
 
+@pytest.mark.slow
 def test_an_exception_comes_back_with_where_it_was_raised(executor: Executor, server: StandIn) -> None:
     def divide(a: int, b: int) -> float:
         return a / b
@@ -84,6 +86,7 @@ def test_an_exception_comes_back_with_where_it_was_raised(executor: Executor, se
     assert server.jobs[future.job_id].phase is Phase.FAILED
 
 
+@pytest.mark.slow
 def test_an_exception_that_cannot_be_carried_is_told_as_text(executor: Executor) -> None:
     class Picky(Exception):
         def __init__(self, one: int, two: int) -> None:
@@ -96,11 +99,13 @@ def test_an_exception_that_cannot_be_carried_is_told_as_text(executor: Executor)
         executor.submit(complain).result(30)
 
 
+@pytest.mark.slow
 def test_a_result_that_cannot_be_carried(executor: Executor) -> None:
     with pytest.raises(NotPicklable, match="its result can't be sent"):
         executor.submit(threading.Lock).result(30)
 
 
+@pytest.mark.slow
 def test_an_interpreter_that_dies_says_what_it_last_wrote(executor: Executor) -> None:
     def die() -> None:
         import os
@@ -124,6 +129,7 @@ def test_what_cannot_be_sent_is_refused_at_once_and_named(executor: Executor, se
     assert server.jobs == {}
 
 
+@pytest.mark.slow
 def test_a_running_call_can_be_cancelled(executor: Executor, server: StandIn, tmp_path: Path) -> None:
     future = executor.submit(sleeper(tmp_path / "started"))
     wait_until(lambda: (tmp_path / "started").exists() and future.running())
@@ -136,12 +142,14 @@ def test_a_running_call_can_be_cancelled(executor: Executor, server: StandIn, tm
         future.result()
 
 
+@pytest.mark.slow
 def test_a_call_that_has_ended_cannot_be_cancelled(executor: Executor) -> None:
     future = executor.submit(os.getpid)
     assert future.result(30) != os.getpid()
     assert not future.cancel()
 
 
+@pytest.mark.slow
 def test_as_completed_gives_those_that_end_first(executor: Executor, tmp_path: Path) -> None:
     slow = executor.submit(sleeper(tmp_path / "started"))
     quick = executor.submit(print)
@@ -149,6 +157,7 @@ def test_as_completed_gives_those_that_end_first(executor: Executor, tmp_path: P
     slow.cancel()
 
 
+@pytest.mark.slow
 def test_shutting_down_cancels_what_waits_and_waits_for_what_runs(tmp_path: Path) -> None:
     with StandIn(processes=1) as narrow, Client(narrow.url, TOKEN) as its_client:
         executor = Executor(its_client)
@@ -176,6 +185,7 @@ def test_shutting_down_cancels_what_waits_and_waits_for_what_runs(tmp_path: Path
 
 
 @pytest.mark.covers("job-6")
+@pytest.mark.slow
 def test_calls_survive_a_server_that_goes_away_for_a_while(executor: Executor, server: StandIn) -> None:
     server.break_streams()
     server.misbehave(Fault(0), Fault(503), Fault(0, after_the_deed=True), Fault(0, after_the_deed=True))
@@ -183,6 +193,7 @@ def test_calls_survive_a_server_that_goes_away_for_a_while(executor: Executor, s
     assert len(server.jobs) == 1
 
 
+@pytest.mark.slow
 def test_an_end_that_nobody_heard_of_is_found(executor: Executor, server: StandIn, tmp_path: Path) -> None:
     future = executor.submit(sleeper(tmp_path / "started"))
     wait_until(lambda: future.running() and (tmp_path / "started").exists())

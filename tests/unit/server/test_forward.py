@@ -139,6 +139,7 @@ def test_what_is_asked_and_answered_goes_through_as_it_is() -> None:
     run(test)
 
 
+@pytest.mark.slow
 def test_streams_come_as_they_are_made() -> None:
     async def test() -> None:
         go_on = asyncio.Event()
@@ -168,6 +169,7 @@ def test_streams_come_as_they_are_made() -> None:
 
 
 @pytest.mark.parametrize("known", [None, lease(""), StoreUnavailable("gone"), lease("http://127.0.0.1:1")])
+@pytest.mark.slow
 def test_without_a_leader_nothing_is_done(known: Lease | Exception | None) -> None:
     async def test() -> None:
         async with following(known) as follower:
@@ -179,6 +181,7 @@ def test_without_a_leader_nothing_is_done(known: Lease | Exception | None) -> No
     run(test)
 
 
+@pytest.mark.slow
 def test_a_server_that_knows_who_leads_is_ready_to_pass_on() -> None:
     async def test() -> None:
         async with following(lease("http://127.0.0.1:1")) as follower:
@@ -189,6 +192,7 @@ def test_a_server_that_knows_who_leads_is_ready_to_pass_on() -> None:
     run(test)
 
 
+@pytest.mark.slow
 def test_a_request_is_passed_on_once() -> None:
     async def test() -> None:
         async with serving(make_app(as_desks(FakeDesk()))) as leader, following(lease(leader)) as follower:
@@ -200,6 +204,7 @@ def test_a_request_is_passed_on_once() -> None:
 
 
 @pytest.mark.parametrize("method, status", [("POST", 502), ("GET", 503)])
+@pytest.mark.slow
 def test_a_leader_that_goes_away_leaves_changes_in_doubt(method: str, status: int) -> None:
     async def test() -> None:
         async def hang_up(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -216,6 +221,7 @@ def test_a_leader_that_goes_away_leaves_changes_in_doubt(method: str, status: in
     run(test)
 
 
+@pytest.mark.slow
 def test_a_leader_is_known_by_the_certificate_in_its_lease(tmp_path: Path) -> None:
     async def test() -> None:
         authority = Authority.create(now_ms())
@@ -231,6 +237,7 @@ def test_a_leader_is_known_by_the_certificate_in_its_lease(tmp_path: Path) -> No
 
 
 @pytest.mark.covers("job-6")
+@pytest.mark.slow
 def test_a_leader_that_does_not_answer_is_left_alone_for_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
     async def test() -> None:
         async with following(lease("http://127.0.0.1:1")) as follower:

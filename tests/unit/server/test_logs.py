@@ -106,6 +106,7 @@ def _keys_in_calls() -> Iterator[str]:
                     yield key
 
 
+@pytest.mark.slow
 def test_every_event_is_explained_and_listed() -> None:
     of_agents = {f"agent.{kind}" for kind in ("joined", "left", "lost", "refused")}
     assert set(_keys_in_calls()) | of_agents == set(SENTENCES)

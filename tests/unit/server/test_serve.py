@@ -111,6 +111,7 @@ def test_tls_works_with_the_servers_own_certificate(tmp_path: Path) -> None:
     served(talk, folder=tmp_path)
 
 
+@pytest.mark.slow
 def test_events_stream_on_from_the_last_one_seen_and_end_with_the_client() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         other = await connect(server)
@@ -129,6 +130,7 @@ def test_events_stream_on_from_the_last_one_seen_and_end_with_the_client() -> No
     served(talk)
 
 
+@pytest.mark.slow
 def test_events_stream_on_from_the_latest_few() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.ask("/v1/events/stream?last=1")
@@ -142,6 +144,7 @@ def test_events_stream_on_from_the_latest_few() -> None:
     served(talk)
 
 
+@pytest.mark.slow
 def test_streams_end_when_the_server_stops() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.ask("/v1/events/stream")
@@ -154,6 +157,7 @@ def test_streams_end_when_the_server_stops() -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /v1/me HTT", b"GET /v1/me HTTP/1.1\r\nx: y\r\n"])
+@pytest.mark.slow
 def test_whoever_does_not_finish_asking_is_sent_away(sent: bytes) -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.send(sent)
@@ -162,6 +166,7 @@ def test_whoever_does_not_finish_asking_is_sent_away(sent: bytes) -> None:
     served(talk, Limits(header_seconds=0.05))
 
 
+@pytest.mark.slow
 def test_headers_have_a_limit() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.send(b"GET / HTTP/1.1\r\nx: " + b"y" * 3000)
@@ -170,6 +175,7 @@ def test_headers_have_a_limit() -> None:
     served(talk, Limits(header_bytes=2000))
 
 
+@pytest.mark.slow
 def test_what_is_no_http_gets_a_problem() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.send(b"\x16\x03\x01 nonsense\r\n\r\n")
@@ -178,6 +184,7 @@ def test_what_is_no_http_gets_a_problem() -> None:
     served(talk)
 
 
+@pytest.mark.slow
 def test_connections_have_a_limit() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         await client.ask("/healthz", "")
@@ -195,6 +202,7 @@ def test_connections_have_a_limit() -> None:
     served(talk, Limits(connections=1))
 
 
+@pytest.mark.slow
 def test_a_body_that_does_not_arrive_ends_the_request() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         headers = f"authorization: bearer {secret_of(Role.ADMIN)}\r\ncontent-length: 10\r\n"

@@ -12,12 +12,13 @@ from rota.model.policy import Defaults, PlatformDefaults
 from rota.model.resources import Resources
 from rota.snapshot import ClusterState, Snapshot, rows, snapshot_of
 from tests.builders import Cluster
+from tests.kit.sampling import sampled
 from tests.unit.snapshot.changing import change, contents, node_named
 
 
 @pytest.mark.covers("decide-1")
 @pytest.mark.parametrize("offers", [False, True], ids=["nodes", "nodes and offers"])
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", sampled(range(12), quick=3))
 def test_changes_one_by_one_come_to_the_same_as_reading_it_anew(seed: int, offers: bool) -> None:
     chance = random.Random(seed)
     records = node_named("n0", chance).records
@@ -33,7 +34,7 @@ def test_changes_one_by_one_come_to_the_same_as_reading_it_anew(seed: int, offer
 
 
 @pytest.mark.covers("decide-1")
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", sampled(range(8), quick=2))
 def test_cordons_loads_and_labels_between_other_changes(seed: int) -> None:
     """Such a node has the room that it had, less what started there meanwhile."""
     chance = random.Random(seed)

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from itertools import islice
 
 from msgspec import Struct
-from rich.text import Text
 
 from rota.cli.client.connection import Server, connect
 from rota.cli.client.job_names import job_named
@@ -17,6 +16,7 @@ from rota.cli.jobs.run import status_of
 from rota.cli.option_values import read_as
 from rota.cli.output import ListFormat, talk
 from rota.cli.showing import clock, show_list
+from rota.cli.text import Text
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.quantities import parse_duration_ms
 from rota.patience.backoff import Backoff

@@ -27,8 +27,7 @@ from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import Aside
-from rota.loop.telemetry.measuring import measure_cycle
-from rota.loop.telemetry.metrics import CycleResult, Metrics
+from rota.loop.telemetry.metrics import CycleResult, Metrics, measure_cycle
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.plan import EvictionCause, Plan
 from rota.model.policy import Policy

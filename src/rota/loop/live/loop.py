@@ -42,8 +42,7 @@ from rota.loop.live.preconditions import Command, Grounds, changing
 from rota.loop.live.side_threads import Aside
 from rota.loop.live.small_decisions import has_plugins, is_small
 from rota.loop.live.standby import Standby
-from rota.loop.telemetry.measuring import measure_cycle
-from rota.loop.telemetry.metrics import CycleResult, Metrics
+from rota.loop.telemetry.metrics import CycleResult, Metrics, measure_cycle
 from rota.loop.telemetry.tracing import span
 from rota.model.ids import JobId
 from rota.model.job import Job, Promise

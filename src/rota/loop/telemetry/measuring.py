@@ -9,21 +9,9 @@ from rota.api.cluster import NodeDocument
 from rota.control.transactor import Transactor
 from rota.lifecycle.instructions import Instruction
 from rota.loop.desk.nodes import node_documents
-from rota.loop.telemetry.metrics import CycleResult, Metrics
+from rota.loop.telemetry.metrics import Metrics
 from rota.model.ids import QueueName
-from rota.model.plan import Plan
 from rota.store.batch import Batch
-
-
-def measure_cycle(metrics: Metrics, seconds: float, plan: Plan, *, scheduled: int) -> None:
-    """`scheduled`: how many count as scheduled: jobs, or pods."""
-    waiting = sum(len(entry.jobs) for entry in plan.waiting)
-    metrics.observe_cycle(seconds, CycleResult.SCHEDULED if plan.bindings else CycleResult.UNSCHEDULABLE)
-    metrics.count_attempts(CycleResult.SCHEDULED, scheduled)
-    metrics.count_attempts(CycleResult.UNSCHEDULABLE, waiting)
-    victims = Counter(eviction.preemptor for eviction in plan.evictions if eviction.preemptor)
-    for count in victims.values():
-        metrics.observe_preemption(count)
 
 
 class Measuring:

@@ -5,6 +5,7 @@ The loop, control and the server call the plain methods; nothing else depends on
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable, Mapping
 from enum import Enum
 
@@ -16,6 +17,8 @@ from prometheus_client import (
     Histogram,
     generate_latest,
 )
+
+from rota.model.plan import Plan
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 
@@ -204,3 +207,14 @@ class Metrics:
         self._longest_silence.set(self._longest_silence_s)
         self._longest_silence_s = 0.0
         return generate_latest(self.registry)
+
+
+def measure_cycle(metrics: Metrics, seconds: float, plan: Plan, *, scheduled: int) -> None:
+    """`scheduled`: how many count as scheduled: jobs, or pods."""
+    waiting = sum(len(entry.jobs) for entry in plan.waiting)
+    metrics.observe_cycle(seconds, CycleResult.SCHEDULED if plan.bindings else CycleResult.UNSCHEDULABLE)
+    metrics.count_attempts(CycleResult.SCHEDULED, scheduled)
+    metrics.count_attempts(CycleResult.UNSCHEDULABLE, waiting)
+    victims = collections.Counter(eviction.preemptor for eviction in plan.evictions if eviction.preemptor)
+    for count in victims.values():
+        metrics.observe_preemption(count)

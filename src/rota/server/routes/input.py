@@ -16,7 +16,8 @@ from rota.loop.desk.jobs import JobsDesk
 from rota.server.problems import ProblemError, bad_input, forbidden
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, Query, Route
-from rota.server.routes.jobs import TAG, seen_job
+from rota.server.routes.jobs import TAG
+from rota.server.seen_jobs import seen_job
 
 MOST_BYTES = 1 << 20
 """Of one request."""
@@ -34,9 +35,9 @@ class InputQuery(Query, frozen=True, kw_only=True):
 
 
 async def send_input(call: Call[InputQuery, AsyncIterator[bytes]], desk: InputDesk, jobs: JobsDesk) -> Reply:
-    """Only the job's own user may. The answer says how many bytes are taken. None of these is lost without the
-    job failing, and bytes that are sent again count once. It comes once the job reads on, or after 10 seconds.
-    A request without a body says that the client is still there: after two minutes of silence the input ends,
+    """Only the job's own user may. The answer says how many bytes are taken. None of these is lost without
+    the job failing, and bytes that are sent again count once. It comes once the job reads on, or after 10
+    seconds. A request without a body says that the client is still there: after two minutes of silence the input ends,
     and a terminal is hung up."""
     state = await seen_job(call, jobs)
     if state.spec.template.user != call.who.user:

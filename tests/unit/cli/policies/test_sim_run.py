@@ -132,6 +132,7 @@ class TestCompare:
         assert [one["policy"] for one in result.data] == ["policy-number-0", "policy-number-1"]
 
     @pytest.mark.parametrize("columns, tables", [(80, 3), (200, 1)])
+    @pytest.mark.slow
     def test_tables_fit_the_terminal(self, tmp_path: Path, columns: int, tables: int) -> None:
         arguments = self.policies(tmp_path, 9)
         result = rota("sim", "compare", "-w", GANG, *arguments, columns=columns)

@@ -50,6 +50,7 @@ class TestArguments:
         assert result.code == 1
         assert "none.yaml" in result.err
 
+    @pytest.mark.slow
     def test_a_cluster_that_doesnt_answer(self, command: str, tmp_path: Path) -> None:
         (file,) = write(
             tmp_path,

@@ -167,6 +167,7 @@ class TestNames:
         assert "of the gang team/gang:train: 2 tasks, each 1 cpu" in rota("why", "team/w1", *files).out
 
 
+@pytest.mark.slow
 def test_tables_fit_into_80_columns_and_use_200() -> None:
     for job in ("caption", "search", "archive", "finetune"):
         assert widest(why(job).out) <= 80

@@ -10,6 +10,7 @@ from rota.engine.placing.board import PositionLog
 from rota.engine.placing.topology import NO_FOOTPRINT
 from rota.snapshot import rows
 from tests.builders import Cluster
+from tests.kit.sampling import sampled
 from tests.unit.engine.workbench import Workbench
 from tests.words import apart, near, spread
 
@@ -84,7 +85,7 @@ def move(made: Workbench, held: list[tuple[str, int, tuple[int, ...]]], chance: 
 
 
 @pytest.mark.covers("gang-1")
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", sampled(range(25), quick=5))
 def test_rolling_back_restores_everything_to_any_earlier_point(seed: int) -> None:
     chance = random.Random(seed)
     made, held = bench(), list[tuple[str, int, tuple[int, ...]]]()
@@ -103,7 +104,7 @@ def test_rolling_back_restores_everything_to_any_earlier_point(seed: int) -> Non
 
 
 @pytest.mark.parametrize("name", sorted(KINDS))
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sampled(range(3), quick=1))
 def test_putting_many_is_putting_one_after_another(name: str, seed: int) -> None:
     chance = random.Random(seed)
     at_once, one_by_one = bench(), bench()

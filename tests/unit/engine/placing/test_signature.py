@@ -177,6 +177,7 @@ def assert_best(bench: Workbench, name: str) -> int:
 @pytest.mark.covers("decide-1", "decide-6", "decide-7")
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
 def test_the_best_is_that_of_scores_computed_the_slow_way(strategy: str, seed: int) -> None:
     chance = random.Random(seed)
     bench = Workbench(cluster(chance, offers=seed % 2 == 1), policy(strategy, weights=EVERYTHING))

@@ -126,6 +126,7 @@ async def test_silence_ends_a_call() -> None:
             await client.bind("ns", "a", "node-1")
 
 
+@pytest.mark.slow
 def test_waiting_for_a_connection_is_no_silence_of_the_server() -> None:
     async def question(server: ScriptedServer) -> None:
         async with server.client(connections=1, timeout_s=1.0) as client:

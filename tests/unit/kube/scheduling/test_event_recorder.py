@@ -141,6 +141,7 @@ def test_a_server_that_is_away_is_told_later() -> None:
     assert server.messages == ["no room"]
 
 
+@pytest.mark.slow
 async def test_events_are_dropped_rather_than_piled_up() -> None:
     recorder = EventRecorder(Server(), lambda _: None, "us", "me")
     for _ in range(10_001):

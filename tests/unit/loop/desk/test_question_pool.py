@@ -71,6 +71,7 @@ async def test_too_many_are_refused(limits: QuestionLimits, users: list[str]) ->
     questions.close()
 
 
+@pytest.mark.slow
 async def test_one_that_takes_for_ever_is_interrupted_and_the_next_is_answered() -> None:
     def endless(budget: Budget) -> str:
         while True:
@@ -84,6 +85,7 @@ async def test_one_that_takes_for_ever_is_interrupted_and_the_next_is_answered()
     questions.close()
 
 
+@pytest.mark.slow
 async def test_whoever_waits_for_others_too_long_is_told_so() -> None:
     questions, held = Questions(QuestionLimits(time_s=0.3, at_once=1)), Held()
     first = asyncio.create_task(questions.ask("mallory", held))

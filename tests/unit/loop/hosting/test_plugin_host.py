@@ -98,6 +98,7 @@ class TestBadPlugins:
         assert fault.error.startswith(error)
 
     @pytest.mark.parametrize(("target", "call"), [("Sleeping", "filter"), ("Looping", "score")])
+    @pytest.mark.slow
     def test_one_that_hangs_is_silenced(self, target: str, call: str) -> None:
         result = plan_with(target)
         assert [one.node for one in result.bindings] == ["n1"]

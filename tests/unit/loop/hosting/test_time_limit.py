@@ -74,6 +74,7 @@ def test_a_call_that_waits_is_left_behind(limited: TimeLimit) -> None:
 
 
 @pytest.mark.parametrize("call", [loop_for_ever, loop_through_errors])
+@pytest.mark.slow
 def test_a_call_that_loops_is_stopped(limited: TimeLimit, call: Callable[[], None]) -> None:
     before = len(workers())
     with pytest.raises(TimeoutError):

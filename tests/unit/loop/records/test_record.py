@@ -122,6 +122,7 @@ def no_file_larger_than(size_bytes: int) -> Iterator[None]:
 
 
 class TestDamage:
+    @pytest.mark.slow
     def test_an_entry_cut_off_anywhere_leaves_those_before(self, tmp_path: Path) -> None:
         path = record(tmp_path)
         content, (first, *_, end) = path.read_bytes(), entries(path)
@@ -136,6 +137,7 @@ class TestDamage:
                 lost = f"cycle {len(starts)} and whatever followed it can't be replayed"
                 assert damage == [f"{path.name}: byte {starts[-1]:,}: the entry is cut off; {lost}"]
 
+    @pytest.mark.slow
     def test_no_changed_byte_goes_unnoticed(self, tmp_path: Path) -> None:
         path = record(tmp_path)
         content, last = path.read_bytes(), entries(path)[-2]

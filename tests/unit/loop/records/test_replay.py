@@ -37,6 +37,7 @@ from tests.words import NOW_MS
 
 @pytest.mark.covers("why-4")
 @given(situations())
+@pytest.mark.slow
 def test_any_cluster_is_replayed_bit_for_bit(situation: Situation) -> None:
     with TemporaryDirectory() as folder:
         plans = record_plans(Path(folder), situation.records, [situation.policy] * 3)

@@ -33,6 +33,7 @@ def test_the_longest_since_the_last_scrape() -> None:
     assert longest_s(metrics) == pytest.approx(0.2)
 
 
+@pytest.mark.slow
 def test_what_it_was_at_is_in_the_log() -> None:
     def stubborn() -> None:
         time.sleep(2.5 * module.TOLD_S)

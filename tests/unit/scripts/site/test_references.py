@@ -59,6 +59,7 @@ def test_text_stays_in_its_cell() -> None:
     assert paragraphs("One\nline.\n\nAnother.") == ["One line.", "", "Another.", ""]
 
 
+@pytest.mark.slow
 def test_pages_link_to_each_other(tmp_path: Path) -> None:
     root, pages = tmp_path / "root", tmp_path / "pages"
     (root / "docs/decisions").mkdir(parents=True)

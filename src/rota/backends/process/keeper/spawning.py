@@ -18,7 +18,7 @@ from rota.launch.account import Account
 from rota.launch.sandbox import Sandbox
 from rota.launch.starting import Program, Streams
 from rota.launch.starting import start as launch
-from rota.model.run import Stdin
+from rota.model.run import Run, Stdin
 
 _SIGNALS = sorted(signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
 """To be as they are by default in a task, whatever the keeper does about them or was started with. All of
