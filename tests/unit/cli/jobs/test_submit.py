@@ -6,6 +6,7 @@ import hashlib
 from datetime import datetime
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -227,7 +228,8 @@ class TestAfter:
     def test_takes_names(self, server: FakeServer) -> None:
         server.has(a_job("16", name="build"))
         rota("submit", "--clean", "--after", "build", "--after", "12:any", "--", "true")
-        assert [one["job"] for one in server.submitted[0]["depends_on"]] == ["16", "12"]
+        waits_for: Any = server.submitted[0]["depends_on"]
+        assert [one["job"] for one in waits_for] == ["16", "12"]
 
     def test_of_jobs_that_there_are(self, server: FakeServer) -> None:
         result = rota("submit", "--after", "nothing", "--", "true")
