@@ -16,7 +16,8 @@ from rota.server.limits import RateLimit
 from rota.server.minting import Mint, NewToken
 
 CALLBACK = "/sign-in/callback"
-_SIGN_INS_PER_SECOND, _SIGN_IN_BURST = 1.0, 30
+_SIGN_INS_PER_SECOND, _SIGN_IN_BURST = 5.0, 100
+"""From one address: a whole institute may be behind it."""
 _ALL_PER_SECOND, _ALL_BURST = 50.0, 500
 _HELP = "sign in once, and go on with the session"
 

@@ -114,7 +114,6 @@ async def _to_provider(call: Call[SignInQuery, None], provider: SignIn, return_t
         # The provider sends the browser back to one address, and cookies stay with the name that set them.
         again = urlencode({"return": return_to, "here": "true"})
         return redirect(f"{pages.terms.url}/sign-in/provider?{again}")
-    pages.admit(_address(), call.now_ms)
     flow = Flow.begun(call.now_ms, return_to)
     cookie = pages.cookies.set_flow(flow.cookie, LASTS_MS // 1000)
     return redirect(await provider.way(flow, pages.callback), [cookie])

@@ -37,9 +37,10 @@ class Flow(Struct, frozen=True):
         if match is None or not 0 <= now_ms - int(match[1]) < LASTS_MS:
             return None
         try:
-            return cls(int(match[1]), match[2], urlsafe_b64decode(match[3]).decode())
+            flow = cls(int(match[1]), match[2], urlsafe_b64decode(match[3]).decode())
         except ValueError:
             return None
+        return flow if flow.cookie == cookie else None
 
     @property
     def cookie(self) -> str:
