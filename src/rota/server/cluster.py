@@ -206,6 +206,7 @@ class Cluster:
                 rotation,
                 start_within_ms=worker.start_within_ms,
                 most_processes=worker.pids,
+                most_storage_bytes=worker.storage_bytes,
                 confinement=confinement_of(
                     worker,
                     is_shared=not is_loopback(self._settings.server.address),

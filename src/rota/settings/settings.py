@@ -166,6 +166,8 @@ class Worker(Section, frozen=True, kw_only=True):
     """0: all."""
     pids: Count = 4096
     """How many processes and threads one task may have at a time; 0: any number."""
+    storage_bytes: SizeBytes = field(default=0, name="storage")
+    """What the files of one task may take that doesn't say how much it needs; 0: no limit."""
     price_micro_per_hour: PriceMicro = field(default=0, name="price_per_hour")
     """Of the whole machine, in one currency throughout."""
     isolation: Literal["auto", "none", "sandbox", "project", "user"] = "auto"

@@ -72,6 +72,8 @@ class KeptTask:
         self.limit_changed = False
         self.told_to: EndReason | None = None
         """Why it is being ended, once it is."""
+        self.told_why = ""
+        """More about that."""
         self.kill_at_ms: int | None = None
         self.was_warned = False
         self.holds_room = True
