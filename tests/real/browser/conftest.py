@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from rota.api.people import Role
 from tests.real.browser.browser import Browser, server_of
 from tests.real.server.oidc_provider import Provider
 from tests.real.server.rota_server import RotaServer
@@ -22,7 +23,7 @@ def provider() -> Iterator[Provider]:
 def server(provider: Provider, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RotaServer]:
     made = server_of(provider, tmp_path_factory.mktemp("browser"))
     made.client.set_project("vision")
-    made.client.set_project("speech", members={"cora": "viewer"})
+    made.client.set_project("speech", members={"cora": Role.VIEWER})
     yield made
     made.remove()
 

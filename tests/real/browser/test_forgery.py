@@ -218,7 +218,7 @@ def test_nobody_is_signed_in_by_another_site(server: RotaServer, browser: Browse
 
 
 def test_a_session_falls_with_its_membership(server: RotaServer, browser: Browser) -> None:
-    server.client.set_project("speech", members={"cora": "viewer"})
+    server.client.set_project("speech", members={"cora": Role.VIEWER})
     browser.sign_in("cora", "staff")
     assert browser.me()["projects"] == ["speech"]
     server.client.set_project("speech", members={})

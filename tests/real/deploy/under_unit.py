@@ -47,7 +47,7 @@ class Filter:
         number = self._library.seccomp_syscall_resolve_name(name.encode())
         if number < 0:
             return  # Not of this machine's.
-        compared = (_Comparison * len(where))(*where)
+        compared = (_Comparison * len(where))(*(_Comparison(*each) for each in where))
         done = self._library.seccomp_rule_add_array(
             self._filter, ctypes.c_uint32(_ERROR | error), number, len(where), compared
         )
