@@ -72,6 +72,8 @@ class MeDocument(Document, frozen=True, kw_only=True):
     role: Role
     projects: list[str] | None
     """None: all of them."""
+    csrf: str | None = None
+    """Of a session in a browser: what changes send along, in the header X-CSRF-Token."""
 
 
 class LimitEntry(Document, frozen=True, kw_only=True):

@@ -28,12 +28,23 @@ def check_token(draft: Draft, token: Token, most: int | None) -> None:
         raise Conflict("the token that this one is made with was removed", "use another token")
     if most is None:
         return
-    valid = sum(one.user == token.user and not is_expired(one, draft.now_ms) for one in draft.tokens())
-    if valid >= most:
+    valid = sum(
+        one.user == token.user and not one.browser and not is_expired(one, draft.now_ms)
+        for one in draft.tokens()
+    )
+    if valid >= most and not token.browser:
         raise Conflict(
             f"{token.user} has {valid} valid tokens already, and {most} is the most",
             "remove some that are no longer used: `rota token ls`, `rota token rm`",
         )
+
+
+def crowded_out(draft: Draft, token: Token, most: int) -> list[Token]:
+    """Sessions of its user that end so that a new one has its place: the oldest. Nobody has to tidy up before
+    they can sign in."""
+    others = [one for one in draft.tokens() if one.browser and one.user == token.user]
+    others.sort(key=lambda one: (one.created_ms, one.id))
+    return others[: max(0, len(others) + 1 - most)]
 
 
 def with_descendants(token_id: str, tokens: Iterable[Token]) -> list[str]:

@@ -82,6 +82,8 @@ class EndReason(Enum):
     SIGNALLED = "signalled"
     TIME_LIMIT = "time-limit"
     OUT_OF_MEMORY = "out-of-memory"
+    STORAGE_LIMIT = "storage-limit"
+    """Its files took more of the disk than it may; `message` says how much that is."""
     STAGING = "staging"
     """Its input files couldn't be put in place; `message` says which and why."""
     NOT_STARTED = "not-started"

@@ -26,32 +26,54 @@ def secret_hash(secret: str) -> str:
     return sha256(secret.encode()).hexdigest()
 
 
+def session_hash(secret: str) -> str:
+    """Other than that of a token: what is good as a cookie is none in a header, and the other way round."""
+    return secret_hash(f"session {secret}")
+
+
 class Access:
     """Finds the user of a request, and notes when each token was last used."""
 
-    def __init__(self, credentials: Credentials) -> None:
+    def __init__(self, credentials: Credentials, began_ms: int = 0) -> None:
         self._credentials = credentials
+        self._began_ms = began_ms
         self.last_used_ms: dict[str, int] = {}
         """By the token's id, since the server started."""
 
     async def line_of(self, authorization: str | None, now_ms: int) -> Line:
         """Of the token that is shown; all of it is valid."""
         if not authorization:
-            raise _unauthorised("no token was sent")
+            raise unauthorised("no token was sent")
         scheme, _, secret = authorization.partition(" ")
         if scheme.lower() != "bearer" or not secret.isascii() or len(secret) > _MAX_HEADER:
-            raise _unauthorised("the Authorization header isn't of the form Bearer SECRET")
-        digest = secret_hash(secret)
+            raise unauthorised("the Authorization header isn't of the form Bearer SECRET")
+        line = await self._line_with(secret_hash(secret), now_ms, "token")
+        if line[0].browser:
+            raise unauthorised("the token is unknown, or was removed")
+        self.last_used_ms[line[0].id] = now_ms
+        return line
+
+    async def line_of_session(self, secret: str, now_ms: int, idle_ms: int) -> Line:
+        """Of the session of a browser; ended if it wasn't used for so long."""
+        line = await self._line_with(session_hash(secret), now_ms, "session")
+        session = line[0]
+        # What was used before this server began isn't known here: it counts as used then.
+        used_ms = max(session.created_ms, self._began_ms, self.last_used_ms.get(session.id, 0))
+        if not session.browser or used_ms + idle_ms <= now_ms:
+            raise unauthorised("the session has ended: it wasn't used for a while")
+        self.last_used_ms[session.id] = now_ms
+        return line
+
+    async def _line_with(self, digest: str, now_ms: int, what: str) -> Line:
         token = await self._credentials.token_named(digest)
         if token is None or not compare_digest(token.secret_sha256, digest):
-            raise _unauthorised("the token is unknown, or was removed")
+            raise unauthorised(f"the {what} is unknown, or was removed")
         called_with(token.id, token.user)
         if is_expired(token, now_ms):
-            raise _unauthorised("the token has expired")
+            raise unauthorised(f"the {what} has expired")
         line = await self._line(token, now_ms)
         if line is None:
-            raise _unauthorised("the token that this one was made with has expired, or was removed")
-        self.last_used_ms[token.id] = now_ms
+            raise unauthorised(f"the token that this {what} was made with has expired, or was removed")
         return line
 
     async def _line(self, token: Token, now_ms: int) -> Line | None:
@@ -174,7 +196,7 @@ def check_sees(who: Who, project: str | None, kind: str, name: str) -> None:
         raise not_found(kind, name, NOT_YOURS)
 
 
-def _unauthorised(detail: str) -> ProblemError:
+def unauthorised(detail: str) -> ProblemError:
     return ProblemError(
         HTTPStatus.UNAUTHORIZED,
         "unauthorised",

@@ -19,7 +19,14 @@ from rota.server.repetitions import Repetitions
 from rota.store.audit_record import AuditRecord
 
 Reads = Literal["none", "others", "all"]
-_NOT_ALLOWED = frozenset((HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.TOO_MANY_REQUESTS))
+_NOT_ALLOWED = frozenset(
+    (
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.TOO_MANY_REQUESTS,
+        HTTPStatus.MISDIRECTED_REQUEST,
+    )
+)
 
 _log = structlog.get_logger("rota.audit")
 

@@ -49,6 +49,7 @@ from rota.model.policy import Policy
 from rota.model.resources import Resources
 from rota.server.agents import AgentCalls, keep_notices
 from rota.server.app import make_app
+from rota.server.browser.sessions import PageTerms
 from rota.server.clock_watch import watch_clock
 from rota.server.desks import desks_of
 from rota.server.epoch import begin_epoch
@@ -92,6 +93,7 @@ class Cluster:
         limits: Limits,
         rest: RestServer,
         leads: Callable[[], bool],
+        pages: PageTerms,
     ) -> None:
         """`leads`: whether this server is the leader at the moment of the call."""
         self._settings = settings
@@ -101,6 +103,7 @@ class Cluster:
         self._limits = limits
         self._rest = rest
         self._leads = leads
+        self._pages = pages
         self._roster = Roster()
         self._closing = asyncio.Event()
         self._parts = AsyncExitStack()
@@ -168,6 +171,7 @@ class Cluster:
             agents=calls,
             closing=self._closing,
             sign_in=_sign_in(settings),
+            pages=self._pages,
             audit=runtime.audit,
             audit_reads=settings.audit.reads,
         )
@@ -203,6 +207,7 @@ class Cluster:
                 rotation,
                 start_within_ms=worker.start_within_ms,
                 most_processes=worker.pids,
+                most_storage_bytes=worker.storage_bytes,
                 confinement=confinement_of(
                     worker,
                     is_shared=not is_loopback(self._settings.server.address),

@@ -54,7 +54,7 @@ class Exchange:
         place: Place | None = request.scope["state"].get(PLACE)
         who, line, still_allowed = NOBODY, _NO_TOKEN, _always
         if route.role is not None:
-            line = await self._access.line_of(request.headers.get("authorization"), now_ms)
+            line = await self._line(route, request, now_ms)
             token = line[0]
             rank = Rank.OPERATOR if at_least(token.role, Role.OPERATOR) else Rank.USER
             if place is not None:
@@ -69,7 +69,7 @@ class Exchange:
         if is_dry_run and origin is not None:
             origin.changes = False
         is_read = not (route.body is type(None) or route.streams_body)
-        raw = await self._whole_body(request) if is_read else b""
+        raw = await self._whole_body(route, request) if is_read else b""
         call = Call(
             who=who,
             query=query,
@@ -129,16 +129,25 @@ class Exchange:
     async def _work(self, route: Route[Any, Any], call: Call[Any, Any]) -> ASGIApp:
         return await route.call(call, *(self._desks.by_class[kind] for kind in route.desks))
 
-    async def _whole_body(self, request: Request[Any, Any, Any]) -> bytes:
+    async def _line(self, route: Route[Any, Any], request: Request[Any, Any, Any], now_ms: int) -> Line:
+        """Of the token in the header; only where there is no such header, of the session in the cookie."""
+        shown, pages = request.headers.get("authorization"), self._service.pages
+        if shown is None and pages is not None:
+            line = await pages.line_of(request.headers, now_ms, changes=route.method != "GET")
+            if line is not None:
+                return line
+        return await self._access.line_of(shown, now_ms)
+
+    async def _whole_body(self, route: Route[Any, Any], request: Request[Any, Any, Any]) -> bytes:
         raw = await whole_body(request.receive, self._limits, request.headers.get("content-length"))
         media_type = request.headers.get("content-type", JSON).partition(";")[0].strip().lower()
-        if raw and media_type != JSON:
+        if raw and media_type not in route.reads:
             raise ProblemError(
                 HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
                 "unsupported-media-type",
                 "the content type of the body isn't supported",
                 field="Content-Type",
-                help=f"send {JSON}",
+                help=f"send {' or '.join(route.reads)}",
             )
         return raw
 

@@ -35,6 +35,7 @@ from rota.control.errors import Unavailable
 from rota.patience.backoff import Backoff
 from rota.patience.breaker import Breaker, BreakerState
 from rota.patience.guard import Guard
+from rota.server.browser.forgery import FORWARDED_HOST
 from rota.server.places import PLACE, Rank
 from rota.server.problems import ProblemError, problem_reply
 from rota.server.reply import json_reply
@@ -160,7 +161,8 @@ class Forward:
         url = f"{leader.address}/{path.lstrip('/')}{'?' if query else ''}{query}"
         has_body = "content-length" in headers or "transfer-encoding" in headers
         sent = CIMultiDict((name, value) for name, value in headers.items() if name not in _HOP_BY_HOP)
-        sent.popall("host", None)
+        sent.popall(FORWARDED_HOST, None)
+        sent[FORWARDED_HOST] = ",".join(sent.popall("host", []))
         sent[FORWARDED] = "1"
         client = scope.get("client")
         if client:

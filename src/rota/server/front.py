@@ -14,6 +14,7 @@ from rota.control.origin import Origin, calling
 from rota.loop.telemetry.metrics import Metrics
 from rota.loop.telemetry.tracing import span
 from rota.server.audit import Auditor
+from rota.server.browser.hosts import Hosts
 from rota.server.limits import Limits, RateLimit, client_of
 from rota.server.problems import ProblemError, problem_reply
 
@@ -32,7 +33,10 @@ class Front:
         metrics: Metrics,
         now_ms: Callable[[], int],
         auditor: Auditor | None = None,
+        hosts: Hosts | None = None,
     ) -> None:
+        """`hosts`: by which names browsers may ask; None: by any."""
+        self._hosts = hosts
         self._auditor = auditor or Auditor(now_ms, None)
         self._app = app
         self._metrics = metrics
@@ -80,6 +84,10 @@ class Front:
     async def _answer(self, scope: Scope, receive: Receive, send: Send, origin: Origin) -> None:
         try:
             self._rate.take(origin.address, self._now_ms())
+            if self._hosts is not None:
+                headers = dict(scope["headers"])
+                host = headers.get(b"host", b"").decode("latin-1")
+                self._hosts.check(scope["path"], host, has_token=b"authorization" in headers)
         except ProblemError as error:
             origin.problem = error.kind
             await problem_reply(error, scope["path"])(scope, receive, send)

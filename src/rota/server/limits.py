@@ -41,6 +41,8 @@ class Limits(Struct, frozen=True):
     """As many at once after a pause."""
     tokens_per_user: int = 100
     """Of those that are valid."""
+    sessions_per_user: int = 20
+    """Of browsers. One more, and the oldest ends."""
     token_age_ms: int | None = None
     """No new token lasts longer; None: they may last for ever."""
     heartbeat_seconds: float = 15

@@ -11,7 +11,7 @@ from rota.api.people import Role
 from rota.control.access import Who
 from rota.loop.desk.answers import AnswerOf
 from rota.loop.desk.people import PeopleDesk
-from rota.server.access import Line, expires_ms, secret_hash
+from rota.server.access import Line, expires_ms, secret_hash, session_hash
 from rota.server.limits import Limits, RateLimit
 from rota.store.batch import Token
 
@@ -34,12 +34,15 @@ class NewToken(Struct, frozen=True, kw_only=True):
     grants: tuple[tuple[str, Role], ...] = ()
     made_with: Line = ()
     """The new token is valid only while these are; empty: it stands by itself."""
+    browser: bool = False
+    """A session, which a browser shows as a cookie."""
 
 
 class Mint:
     def __init__(self, people: PeopleDesk, limits: Limits) -> None:
         self._people = people
         self._most = limits.tokens_per_user
+        self._most_sessions = limits.sessions_per_user
         self._longest_ms = limits.token_age_ms
         self._rate = RateLimit(_PER_SECOND, _BURST, help="one token can be used for many requests")
 
@@ -52,13 +55,13 @@ class Mint:
         answer_of: AnswerOf[Token] = None,
     ) -> tuple[Token, str]:
         """And its secret. Raises Conflict where its user has as many as may be, and 429 where tokens are
-        made too fast."""
+        made too fast. Of sessions, the oldest ends instead."""
         maker = wanted.made_with[0].user if wanted.made_with else wanted.user
         self._rate.take(maker, now_ms)
         secret = new_secret()
         token = Token(
             uuid4().hex[:12],
-            secret_hash(secret),
+            session_hash(secret) if wanted.browser else secret_hash(secret),
             wanted.user,
             wanted.role,
             wanted.projects,
@@ -67,8 +70,10 @@ class Mint:
             wanted.made_with[0].id if wanted.made_with else "",
             wanted.origin,
             wanted.grants,
+            wanted.browser,
         )
-        await self._people.add_token(token, who, dry_run, answer_of, self._most)
+        most = self._most_sessions if wanted.browser else self._most
+        await self._people.add_token(token, who, dry_run, answer_of, most)
         return token, secret
 
     def _expires_ms(self, wanted: NewToken, now_ms: int) -> int | None:

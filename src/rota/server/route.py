@@ -17,10 +17,11 @@ from rota.loop.desk.answers import AnswerOf
 from rota.loop.telemetry.metrics import Metrics
 from rota.server.access import Access, Line
 from rota.server.agents import AgentCalls
+from rota.server.browser.sessions import Pages
 from rota.server.desks import Readiness
 from rota.server.idempotency import KeyedRequest
 from rota.server.places import Place
-from rota.server.reply import Reply
+from rota.server.reply import JSON, Reply
 from rota.server.sign_in.desk import SignIn
 from rota.server.streams import StreamLimits
 
@@ -58,6 +59,8 @@ class Service:
     """None: it takes none."""
     sign_in: SignIn | None = None
     """None: there is no sign-in, and tokens are made by hand."""
+    pages: Pages | None = None
+    """None: there are none, and no cookie counts."""
 
 
 @dataclass(slots=True)
@@ -112,6 +115,8 @@ class Route(Generic[Q, B]):
     """Types by status; a text is a media type of bytes."""
     documented_body: Any = None
     """Where `body` is bytes: its type, or the media type of any bytes."""
+    reads: tuple[str, ...] = (JSON,)
+    """Media types of the body."""
     streams_body: bool = False
     """`body` is an iterator over the bytes, with its own limit."""
     streams: bool = False

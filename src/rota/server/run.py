@@ -27,6 +27,8 @@ from rota.heap import keep_the_heap_small
 from rota.intake.errors import InputError
 from rota.loop.live.side_threads import take_turns_often
 from rota.loop.telemetry.metrics import Metrics
+from rota.server.browser.hosts import Hosts
+from rota.server.browser.sessions import PageTerms
 from rota.server.cluster import Cluster, files_folder
 from rota.server.epoch import EpochError
 from rota.server.forward import Forward
@@ -36,7 +38,7 @@ from rota.server.logs import LogFormat, configure_logs
 from rota.server.replica import Stage, always, fingerprint_of, holder_of, take_turns
 from rota.server.serve import AddressError, RestServer, check_address
 from rota.server.shared_files import FilesError, check_shared
-from rota.server.tls import Certificate, CertificateError, self_signed
+from rota.server.tls import Certificate, CertificateError, certified_names, self_signed
 from rota.settings.contexts import CA_FILE
 from rota.settings.settings import Settings
 from rota.store.errors import StoreError
@@ -96,7 +98,8 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         return None if leader is None else await leader.who_leads()
 
     forward = Forward(who_leads, closing)
-    stage = Stage(Front(forward, limits, Metrics(), now_ms))
+    hosts = Hosts.of(_names(settings, certificate))
+    stage = Stage(Front(forward, limits, Metrics(), now_ms, hosts=hosts))
     rest = RestServer(
         stage,
         settings.server.address,
@@ -110,7 +113,8 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
 
     async def lead(lost: asyncio.Event) -> None:
         leads = always if leader is None else leader.leads
-        async with Cluster(settings, folder, store, authority, limits, rest, leads) as cluster:
+        pages = _page_terms(settings, rest, hosts)
+        async with Cluster(settings, folder, store, authority, limits, rest, leads, pages) as cluster:
             stage.lead(cluster.app, leads)
             _announce(folder, rest.url, certificate, cluster.door)
             log.info("server.ready", url=rest.url, data=str(folder), jobs=len(cluster.memory.jobs))
@@ -221,6 +225,29 @@ def _certificate(settings: Settings, folder: Path, authority: Authority) -> Cert
     return None
 
 
+def _names(settings: Settings, certificate: Certificate | None) -> Iterator[str]:
+    """By which browsers may ask. Who shows a certificate for a name has it."""
+    server = settings.server
+    yield from server.hosts
+    yield server.address
+    yield socket.gethostname()
+    for url in (server.public_url, server.pages.url):
+        yield urlsplit(url).hostname or ""
+    if certificate is not None:
+        yield from certified_names(certificate)
+
+
+def _page_terms(settings: Settings, rest: RestServer, hosts: Hosts) -> PageTerms:
+    stated = settings.server.pages
+    return PageTerms(
+        url=stated.url.rstrip("/") or rest.reached_at(settings.server.public_url),
+        hosts=hosts,
+        session_ms=stated.session_ms,
+        idle_ms=stated.idle_ms,
+        takes_tokens=stated.token_sign_in,
+    )
+
+
 def _limits(settings: Settings) -> Limits:
     stated = settings.server.limits
     return Limits(
@@ -234,6 +261,7 @@ def _limits(settings: Settings) -> Limits:
         requests_per_second=stated.requests_per_second,
         burst=2 * stated.requests_per_second,
         tokens_per_user=stated.tokens_per_user,
+        sessions_per_user=settings.server.pages.sessions_per_user,
         token_age_ms=stated.token_age_ms or None,
         heartbeat_seconds=stated.heartbeat_ms / 1000,
     )

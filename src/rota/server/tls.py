@@ -57,6 +57,16 @@ def certificate_sha256(files: Certificate) -> bytes:
     return found.fingerprint(SHA256())
 
 
+def certified_names(files: Certificate) -> list[str]:
+    """Of hosts, as the certificate has them."""
+    found = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    try:
+        names = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
+        return []
+    return names.get_values_for_type(x509.DNSName)
+
+
 def self_signed(folder: Path, hosts: Sequence[str], authority: Authority, now_ms: int) -> Certificate:
     """The one in the folder, or a new one where there is none, it is about to expire, or hosts were added. It
     is signed by the cluster's own authority. Clients trust the authority's certificate, which is beside

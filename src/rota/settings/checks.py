@@ -16,6 +16,8 @@ from rota.settings.toml_lines import KeyPath
 SHORTEST_LOST_AFTER_MS = 3_000
 _SECRET_SOURCE = re.compile(r"[^/=]+/[A-Za-z0-9][A-Za-z0-9._-]*=(file:/.+|env:[A-Za-z_][A-Za-z0-9_]*)")
 
+_HOST = re.compile(r"\*|(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?", re.ASCII)
+
 _UIDS = re.compile(r"([0-9]{1,10})-([0-9]{1,10})", re.ASCII)
 
 
@@ -28,6 +30,7 @@ class _Fault(NamedTuple):
 def check(settings: Settings, origin_of: Callable[[KeyPath], str]) -> None:
     fault = (
         _fault_of_server(settings.server)
+        or _fault_of_pages(settings.server)
         or _fault_of_agents(settings.agents)
         or _fault_of_client(settings.client)
         or _fault_of_secrets(settings.secrets)
@@ -65,6 +68,27 @@ def _fault_of_server(server: Server) -> _Fault | None:
     if server.database and not _scheme(server.database):
         # Not shown: it may hold a password.
         return _Fault(("server", "database"), "is not a URL", "write it like postgresql://user@host/rota")
+    return None
+
+
+def _fault_of_pages(server: Server) -> _Fault | None:
+    pages = server.pages
+    if pages.url and not _is_base(pages.url):
+        return _Fault(
+            ("server", "pages", "url"),
+            "is not the address of a server",
+            "write it like https://rota.example.org",
+        )
+    for name, stated_ms in (("session", pages.session_ms), ("idle", pages.idle_ms)):
+        if not stated_ms:
+            return _Fault(("server", "pages", name), "the time is 0", "give more than 0, as in 2h")
+    for host in server.hosts:
+        if not _HOST.fullmatch(host):
+            return _Fault(
+                ("server", "hosts"),
+                f"'{host}' is not a name of a host",
+                "write it like rota.example.org, without a port; *.example.org is all directly below it",
+            )
     return None
 
 
@@ -177,6 +201,17 @@ def _is_https(url: str) -> bool:
     if not host or parts.username or parts.query or parts.fragment:
         return False
     return parts.scheme == "https" or (parts.scheme == "http" and is_loopback(host))
+
+
+def _is_base(url: str) -> bool:
+    """Of a whole server: nothing but a scheme and a host."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return False
+    is_plain = not (parts.username or parts.path.strip("/") or parts.query or parts.fragment)
+    return parts.scheme in ("http", "https") and bool(parts.hostname) and is_plain
 
 
 def _is_network(text: str) -> bool:

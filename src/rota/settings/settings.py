@@ -93,6 +93,21 @@ class History(Section, frozen=True, kw_only=True):
     """How long input files are kept that no unfinished job needs; 0: for ever."""
 
 
+class Pages(Section, frozen=True, kw_only=True):
+    """What browsers get, and their sessions."""
+
+    url: str = ""
+    """Where browsers reach them; empty: `server.public_url`, or where the server listens."""
+    session_ms: DurationMs = field(default=12 * 3_600_000, name="session")
+    """The longest that a session lasts."""
+    idle_ms: DurationMs = field(default=2 * 3_600_000, name="idle")
+    """A session ends that isn't used for so long."""
+    sessions_per_user: Positive = 20
+    """One more, and the oldest ends."""
+    token_sign_in: bool = True
+    """Whoever has a token can sign in with it, too."""
+
+
 class Server(Section, frozen=True, kw_only=True):
     address: str = "127.0.0.1"
     port: Port = 8426
@@ -105,6 +120,8 @@ class Server(Section, frozen=True, kw_only=True):
     share it."""
     public_url: str = ""
     """Where agents and other servers reach this one; empty: where it listens."""
+    hosts: tuple[str, ...] = ()
+    """Further names by which browsers may ask; `*`: any."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses or networks that pass requests on, and say for whom in X-Forwarded-For."""
     policy: Path = ""
@@ -114,6 +131,7 @@ class Server(Section, frozen=True, kw_only=True):
     tls: Tls = Tls()
     limits: Limits = Limits()
     history: History = History()
+    pages: Pages = Pages()
 
 
 class Agents(Section, frozen=True, kw_only=True):
@@ -154,6 +172,8 @@ class Worker(Section, frozen=True, kw_only=True):
     """0: all."""
     pids: Count = 4096
     """How many processes and threads one task may have at a time; 0: any number."""
+    storage_bytes: SizeBytes = field(default=0, name="storage")
+    """What the files of one task may take that doesn't say how much it needs; 0: no limit."""
     price_micro_per_hour: PriceMicro = field(default=0, name="price_per_hour")
     """Of the whole machine, in one currency throughout."""
     isolation: Literal["auto", "none", "sandbox", "project", "user"] = "auto"

@@ -80,6 +80,8 @@ class Token(Struct, frozen=True):
     grants: tuple[tuple[str, Role], ...] = ()
     """Projects that it is for besides those its user is a member of, each with the role there: what groups
     of the provider give."""
+    browser: bool = False
+    """A session: its secret counts as a cookie, and only as a cookie."""
 
 
 class Secret(Struct, frozen=True):

@@ -132,6 +132,7 @@ _PHASES = {
 _END_REASONS = {
     EndReason.TIME_LIMIT: "its time limit passed",
     EndReason.OUT_OF_MEMORY: "out of memory",
+    EndReason.STORAGE_LIMIT: "took too much of the disk",
     EndReason.STAGING: "its files couldn't be put in place",
     EndReason.NOT_STARTED: "couldn't be started",
     EndReason.STOPPED: "stopped",

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import rota
 from tests.real.conftest import missing
+from tests.real.docker import ROOT
 from tests.real.server.rota_server import RotaServer, eventually
 
 RIGHTS = "+setuid,+setgid,+kill,+chown"
@@ -74,10 +75,27 @@ def python_for(uid: int) -> tuple[str, Mapping[str, str]]:
     missing(f"there is no {version} that other accounts can execute")
 
 
+def under_keeper_unit() -> tuple[str, ...]:
+    """In front of a command: what the keeper's unit refuses is refused to it."""
+    if shutil.which("systemd-analyze") is None:
+        missing("systemd-analyze isn't there: apt-get install systemd")
+    unit = ROOT / "deploy" / "systemd" / "rota-keeper.service"
+    return sys.executable, str(ROOT / "tests" / "real" / "deploy" / "under_unit.py"), str(unit)
+
+
 class ServerAs(RotaServer):
     """A server under some account, with a keeper of its own if it is given rights."""
 
-    def __init__(self, home: Path, uid: int, settings: Mapping[str, str], *, rights: str = "") -> None:
+    def __init__(
+        self,
+        home: Path,
+        uid: int,
+        settings: Mapping[str, str],
+        *,
+        rights: str = "",
+        before_keeper: Sequence[str] = (),
+    ) -> None:
+        """`before_keeper`: stands in front of the keeper's command, as root."""
         self._before = as_account(uid) if uid else ()
         self._python, modules = python_for(uid) if uid else (sys.executable, {})
         super().__init__(home, environment={**settings, **modules})
@@ -88,7 +106,7 @@ class ServerAs(RotaServer):
         self._keeper: subprocess.Popen[bytes] | None = None
         if rights:
             words = [*as_account(uid, rights=rights), "env", self._python, "-m", "rota", "keeper", "--server"]
-            self._keeper = self._launched(words)
+            self._keeper = self._launched([*before_keeper, *words])
             eventually((self.data / "worker" / "keeper.sock").exists, "the keeper")
 
     def launch(self, *flags: str) -> subprocess.Popen[bytes]:

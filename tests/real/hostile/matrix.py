@@ -1,6 +1,6 @@
 """Who may use which route, written down once more, apart from the code that decides it.
 
-Every route of the server has an entry here. `test_matrix.py` asks each of them as eleven identities, about
+Every route of the server has an entry here. `test_matrix.py` asks each of them as thirteen identities, about
 things of their own project and of another one, and compares. A route without an entry fails
 `tests/unit/server/test_matrix_is_complete.py`.
 """
@@ -89,6 +89,9 @@ IDENTITIES = (
     Identity("viewer by membership", PROJECT_ADMIN, VIEWER),
     Identity("submitter by membership", PROJECT_ADMIN, SUBMITTER),
     Identity("project-admin by membership", PROJECT_ADMIN, PROJECT_ADMIN),
+    # In a browser, by a cookie.
+    Identity("submitter by session", SUBMITTER, SUBMITTER),
+    Identity("operator by session", OPERATOR, OPERATOR),
 )
 
 Names = Mapping[str, str]
@@ -263,6 +266,14 @@ TABLE = (
     _entry("GET /healthz", None, Scope.NOBODY),
     _entry("GET /readyz", None, Scope.NOBODY),
     _entry("GET /openapi.json", None, Scope.NOBODY),
+    # -- pages, for browsers; errors would be pages for one that asks for them
+    _entry("GET /", None, Scope.NOBODY, fine=(404,)),
+    _entry("GET /sign-in", None, Scope.NOBODY),
+    _entry("GET /sign-in/provider", None, Scope.NOBODY, fine=(404,)),
+    _entry("GET /sign-in/callback", None, Scope.NOBODY, "/sign-in/callback?state=x&code=y", fine=(404,)),
+    _entry("POST /sign-in/token", None, Scope.NOBODY, body=lambda _: {"token": "rota_no"}, fine=(401,)),
+    # 403: of a session, as the CSRF token isn't its own.
+    _entry("POST /sign-out", None, Scope.NOBODY, body=lambda _: {"csrf": "no"}, fine=(401, 403)),
     # -- agents, who prove who they are in their own ways
     _entry(
         "POST /v1/agents/join",

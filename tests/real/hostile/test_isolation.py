@@ -15,7 +15,15 @@ import pytest
 
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
-from tests.real.hostile.accounts import RIGHTS, ServerAs, folder_for_others, need_root, new_account, unique
+from tests.real.hostile.accounts import (
+    RIGHTS,
+    ServerAs,
+    folder_for_others,
+    need_root,
+    new_account,
+    under_keeper_unit,
+    unique,
+)
 from tests.real.process.host import is_alive, keeper_of
 from tests.real.server.rota_server import eventually
 
@@ -139,6 +147,17 @@ def by_keeper(folder: Path, stack: ExitStack) -> Place:
     return Place(ServerAs(folder / "home", uid, settings, rights=RIGHTS), rooms, ("alice", "bob"), uid)
 
 
+def by_unit(folder: Path, stack: ExitStack) -> Place:
+    """As `by_keeper`, with all that the keeper's unit refuses of system calls."""
+    uid = stack.enter_context(new_account(unique("server")))
+    rooms = folder / "rooms"
+    rooms.mkdir()
+    os.chown(rooms, uid, uid)
+    settings = {"ROTA_WORKER_ISOLATION": "project", "ROTA_WORKER_ROOMS": str(rooms)}
+    server = ServerAs(folder / "home", uid, settings, rights=RIGHTS, before_keeper=under_keeper_unit())
+    return Place(server, rooms, ("alice", "bob"), uid)
+
+
 def by_sandbox(folder: Path, stack: ExitStack) -> Place:
     """Nobody has any rights."""
     uid = stack.enter_context(new_account(unique("server")))
@@ -146,7 +165,7 @@ def by_sandbox(folder: Path, stack: ExitStack) -> Place:
     return Place(server, server.data / "worker" / "rooms", ("alice", "bob"), uid)
 
 
-PLACES = [by_project, by_user, by_keeper, by_sandbox]
+PLACES = [by_project, by_user, by_keeper, by_unit, by_sandbox]
 
 
 @pytest.fixture(params=PLACES)

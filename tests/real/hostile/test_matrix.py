@@ -36,6 +36,8 @@ class Ground:
         self.secrets: dict[str, str] = {}
         """Of each identity that has a token."""
         self.tokens: dict[str, str] = {}
+        self.sessions: dict[str, dict[str, str]] = {}
+        """What a browser sends, of each identity that uses one."""
         self.sides = {side: self._planted(side) for side in SIDES}
         for identity in IDENTITIES:
             self._introduce(identity)
@@ -69,6 +71,19 @@ class Ground:
         status, token, _ = self.server.rest("POST", "/v1/tokens", form)
         assert status == 201, token
         self.secrets[identity.name], self.tokens[identity.name] = token["secret"], token["id"]
+        if identity.name.endswith("session"):
+            self.sessions[identity.name] = self._session(token["secret"])
+
+    def _session(self, secret: str) -> dict[str, str]:
+        answer = self.pool.request(
+            "POST", f"{self.server.url}/sign-in/token", json={"token": secret}, timeout=PATIENCE_S
+        )
+        assert answer.status == 200, answer.data
+        return {
+            "cookie": answer.headers["set-cookie"].partition(";")[0],
+            "origin": self.server.url,
+            "x-csrf-token": answer.json()["csrf"],
+        }
 
     def _planted(self, side: str) -> dict[str, str]:
         mark = PLANTED if side == OTHER else "plain"
@@ -125,8 +140,8 @@ class Ground:
     def _ask(
         self, method: str, target: str, identity: str, body: Any = None, is_stream: bool = False
     ) -> tuple[int, bytes]:
-        headers = {}
-        if identity != "no token":
+        headers = dict(self.sessions.get(identity, {}))
+        if identity != "no token" and not headers:
             headers["authorization"] = f"Bearer {self.secrets.get(identity, 'rota_' + 'w' * 43)}"
         if body is not None and not isinstance(body, bytes):
             headers["content-type"] = "application/json"
@@ -201,7 +216,7 @@ def test_every_answer_is_the_one_in_the_table(ground: Ground, capsys: pytest.Cap
     assert not wrong, "\n".join(wrong)
     assert not leaks, "\n".join(leaks)
     # Whoever may see it does: what was planted can be found.
-    assert shown == {"operator by token", "admin by token"}
+    assert shown == {"operator by token", "admin by token", "operator by session"}
     assert calls >= FEWEST_CALLS
 
 

@@ -84,3 +84,21 @@ async def test_no_group_is_left(tmp_path: Path) -> None:
         [name] = {group.rpartition("/")[2] for group in mine}
     # The keeper has ended: as long as it runs, groups wait for the next task.
     assert not list(Path("/sys/fs/cgroup").glob(f"**/{name}"))
+
+
+@pytest.mark.covers("trust-2")
+async def test_a_task_whose_files_take_too_much_is_ended_and_told_apart(tmp_path: Path) -> None:
+    async with host(tmp_path / "backend") as here:
+        filling = "dd if=/dev/zero of=$TMPDIR/large bs=1M count=40 2>/dev/null; sleep 1000"
+        modest = "dd if=/dev/zero of=small bs=1M count=4 2>/dev/null; while [ ! -e go ]; do sleep 0.1; done"
+        limits = Resources(storage_bytes=20 * MIB)
+        for job, script in (("1", filling), ("2", modest)):
+            await here.backend.start(
+                [TaskStart(ref(job), NODE, Run(command=("sh", "-c", script)), limits=limits)]
+            )
+        end = (await here.end_of(ref("1"))).end
+        assert end.reason is EndReason.STORAGE_LIMIT
+        assert end.message.startswith("its files took more than 20Mi")
+        for go in (tmp_path / "backend").glob("rooms/*/work"):
+            (go / "go").touch()
+        assert (await here.end_of(ref("2"))).end.succeeded

@@ -1,4 +1,5 @@
-"""A small OpenID Connect provider: discovery, keys, and the device flow (RFC 8628). A process on loopback.
+"""A small OpenID Connect provider: discovery, keys, the device flow (RFC 8628), and the authorization code
+flow with PKCE (RFC 7636) behind a form that asks for a name and no password. A process on loopback.
 
     python -m tests.real.server.oidc_provider
 
@@ -13,8 +14,11 @@ import sys
 import time
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
+from hashlib import sha256
+from html import escape
 from secrets import token_hex
 from typing import Any
+from urllib.parse import urlencode
 
 import urllib3
 from aiohttp import web
@@ -91,6 +95,12 @@ class _Server:
         self.keys = [SigningKey("RS256")]
         self.flows: dict[str, dict[str, Any]] = {}
         """By device code."""
+        self.codes: dict[str, dict[str, Any]] = {}
+        """Given to browsers, with what each stands for."""
+        self.next_claims: dict[str, Any] = {}
+        """What the next ID token of a browser claims instead."""
+        self.keeps_codes = False
+        """Codes are good for more than once, as they never should be."""
         self.is_down = False
         self.asked: dict[str, int] = {}
 
@@ -100,6 +110,7 @@ class _Server:
         app.router.add_get("/keys", self.published)
         app.router.add_post("/device", self.device)
         app.router.add_post("/token", self.token)
+        app.router.add_get("/authorize", self.authorize)
         app.router.add_post("/test", self.told)
         return app
 
@@ -118,6 +129,7 @@ class _Server:
                 "jwks_uri": f"{self.issuer}/keys",
                 "token_endpoint": f"{self.issuer}/token",
                 "device_authorization_endpoint": f"{self.issuer}/device",
+                "authorization_endpoint": f"{self.issuer}/authorize",
                 "id_token_signing_alg_values_supported": ["RS256", "ES256"],
             }
         )
@@ -143,8 +155,51 @@ class _Server:
             }
         )
 
+    async def authorize(self, request: web.Request) -> web.Response:
+        """With `user` it is approved at once; without, whoever it is says so in a form."""
+        asked = dict(request.query)
+        if (
+            asked.get("client_id") != CLIENT_ID
+            or asked.get("response_type") != "code"
+            or asked.get("code_challenge_method") != "S256"
+            or not asked.get("redirect_uri", "").endswith("/sign-in/callback")
+        ):
+            return web.Response(status=400, text="this isn't asked as it should be")
+        user, groups = asked.pop("user", None), asked.pop("groups", "")
+        if user is None:
+            hidden = "".join(
+                f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
+                for name, value in asked.items()
+            )
+            form = f'<form action="/authorize">{hidden}<input name="user"><input name="groups"><button>'
+            return web.Response(
+                text=f"<!doctype html>{form}Approve</button></form>", content_type="text/html"
+            )
+        if user == "nobody":
+            answer = {"error": "access_denied", "state": asked["state"]}
+        else:
+            code = token_hex(16)
+            self.codes[code] = {**asked, "user": user, "groups": groups.split()}
+            answer = {"code": code, "state": asked["state"], "iss": self.issuer}
+        raise web.HTTPFound(f"{asked['redirect_uri']}?{urlencode(answer)}")
+
+    def _for_code(self, form: Mapping[str, Any]) -> web.Response:
+        asked = self.codes.get(str(form.get("code")))
+        if asked is None:
+            return _refused("invalid_grant")
+        if not self.keeps_codes:
+            del self.codes[str(form["code"])]
+        proof = b64(sha256(str(form.get("code_verifier")).encode()).digest())
+        if proof != asked["code_challenge"] or form.get("redirect_uri") != asked["redirect_uri"]:
+            return _refused("invalid_grant")
+        claims = claims_of(self.issuer, asked["user"], asked["groups"], nonce=asked["nonce"])
+        claims, self.next_claims = {**claims, **self.next_claims}, {}
+        return web.json_response({"access_token": "opaque", "id_token": self.keys[-1].sign(claims)})
+
     async def token(self, request: web.Request) -> web.Response:
         form = await request.post()
+        if form.get("grant_type") == "authorization_code" and form.get("client_id") == CLIENT_ID:
+            return self._for_code(form)
         flow = self.flows.get(str(form.get("device_code")))
         if form.get("grant_type") != DEVICE_GRANT or form.get("client_id") != CLIENT_ID or flow is None:
             return _refused("invalid_grant")
@@ -175,6 +230,10 @@ class _Server:
                 self.keys = [*(self.keys if order["keep"] else []), SigningKey(order["algorithm"])]
             case "down":
                 self.is_down = order["down"]
+            case "claim":
+                self.next_claims = order["claims"]
+            case "keep codes":
+                self.keeps_codes = order["keep"]
             case "sign":
                 return web.json_response({"token": self.keys[-1].sign(order["claims"], **order["header"])})
         return web.json_response({"asked": self.asked, "key": self.keys[-1].jwk})
@@ -221,6 +280,13 @@ class Provider:
 
     def go_down(self, down: bool = True) -> None:
         self._tell("down", down=down)
+
+    def claim_next(self, **claims: Any) -> None:
+        """In the next ID token of a browser, whatever is right."""
+        self._tell("claim", claims=claims)
+
+    def keep_codes(self, keep: bool = True) -> None:
+        self._tell("keep codes", keep=keep)
 
     def sign(self, claims: Mapping[str, Any], **header: Any) -> str:
         token: str = self._tell("sign", claims=claims, header=header)["token"]

@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 from rota.api.people import Role
+from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import Conflict
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.tokens import EXPIRED_KEPT_MS, check_token, forget_old_tokens, with_descendants
 from rota.control.transactor import Transactor
+from rota.loop.desk.people import PeopleDesk
 from rota.model.policy import Policy
 from rota.store.batch import Batch, Project, Removal, Token
 from rota.store.records import decoded
@@ -63,6 +65,35 @@ def test_descendants_go_with_their_token() -> None:
     assert with_descendants("b", tokens) == ["b", "c", "d"]
     assert with_descendants("c", tokens) == ["c"]
     assert with_descendants("gone", tokens) == []
+
+
+def session(token_id: str, created_ms: int, user: str = "ada") -> Token:
+    return Token(token_id, f"hash of {token_id}", user, Role.VIEWER, None, created_ms, browser=True)
+
+
+def test_the_oldest_sessions_make_room(store: Store) -> None:
+    """Tokens and sessions of others stay, and tokens don't count."""
+    kept = [session("s2", 2), session("s1", 1), session("theirs", 0, "bob"), token("t", "s1"), token("u")]
+    store.commit(Batch(tokens=kept))
+
+    async def work(control: Transactor) -> None:
+        people, who = PeopleDesk(control), Who("ada", Role.VIEWER)
+        await people.add_token(session("s3", 3), who, most=3)
+        assert set(control.memory.tokens_by_id) == {"s1", "s2", "s3", "t", "u", "theirs"}
+        await people.add_token(session("s4", 4), who, most=2)
+        # What was made in a session ends with it.
+        assert set(control.memory.tokens_by_id) == {"s3", "s4", "u", "theirs"}
+
+    running(store, work)
+
+
+def test_sessions_take_no_places_of_tokens(store: Store) -> None:
+    store.commit(Batch(tokens=[session("s1", 1), session("s2", 2)]))
+
+    async def work(control: Transactor) -> None:
+        await PeopleDesk(control).add_token(token("t"), Who("ada", Role.VIEWER), most=1)
+
+    running(store, work)
 
 
 def test_a_user_has_so_many_and_no_more(store: Store) -> None:

@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 
 from rota.server.app import make_app
+from rota.server.browser.hosts import Hosts
+from rota.server.browser.sessions import PageTerms
 from rota.server.routes import ROUTES
+from rota.server.routes.pages import PAGE_ROUTES
 from rota.server.routes.results import AGENT_ROUTES
 from tests.real.hostile.matrix import TABLE
 from tests.unit.server.fake_desk import FakeDesk, as_desks
 
 pytestmark = pytest.mark.covers("ops-2", "trust-3")
 
-KNOWN = {f"{route.method} {route.path}": route for route in (*ROUTES, *AGENT_ROUTES)}
+KNOWN = {f"{route.method} {route.path}": route for route in (*ROUTES, *AGENT_ROUTES, *PAGE_ROUTES)}
 
 
 def test_no_route_is_without_an_entry() -> None:
@@ -22,7 +25,8 @@ def test_no_route_is_without_an_entry() -> None:
 
 
 def test_the_application_has_no_other_routes() -> None:
-    app: Any = make_app(as_desks(FakeDesk()))
+    terms = PageTerms(url="http://localhost", hosts=Hosts.of([]))
+    app: Any = make_app(as_desks(FakeDesk()), pages=terms)
     handlers = (handler for route in app._app.routes for handler in route.route_handlers)
     # Of its own, the framework has one that tells which methods a path takes.
     served = {handler.name for handler in handlers if handler.http_methods != {"OPTIONS"}}

@@ -296,6 +296,7 @@ def test_a_token_knows_whom_it_stands_for() -> None:
         "user": "eve",
         "role": "viewer",
         "projects": ["secret"],
+        "csrf": None,
     }
     assert service.ask("GET", "/v1/me", Role.OPERATOR).json()["projects"] is None
 

@@ -27,6 +27,8 @@ class KeeperOptions(Struct, frozen=True, omit_defaults=True):
     """From a task's process to its program; longer only where a file system doesn't answer."""
     most_processes: int = MOST_PROCESSES
     """Of one task; 0: no limit."""
+    most_storage_bytes: int = 0
+    """What the files of one task may take that doesn't say; 0: no limit."""
     is_leased: bool = False
     """Tasks run no longer than somebody says, again and again, in the file `lease`."""
 

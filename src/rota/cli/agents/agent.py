@@ -59,6 +59,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
             start_within_ms=worker.start_within_ms,
             confinement=confinement_of(worker, is_shared=True, hidden=()),
             most_processes=worker.pids,
+            most_storage_bytes=worker.storage_bytes,
         ),
         settings.agent.drain_ms,
     )

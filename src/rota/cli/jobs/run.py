@@ -184,7 +184,7 @@ def _status_of_task(attempt: AttemptDocument) -> int:
     match attempt.reason:
         case EndReason.SIGNALLED:
             return EX_BY_SIGNAL + (attempt.signal or _KILL)
-        case EndReason.OUT_OF_MEMORY:
+        case EndReason.OUT_OF_MEMORY | EndReason.STORAGE_LIMIT:
             return EX_BY_SIGNAL + _KILL
         case EndReason.TIME_LIMIT:
             return EX_TIMED_OUT

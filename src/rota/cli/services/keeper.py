@@ -29,6 +29,7 @@ def keep(files: Sequence[str], flags: Mapping[str, object], *, for_server: bool)
         idle_ms=None,
         start_within_ms=worker.start_within_ms,
         most_processes=worker.pids,
+        most_storage_bytes=worker.storage_bytes,
         is_leased=not for_server,
         confinement=confinement_of(
             worker, is_shared=True, hidden=(settings.server.data, settings.agent.data)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.errors import NotFound
-from rota.control.tokens import check_token, with_descendants
+from rota.control.tokens import check_token, crowded_out, with_descendants
 from rota.control.transactor import Transactor
 from rota.control.versions import check_version
 from rota.loop.desk.answers import AnswerOf, keep_answer
@@ -72,6 +72,9 @@ class PeopleDesk:
 
         def command(draft: Draft) -> None:
             check_token(draft, token, most)
+            if token.browser and most is not None:
+                for one in crowded_out(draft, token, most):
+                    _remove(draft, one.id, who)
             draft.batch.tokens.append(token)
             about = {"id": token.id, "user": token.user, "role": token.role.value, "parent": token.parent}
             draft.note("token.Made", token.id, who.user, about)
@@ -83,12 +86,17 @@ class PeopleDesk:
         """With all that were made with it, which would be worth nothing any more: the ids of all."""
 
         def command(draft: Draft) -> Sequence[str]:
-            ids = with_descendants(token_id, draft.tokens())
+            ids = _remove(draft, token_id, who)
             if not ids:
                 raise NotFound("token", token_id)
-            for one in ids:
-                draft.batch.removed.append((Removal.TOKEN, one))
-                draft.note("token.Revoked", one, who.user, {} if one == token_id else {"with": token_id})
             return ids
 
         return await self._transactor.do(command, dry_run)
+
+
+def _remove(draft: Draft, token_id: str, who: Who) -> Sequence[str]:
+    ids = with_descendants(token_id, draft.tokens())
+    for one in ids:
+        draft.batch.removed.append((Removal.TOKEN, one))
+        draft.note("token.Revoked", one, who.user, {} if one == token_id else {"with": token_id})
+    return ids

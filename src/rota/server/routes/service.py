@@ -43,7 +43,9 @@ async def read_metrics(call: Call[Query, None]) -> Reply:
 async def show_me(call: Call[Query, None]) -> Reply:
     who = call.who
     projects = None if who.projects is None else list(who.projects)
-    return json_reply(MeDocument(user=who.user, role=who.role, projects=projects))
+    pages = call.service.pages
+    csrf = pages.csrf(call.headers) if pages is not None and call.line[0].browser else None
+    return json_reply(MeDocument(user=who.user, role=who.role, projects=projects, csrf=csrf))
 
 
 async def show_stats(call: Call[Query, None], status: StatusDesk) -> Reply:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from ipaddress import ip_address
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 import structlog
-from aiohttp import ClientError, ClientSession, ClientTimeout, DummyCookieJar
+from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar
 from msgspec import DecodeError, Struct, ValidationError, convert, json
 
 from rota.control.errors import Unavailable
-from rota.server.sign_in.id_token import Jwk
+from rota.server.sign_in.id_token import BadIdToken, Jwk
 
 T = TypeVar("T")
 
@@ -28,6 +29,8 @@ _PAUSE_MS = 10_000
 """The least time between two requests, whatever tokens are sent: clients can't make the server flood the
 provider."""
 _MOST_KEYS = 100
+_ACCEPT = {"Accept": "application/json"}
+_SILENT = "the provider that people sign in with doesn't answer"
 
 log = structlog.get_logger("rota.server")
 
@@ -37,6 +40,11 @@ class Metadata(Struct, frozen=True):
     jwks_uri: str
     token_endpoint: str
     device_authorization_endpoint: str = ""
+    authorization_endpoint: str = ""
+
+
+class _Tokens(Struct, frozen=True):
+    id_token: str
 
 
 class _Jwks(Struct, frozen=True):
@@ -79,20 +87,39 @@ class Provider:
                 except (ClientError, TimeoutError, OSError, ValueError) as error:
                     log.warning("sign_in.provider_unreachable", issuer=self._issuer, why=repr(error))
             if known is None or now_ms - known.asked_ms > _OUTLIVED_MS:
-                raise Unavailable(
-                    "the provider that people sign in with doesn't answer", "try again in a moment"
-                )
+                raise Unavailable(_SILENT, "try again in a moment")
             return known
 
+    async def exchanged(self, form: Mapping[str, str]) -> str:
+        """The ID token for a code (RFC 6749, 4.1.3). Raises BadIdToken if the provider gives none."""
+        endpoint = (await self.known()).metadata.token_endpoint
+        try:
+            async with (
+                _session() as session,
+                session.post(endpoint, data=dict(form), allow_redirects=False, headers=_ACCEPT) as answer,
+            ):
+                raw = await _whole(answer, endpoint)
+                if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                    raise ValueError(f"{endpoint} answers {answer.status}")
+                if answer.status != HTTPStatus.OK:
+                    raise BadIdToken("the provider didn't take its code back: sign in again")
+                return _read(raw, _Tokens).id_token
+        except (ClientError, TimeoutError, OSError, ValueError) as error:
+            log.warning("sign_in.provider_unreachable", issuer=self._issuer, why=repr(error))
+            raise Unavailable(_SILENT, "try again in a moment") from None
+
     async def _asked(self, now_ms: int) -> Known:
-        async with ClientSession(
-            timeout=ClientTimeout(total=_ANSWER_S), cookie_jar=DummyCookieJar(), trust_env=True
-        ) as session:
+        async with _session() as session:
             raw = await _get(session, self._issuer.rstrip("/") + DISCOVERY)
             metadata = _read(raw, Metadata)
             if metadata.issuer != self._issuer:
                 raise ValueError(f"it calls itself {metadata.issuer[:200]!r}")
-            for url in (metadata.jwks_uri, metadata.token_endpoint, metadata.device_authorization_endpoint):
+            for url in (
+                metadata.jwks_uri,
+                metadata.token_endpoint,
+                metadata.device_authorization_endpoint,
+                metadata.authorization_endpoint,
+            ):
                 if url and not is_safe(url):
                     raise ValueError(f"{url[:200]!r} isn't https")
             found = _read(await _get(session, metadata.jwks_uri), _Jwks).keys
@@ -116,16 +143,24 @@ def is_safe(url: str) -> bool:
         return False
 
 
+def _session() -> ClientSession:
+    return ClientSession(timeout=ClientTimeout(total=_ANSWER_S), cookie_jar=DummyCookieJar(), trust_env=True)
+
+
 async def _get(session: ClientSession, url: str) -> bytes:
-    async with session.get(url, allow_redirects=False, headers={"Accept": "application/json"}) as answer:
-        if answer.status != 200:
+    async with session.get(url, allow_redirects=False, headers=_ACCEPT) as answer:
+        if answer.status != HTTPStatus.OK:
             raise ValueError(f"{url} answers {answer.status}")
-        body = bytearray()
-        async for chunk in answer.content.iter_any():
-            body += chunk
-            if len(body) > _LARGEST_BYTES:
-                raise ValueError(f"{url} answers with more than {_LARGEST_BYTES:,} bytes")
-        return bytes(body)
+        return await _whole(answer, url)
+
+
+async def _whole(answer: ClientResponse, url: str) -> bytes:
+    body = bytearray()
+    async for chunk in answer.content.iter_any():
+        body += chunk
+        if len(body) > _LARGEST_BYTES:
+            raise ValueError(f"{url} answers with more than {_LARGEST_BYTES:,} bytes")
+    return bytes(body)
 
 
 def _read(raw: bytes, wanted: type[T]) -> T:

@@ -30,6 +30,7 @@ from rota.backends.process.keeper.kernel import Kernel
 from rota.backends.process.keeper.ledger import Ledger
 from rota.backends.process.keeper.log_writer import Drain, LogWriter
 from rota.backends.process.keeper.masking import Mask
+from rota.backends.process.keeper.measuring import Measuring
 from rota.backends.process.keeper.outlets import Outlets
 from rota.backends.process.keeper.preparing import Preparing
 from rota.backends.process.keeper.recovery import Finished, Remembered
@@ -79,6 +80,7 @@ class Custody:
         self._preparing = Preparing(folders, ledger, self._tenants, self._rooms, self._side_work, self._over)
         self._collecting = Collecting(folders, self._side_work, self._over)
         self._isolation = options.confinement.isolation
+        self._measuring = Measuring(self._side_work, options.most_storage_bytes, self._took_too_much)
         self._adoption = Adoption(ledger, watch, kernel, self._trees, self._rooms, self._isolation)
         self._running: dict[TaskRef, KeptTask] = {}
         """Those whose processes aren't all gone."""
@@ -151,6 +153,10 @@ class Custody:
         if task.kill_at_ms is not None:
             task.kill_at_ms = min(task.kill_at_ms, by_ms)
 
+    def _took_too_much(self, task: KeptTask, why: str) -> None:
+        task.told_why = why
+        self.end(task, EndReason.STORAGE_LIMIT)
+
     def reap(self) -> None:
         """Children that have ended, of whatever kind."""
         while (pid := self._kernel.ended_child()) is not None:
@@ -171,6 +177,7 @@ class Custody:
     def next_due_ms(self) -> int | None:
         """On the clock since boot."""
         dues = [self.inlets.next_due_ms(), *(task.due_ms for task in self._running.values())]
+        dues.append(self._measuring.due_ms(self._running.values()))
         if self._outlets.are_stalled or self._is_clearing:
             dues.append(since_boot_ms() + _LOOK_AGAIN_MS)
         return min((due for due in dues if due is not None), default=None)
@@ -192,6 +199,7 @@ class Custody:
                 self._trees.signal(task, task.warn_signal)
         if self._is_clearing:
             self._clear()
+        self._measuring.look(self._running.values(), now)
         self._outlets.retry()
         self.inlets.do_what_is_due()
 
@@ -298,6 +306,8 @@ class Custody:
             end = end_of(task.status, task.used, told_to=task.told_to, out_of_memory=out_of_memory)
         if task.cut_off:
             end = replace(end, reason=EndReason.LOST, message=task.cut_off)
+        if task.told_why:
+            end = replace(end, message=task.told_why)
         if not is_written:
             end = replace(end, message=f"the last of its output isn't written yet: {self._outlets.wrong}")
         self._collecting.collect(task, end)

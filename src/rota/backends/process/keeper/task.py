@@ -76,6 +76,8 @@ class KeptTask:
         """Why it can't go on, whatever it does: its input went with another keeper."""
         self.has_input = False
         """All that it will get to read."""
+        self.told_why = ""
+        """More about that."""
         self.kill_at_ms: int | None = None
         self.was_warned = False
         self.holds_room = True
