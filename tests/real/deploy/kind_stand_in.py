@@ -1,8 +1,7 @@
-"""Stands in for kind where there is no registry for its node image: `python -m tests.real.deploy.kind_stand_in`
-takes kind's arguments.
+"""Stands in for kind where there is no registry for its node image, and takes kind's arguments.
 
-The control plane is a real one. In place of nodes with containers, a process says of every pod that it runs, and
-really runs the schedulers among them. STAND_IN names the folder that it keeps."""
+The control plane is a real one. In place of nodes with containers, a process says of every pod that it runs,
+and really runs the schedulers among them. STAND_IN names the folder that it keeps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts of hack/: a Docker for hosts where it can have neither a bridge nor a firewall, and the demo on kind."""
+"""The scripts of hack/: a Docker without a bridge and a firewall, and the demo on kind."""
 
 from __future__ import annotations
 
@@ -81,9 +81,8 @@ def with_kind(tmp_path: Path) -> Iterator[dict[str, str]]:
         missing(str(error))
     kind = tmp_path / "bin" / "kind"
     kind.parent.mkdir()
-    kind.write_text(
-        f'#!/bin/sh\ncd {ROOT} && exec {sys.executable} -m tests.real.deploy.kind_stand_in "$@"\n'
-    )
+    stand_in = f"{sys.executable} -m tests.real.deploy.kind_stand_in"
+    kind.write_text(f'#!/bin/sh\ncd {ROOT} && exec {stand_in} "$@"\n')
     kind.chmod(0o755)
     (kind.parent / "kubectl").symlink_to(kubernetes / "kubectl")
     environment = {
