@@ -1,9 +1,10 @@
-"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like, and how
-tests that are coroutines run."""
+"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like, that Ctrl-C
+works, and how tests that are coroutines run."""
 
 import asyncio
 import inspect
 import os
+import signal
 
 import pytest
 import structlog
@@ -17,6 +18,11 @@ settings.register_profile("quick", max_examples=5, deadline=None, derandomize=Tr
 settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A shell that starts the tests in the background has SIGINT ignored, and so would every process that they start;
+# some of these are there to be interrupted.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A traceback in colours and with all variables costs more than most tests.
 structlog.configure(
