@@ -1,6 +1,6 @@
 #!/bin/sh
 # Gathers in a folder what Rota needs to run, and nothing else: sh gather-image.sh FOLDER, within the image of
-# deploy/Dockerfile. What is linked to is found by the linker itself.
+# the Dockerfile's target `rota`. What is linked to is found by the linker itself.
 set -eu
 image=$1
 

@@ -1,27 +1,33 @@
 #!/usr/bin/env bash
-# Shows the scheduler in a cluster of kind: it is built, installed, and starts the gang of deploy/examples/gang-job.yaml.
+# Shows the scheduler in a cluster of kind: one control plane, two workers, and the gang of three pods of
+# deploy/examples/gang-demo.yaml, which start together.
 #
-#     hack/kind-demo.sh            # makes the cluster rota-demo, or goes on in the one that is there
+#     hack/kind-demo.sh                                   # builds the image, makes the cluster `gang`, shows it
+#     SKIP_BUILD=true IMAGE=example.org/batch-scheduler:1 hack/kind-demo.sh
 #     hack/kind-demo.sh --delete
 #
-# Needs Docker, kubectl and kind, and a registry for kind's node image and the example's busybox. Where no registry is
-# to be had, KIND_NODE_IMAGE, ROTA_BASE_IMAGE and ROTA_BUSYBOX_IMAGE name images that this Docker has already.
+# IMAGE            the scheduler's image [batch-scheduler:demo]
+# SKIP_BUILD=true  it is built already
+# KIND_NODE_IMAGE, ROTA_BASE_IMAGE, ROTA_BUSYBOX_IMAGE  images that this machine has, where no registry can be reached
 #
-# The tests have no registry, and so no kind. What they try is the image (tests/real/kube/test_image.py), and the manifest
-# and the example on an API server (test_deploy.py); making the cluster and loading images into it is untested.
+# Run again, it goes on in the cluster that is there. Needs kind and kubectl, and docker to build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-cluster=rota-demo
-image=batch-scheduler:demo
-busybox=${ROTA_BUSYBOX_IMAGE:-}
+cluster=gang
+image=${IMAGE:-batch-scheduler:demo}
+namespace=batch-scheduler-system
+label=batch.scheduling.k8s.io/gang=gang-demo
 
-for program in docker kubectl kind; do
-    if ! command -v "$program" >/dev/null; then
-        echo "$program is missing; kind can be had by: go install sigs.k8s.io/kind@v0.30.0" >&2
-        exit 1
-    fi
-done
+say() { echo "== $*" >&2; }
+kube() { kubectl --context "kind-$cluster" "$@"; }
+need() { # PROGRAM HINT
+    if command -v "$1" >/dev/null; then return; fi
+    echo "hack/kind-demo.sh: $1 is missing; $2" >&2
+    exit 1
+}
+
+need kind "install it: go install sigs.k8s.io/kind@v0.30.0, or see https://kind.sigs.k8s.io"
 case ${1:-} in
     "") ;;
     --delete) exec kind delete cluster --name "$cluster" ;;
@@ -30,33 +36,39 @@ case ${1:-} in
         exit 2
         ;;
 esac
+need kubectl "install it: see https://kubernetes.io/docs/tasks/tools"
 
-say() { echo "== $*" >&2; }
-kube() { kubectl --context "kind-$cluster" "$@"; }
-
-say "the image"
-docker build -f deploy/Dockerfile ${ROTA_BASE_IMAGE:+--build-arg "BASE=$ROTA_BASE_IMAGE"} -t rota .
-docker build -f deploy/Dockerfile.kube-scheduler --build-arg ROTA=rota -t "$image" deploy
+if [[ ${SKIP_BUILD:-} != true ]]; then
+    need docker "install it (apt-get install docker.io), or give IMAGE and SKIP_BUILD=true"
+    say "building $image"
+    docker build ${ROTA_BASE_IMAGE:+--build-arg "BASE=$ROTA_BASE_IMAGE"} -t "$image" .
+fi
 
 if ! kind get clusters 2>/dev/null | grep -qx "$cluster"; then
-    say "a cluster"
-    kind create cluster --name "$cluster" ${KIND_NODE_IMAGE:+--image "$KIND_NODE_IMAGE"} --wait 2m
+    say "making the cluster $cluster: one control plane, two workers"
+    kind create cluster --name "$cluster" ${KIND_NODE_IMAGE:+--image "$KIND_NODE_IMAGE"} --wait 2m --config - <<'END'
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+nodes: [{role: control-plane}, {role: worker}, {role: worker}]
+END
 fi
 kind load docker-image --name "$cluster" "$image"
-if [[ -n $busybox ]]; then kind load docker-image --name "$cluster" "$busybox"; fi
+if [[ -n ${ROTA_BUSYBOX_IMAGE:-} ]]; then kind load docker-image --name "$cluster" "$ROTA_BUSYBOX_IMAGE"; fi
 
-say "the scheduler"
-sed "s|image: rota .*|image: $image|" deploy/batch-scheduler.yaml | kube apply -f -
-kube --namespace batch-scheduler rollout status deployment/batch-scheduler --timeout 2m
+say "installing the scheduler"
+kube apply -f deploy/batch-scheduler.yaml
+kube -n "$namespace" set image deployment/batch-scheduler "batch-scheduler=$image"
+kube -n "$namespace" rollout status deployment/batch-scheduler --timeout 3m
 
-say "a gang of four"
-kube delete job gang --ignore-not-found
-sed "s|image: busybox|image: ${busybox:-busybox}|" deploy/examples/gang-job.yaml | kube apply -f -
+say "a gang of three"
+kube delete job gang-demo --ignore-not-found
+sed "s|image: busybox|image: ${ROTA_BUSYBOX_IMAGE:-busybox}|" deploy/examples/gang-demo.yaml | kube apply -f -
 for _ in {1..60}; do
-    if [[ $(kube get pods -l batch.scheduling.k8s.io/gang=gang -o name | wc -l) == 4 ]]; then break; fi
+    if [[ $(kube get pods -l "$label" -o name | wc -l) == 3 ]]; then break; fi
     sleep 1
 done
-kube wait --for condition=PodScheduled pod -l batch.scheduling.k8s.io/gang=gang --timeout 1m
-kube get events --field-selector reason=Scheduled
-kube wait --for condition=complete job/gang --timeout 3m
-say "it is done; hack/kind-demo.sh --delete removes the cluster"
+kube wait --for condition=PodScheduled pod -l "$label" --timeout 1m
+kube get pods -l "$label" -o wide
+kube -n "$namespace" logs deployment/batch-scheduler --tail 5 || true
+kube wait --for condition=complete job/gang-demo --timeout 3m
+say "done; hack/kind-demo.sh --delete removes the cluster"

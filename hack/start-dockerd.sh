@@ -2,7 +2,7 @@
 # Starts a Docker on a build host where the usual one can't run: it makes no bridge and leaves the firewall alone.
 #
 #     eval "$(hack/start-dockerd.sh)"          # starts it, unless it runs, and says where it listens
-#     docker build --network host -f deploy/Dockerfile -t rota .
+#     docker build --network host -t batch-scheduler .
 #     hack/start-dockerd.sh --stop
 #
 # Containers have the host's network (--network host) or none. Everything is kept in ROTA_DOCKER_FOLDER, which is

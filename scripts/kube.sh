@@ -1,9 +1,14 @@
 #!/usr/bin/env bash
 # Provides etcd and Kubernetes' own programs for the tests and benchmarks, and prints the folder that they are in.
-# KUBEBUILDER_ASSETS names one that has them already; otherwise they are built from source, once for each version.
+# KUBEBUILDER_ASSETS names one that has them already; otherwise they are built from source, once for each version:
+# KUBE_VERSION, or the newest that Rota is tested with.
 set -euo pipefail
 
-version=1.34.4
+version=${KUBE_VERSION:-1.34.4}
+if ! [[ $version =~ ^1\.[0-9]+\.[0-9]+$ ]]; then
+    echo "KUBE_VERSION: $version is no release of Kubernetes; give one such as 1.30.4" >&2
+    exit 1
+fi
 programs=(kube-apiserver kube-controller-manager kube-scheduler kubectl)
 
 complete() {
@@ -78,7 +83,7 @@ if ((${#missing[@]})); then
     } >tools.go
     go mod tidy >&2
     flags="-s -w -X k8s.io/component-base/version.gitVersion=v$version"
-    flags+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=${version:2:2}"
+    flags+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(cut -d. -f2 <<<"$version")"
     for program in "${missing[@]}"; do
         go build -trimpath -ldflags "$flags" -o "$folder/$program.new" "k8s.io/kubernetes/cmd/$program"
         mv "$folder/$program.new" "$folder/$program"

@@ -1,10 +1,11 @@
-"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like, how
-tests that are coroutines run, and when garbage is looked for."""
+"""What all tests share: how hard the property tests try (HYPOTHESIS_PROFILE), what logs look like,
+that Ctrl-C works, how tests that are coroutines run, and when garbage is looked for."""
 
 import asyncio
 import gc
 import inspect
 import os
+import signal
 
 import pytest
 import structlog
@@ -18,6 +19,11 @@ settings.register_profile("quick", max_examples=3, deadline=None, derandomize=Tr
 settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+# A shell that starts the tests in the background has SIGINT ignored, and so would every process that they start;
+# some of these are there to be interrupted.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A traceback in colours and with all variables costs more than most tests.
 structlog.configure(

@@ -92,8 +92,10 @@ class Docker:
         self.run("sh", "-c", f"tar -C {tree} -c . | docker import - {BASE}")
         shutil.rmtree(tree)
 
-    def build(self, tag: str, dockerfile: str, folder: str, argument: str = f"BASE={BASE}") -> None:
-        self.run("docker", "build", "-f", dockerfile, "--build-arg", argument, "-t", tag, folder)
+    def build(self, tag: str, dockerfile: str, folder: str, *, target: str = "") -> None:
+        """`target`: which of its images, if not the last."""
+        of = ("--target", target) if target else ()
+        self.run("docker", "build", "-f", dockerfile, *of, "--build-arg", f"BASE={BASE}", "-t", tag, folder)
 
 
 def compose_words() -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def composed() -> Iterator[Composed]:
     made = Composed(docker)
     try:
         docker.make_base()
-        docker.build("rota-test", "deploy/Dockerfile", ".")
+        docker.build("rota-test", "Dockerfile", ".", target="rota")
         docker.build("rota-test-database", "tests/real/deploy/database.Dockerfile", "tests/real/deploy")
         yield made
     finally:

@@ -18,6 +18,7 @@ Manifest: TypeAlias = dict[str, Any]
 
 DEPLOY = Path(__file__).parents[3] / "deploy"
 NAME = "batch-scheduler"
+NAMESPACE = "batch-scheduler-system"
 _CLUSTER_WIDE = {"Namespace", "ClusterRole", "ClusterRoleBinding"}
 
 
@@ -52,7 +53,7 @@ def resource_of(document: Manifest) -> Resource[KubeObject]:
     return Resource(group, version, plural, KubeObject, kind not in _CLUSTER_WIDE)
 
 
-async def new_token(client: Client, account: str = NAME, namespace: str = NAME) -> str:
+async def new_token(client: Client, account: str = NAME, namespace: str = NAMESPACE) -> str:
     """Of that account, with an id of its own."""
     tokens: Resource[TokenRequest] = Resource("", "v1", f"serviceaccounts/{account}/token", TokenRequest)
     made = await client.create(tokens, {"spec": {"audiences": None}}, namespace)

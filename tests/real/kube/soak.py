@@ -26,7 +26,7 @@ from bench.harness import Result, report
 from tests.real.kube.churn import Churn
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
-from tests.real.kube.manifests import NAME, apply, new_token, read_manifest
+from tests.real.kube.manifests import NAME, NAMESPACE, apply, new_token, read_manifest
 from tests.real.kube.pods import place_in
 from tests.real.kube.processes import Schedulers
 
@@ -95,7 +95,7 @@ def _scheduler(control_plane: ControlPlane, token: str) -> Iterator[int]:
     with tempfile.TemporaryDirectory(prefix="rota-soak-") as folder:
         schedulers = Schedulers(Path(folder), control_plane.cluster)
         try:
-            yield schedulers.start("--metrics-bind-address", "0", token=token, namespace=NAME).pid
+            yield schedulers.start("--metrics-bind-address", "0", token=token, namespace=NAMESPACE).pid
         except BaseException:
             print(schedulers.logs()[-2000:], file=sys.stderr)
             raise

@@ -26,7 +26,7 @@ from tests.real.kube.cluster import Cluster
 from tests.real.kube.control_plane import ControlPlane, Missing
 from tests.real.kube.helm import CHART, Helm, Refused
 from tests.real.kube.local_volumes import add_claim, add_class, add_volume, using
-from tests.real.kube.manifests import DEPLOY, NAME, Manifest, apply, new_token, read, read_manifest
+from tests.real.kube.manifests import DEPLOY, NAME, NAMESPACE, Manifest, apply, new_token, read, read_manifest
 from tests.real.kube.pods import PATIENCE_S, eventually, place_in
 from tests.real.kube.processes import Schedulers
 
@@ -63,8 +63,8 @@ def arguments_of(documents: list[Manifest]) -> list[str]:
 
 
 @contextmanager
-def installed(how: str, helm: Helm, cluster: Cluster) -> Iterator[str]:
-    """The name of everything; by the chart another one, so that both can be there."""
+def installed(how: str, helm: Helm, cluster: Cluster) -> Iterator[tuple[str, str]]:
+    """The name of everything, and its namespace; by the chart other ones, so that both can be there."""
     if how == "manifest":
 
         async def install() -> None:
@@ -72,11 +72,12 @@ def installed(how: str, helm: Helm, cluster: Cluster) -> Iterator[str]:
                 await apply(client, read_manifest())
 
         asyncio.run(install())
-        yield NAME
+        yield NAME, NAMESPACE
     else:
         name = f"chart-{uuid.uuid4().hex[:8]}"
-        helm.install(cluster, name, {"schedulerName": name, "namespace": {"name": name}})
-        yield name
+        namespace = f"{name}-system"
+        helm.install(cluster, name, {"schedulerName": name, "namespace": {"name": namespace}})
+        yield name, namespace
         helm.uninstall(cluster, name)
 
 
@@ -143,7 +144,7 @@ def test_only_whoever_scrapes_metrics_may_reach_it(helm: Helm) -> None:
 def test_an_image_can_be_named_by_its_digest(helm: Helm) -> None:
     digest = f"sha256:{'0' * 64}"
     (container,) = pod_of(helm.render({"image": {"tag": "1", "digest": digest}}))["containers"]
-    assert container["image"] == f"rota@{digest}"
+    assert container["image"] == f"batch-scheduler@{digest}"
 
 
 def test_replicas_are_replaced_for_another_policy(helm: Helm) -> None:
@@ -187,7 +188,7 @@ async def test_the_scheduler_takes_what_the_chart_gives_it(
     made = helm.render(values)
     policy = tmp_path / "policy.yaml"
     policy.write_text(only(made, "ConfigMap")["data"]["policy.yaml"])
-    _, *arguments = [one.replace("/etc/rota/policy.yaml", str(policy)) for one in arguments_of(made)]
+    arguments = [one.replace("/etc/rota/policy.yaml", str(policy)) for one in arguments_of(made)]
 
     async with place_in(cluster, namespace) as place:
         token = await new_token(place.client, name, name)
@@ -216,10 +217,10 @@ def test_the_scheduler_needs_no_more_than_its_role(
 ) -> None:
     """It leads, binds, preempts, undoes and tells with the account that was made for it alone."""
 
-    async def main(name: str) -> None:
+    async def main(name: str, home: str) -> None:
         async with place_in(cluster, namespace) as place:
-            token = await new_token(place.client, name, name)
-            access = cluster.access_with(Credentials(token), name)
+            token = await new_token(place.client, name, home)
+            access = cluster.access_with(Credentials(token), home)
             place.scheduler_name = name
             (node,) = await place.add_nodes("a", cpu="2")
             for pod in ("torn0", "torn1"):
@@ -252,8 +253,8 @@ def test_the_scheduler_needs_no_more_than_its_role(
                 await eventually(is_told)
                 assert scheduler.recorder.dropped_events == 0
 
-    with installed(how, helm, cluster) as name:
-        asyncio.run(main(name))
+    with installed(how, helm, cluster) as (name, home):
+        asyncio.run(main(name, home))
 
 
 @pytest.mark.covers("kube-3")
@@ -263,10 +264,10 @@ def test_its_role_lets_it_give_volumes_to_claims(
 ) -> None:
     """The test is the controller that makes volumes available, and binds them."""
 
-    async def main(name: str) -> None:
+    async def main(name: str, home: str) -> None:
         async with place_in(cluster, namespace) as place:
             client = place.client
-            access = cluster.access_with(Credentials(await new_token(client, name, name)), name)
+            access = cluster.access_with(Credentials(await new_token(client, name, home)), home)
             place.scheduler_name = name
             (node,) = await place.add_nodes("a")
             await add_class(place)
@@ -292,15 +293,15 @@ def test_its_role_lets_it_give_volumes_to_claims(
 
                 await eventually(is_bound)
 
-    with installed(how, helm, cluster) as name:
-        asyncio.run(main(name))
+    with installed(how, helm, cluster) as (name, home):
+        asyncio.run(main(name, home))
 
 
 @pytest.mark.parametrize("how", ["manifest", "chart"])
 def test_the_account_may_do_nothing_else(helm: Helm, cluster: Cluster, namespace: str, how: str) -> None:
-    async def main(name: str) -> None:
+    async def main(name: str, home: str) -> None:
         async with Client(cluster.access()) as admin:
-            access = cluster.access_with(Credentials(await new_token(admin, name, name)), name)
+            access = cluster.access_with(Credentials(await new_token(admin, name, home)), home)
         async with Client(access) as client:
             forbidden: list[Any] = [
                 client.create(PODS, {"metadata": {"name": "p"}}, namespace),
@@ -316,8 +317,8 @@ def test_the_account_may_do_nothing_else(helm: Helm, cluster: Cluster, namespace
                 with pytest.raises(Forbidden):
                     await call
 
-    with installed(how, helm, cluster) as name:
-        asyncio.run(main(name))
+    with installed(how, helm, cluster) as (name, home):
+        asyncio.run(main(name, home))
 
 
 async def test_the_example_is_bound_as_one(breakable: ControlPlane) -> None:
@@ -325,13 +326,13 @@ async def test_the_example_is_bound_as_one(breakable: ControlPlane) -> None:
     breakable.start_controller_manager("--controllers=job")
 
     async with place_in(cluster, "default") as place:
-        example = read((DEPLOY / "examples" / "gang-job.yaml").read_text())
+        example = read((DEPLOY / "examples" / "gang-demo.yaml").read_text())
         await apply(place.client, example, "default")
         place.scheduler_name = NAME
         await place.add_nodes("a", cpu="4")
         async with place.scheduler(cluster):
 
-            async def all_four() -> bool:
-                return len(await place.bound()) == 4
+            async def all_three() -> bool:
+                return len(await place.bound()) == 3
 
-            await eventually(all_four)
+            await eventually(all_three)

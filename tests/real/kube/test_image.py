@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
+from rota import __version__
 from tests.real.conftest import missing
 from tests.real.docker import Docker
 from tests.real.kube.cluster import TOKENS, Cluster
 from tests.real.kube.pods import place_in
 from tests.real.postgres import Missing
 
-pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-8")]
+pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-8", "kube-9")]
 
 IMAGE = "batch-scheduler-test"
 
@@ -28,8 +29,8 @@ def docker() -> Iterator[Docker]:
         missing(str(error))
     try:
         made.make_base()
-        made.build("rota-test", "deploy/Dockerfile", ".")
-        made.build(IMAGE, "deploy/Dockerfile.kube-scheduler", "deploy", "ROTA=rota-test")
+        made.build("rota-test", "Dockerfile", ".", target="rota")
+        made.build(IMAGE, "Dockerfile", ".")
         yield made
     finally:
         made.remove()
@@ -48,10 +49,18 @@ async def test_it_schedules_without_rights(
         said = await asyncio.to_thread(
             docker.run,
             *("docker", "run", "--rm", "--network", "host", *as_in_the_manifest),
-            *("--volume", f"{config}:/kubeconfig:ro", IMAGE, "kube-scheduler", "--dry-run"),
+            *("--volume", f"{config}:/kubeconfig:ro", IMAGE, "--dry-run"),
             *("--kubeconfig", "/kubeconfig", "--scheduler-name", place.scheduler_name),
         )
         assert f"bind {namespace}/p to {node}" in said.splitlines()
+
+
+def test_any_command_can_be_given(docker: Docker) -> None:
+    words = ("docker", "run", "--rm", "--network", "none", IMAGE)
+    assert docker.run(*words, "--gang-label", "example.com/gang", "--help").startswith(
+        "Usage: rota kube-scheduler"
+    )
+    assert docker.run(*words, "version") == f"rota {__version__}\n"
 
 
 def test_there_is_nothing_else_in_it(docker: Docker) -> None:

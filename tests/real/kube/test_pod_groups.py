@@ -19,7 +19,7 @@ from rota.kube_objects.objects.metadata import KubeObject
 from tests.real.kube.conftest import created_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.expecting import bound_are, told
-from tests.real.kube.manifests import NAME, apply, new_token, read_manifest
+from tests.real.kube.manifests import NAME, NAMESPACE, apply, new_token, read_manifest
 from tests.real.kube.pods import PATIENCE_S, Place, eventually, place_in, remains
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-2")]
@@ -169,7 +169,7 @@ async def test_a_group_that_cant_be_used_is_told_on_its_pods(breakable: ControlP
 async def test_the_role_that_is_given_away_is_enough(breakable: ControlPlane) -> None:
     async with place_of(breakable, PLUGIN_GROUPS, VOLCANO_GROUPS) as place:
         await apply(place.client, read_manifest())
-        access = breakable.cluster.access_with(Credentials(await new_token(place.client)), NAME)
+        access = breakable.cluster.access_with(Credentials(await new_token(place.client)), NAMESPACE)
         place.scheduler_name = NAME
         await place.add_nodes("a", cpu="2")
         await add_group(place, PLUGIN_GROUPS, "g", minMember=1)

@@ -31,7 +31,7 @@ from tests.real.kube.audit import Account, Audit, account_of
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.load import PATIENCE_S, Load
-from tests.real.kube.manifests import NAME, apply, new_token, read_manifest
+from tests.real.kube.manifests import NAME, NAMESPACE, apply, new_token, read_manifest
 from tests.real.kube.pods import Place, place_in
 from tests.real.kube.processes import Schedulers
 from tests.real.kube.witness import Witness, gang_of
@@ -139,7 +139,9 @@ class Round:
     async def _start(self) -> None:
         token = await new_token(self._place.client)
         self._running[account_of(token)] = self._schedulers.start(
-            *("--lease-seconds", str(LEASE_S), "--metrics-bind-address", "0"), token=token, namespace=NAME
+            *("--lease-seconds", str(LEASE_S), "--metrics-bind-address", "0"),
+            token=token,
+            namespace=NAMESPACE,
         )
 
     async def _strike_often(self, strikes: list[Strike]) -> None:

@@ -14,6 +14,7 @@ import random
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from enum import Enum
+from time import perf_counter
 from typing import Any, Protocol, TypeVar
 
 import structlog
@@ -23,6 +24,7 @@ from rota.kube.api.errors import Conflict, KubeError, NotFound, Withheld
 from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.mirror import Mirror
+from rota.kube.scheduling.decision_log import DecisionLog
 from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.kube_objects.namespaces import namespace_of
@@ -95,6 +97,7 @@ class Binder:
         self._volumes = VolumeBinder(client, mirror.pod_context.volumes, mirror.until)
         self._clearing: dict[JobId, asyncio.Task[None]] = {}
         """Who waits for others to be gone, and hasn't begun to bind."""
+        self.decisions = DecisionLog()
         self.bound = 0
         self.failed = 0
 
@@ -107,6 +110,7 @@ class Binder:
         """Its pods are assumed already."""
         unbound = set(placing.nodes)
         failed: set[TaskName] = set()
+        began_s = perf_counter()
         try:
             if placing.victims:
                 await self._make_room(placing)
@@ -118,6 +122,9 @@ class Binder:
                     unbound.discard(name)
                 elif outcome is BindResult.FAILED:
                     failed.add(name)
+            bound = {name: node for name, node in placing.nodes.items() if name not in unbound}
+            if bound:
+                self.decisions.bound(placing.job, bound, perf_counter() - began_s)
         except (KubeError, TimeoutError) as error:
             log.warning("kube.placement_failed", job=placing.job, why=str(error))
             failed = set(unbound)

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from rota.clock import now_ms
 from rota.engine.decide import decide
+from rota.kube.mirror.gangs import gang_id_of
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.reasons import Misread
 from rota.kube.scheduling.binding import Binder, Placing
@@ -62,6 +63,7 @@ class Scheduling:
         self.cycles = 0
         self._mirror = mirror
         self._binder = binder
+        self._decisions = binder.decisions
         self._recorder = recorder
         self._metrics = metrics
         self._undone_after_s = undone_after_s
@@ -124,6 +126,7 @@ class Scheduling:
                 plan = await self._decide_without_sparing(now_s)
             self._tell_waiting(plan)
             self._measure(plan, perf_counter() - began_s)
+        self._decisions.end_cycle()
         self.cycles += 1
         return min(one for one in (settles_s, undo_s, LONGEST_SLEEP_S) if one is not None)
 
@@ -216,7 +219,10 @@ class Scheduling:
     def _tell_held(self) -> None:
         nodes = self._mirror.node_count
         for name, hold in self._mirror.holds.items():
-            self._recorder.waits(name, held_text(hold, nodes))
+            text = held_text(hold, nodes)
+            self._recorder.waits(name, text)
+            pod = self._mirror.task(name)
+            self._decisions.waits(gang_id_of(pod) if pod is not None and pod.gang else JobId(name), text)
 
     def _tell_misreads(self) -> None:
         found = self._mirror.misreads
@@ -227,8 +233,9 @@ class Scheduling:
         self._misreads = dict(found)
 
     def _tell_waiting(self, plan: Plan) -> None:
-        for name, text in waiting_texts(plan, self._mirror):
+        for job, name, text in waiting_texts(plan, self._mirror):
             self._recorder.waits(name, text)
+            self._decisions.waits(job, text)
 
     def _measure(self, plan: Plan, seconds: float) -> None:
         measure_cycle(self._metrics, seconds, plan, scheduled=len(plan.bindings))

@@ -99,8 +99,8 @@ _NO_HELP = "Preemption is not helpful for scheduling"
 _NO_VICTIMS = "No preemption victims found for incoming pod"
 
 
-def waiting_texts(plan: Plan, mirror: Mirror) -> Iterator[tuple[TaskName, str]]:
-    """Why each pod waits that was decided about."""
+def waiting_texts(plan: Plan, mirror: Mirror) -> Iterator[tuple[JobId, TaskName, str]]:
+    """Why each pod waits that was decided about, with the job that it is, or is a part of."""
     for entry in plan.waiting:
         texts: dict[JobTemplate, str] = {}
         for job_id in entry.jobs:
@@ -114,7 +114,7 @@ def waiting_texts(plan: Plan, mirror: Mirror) -> Iterator[tuple[TaskName, str]]:
                 if text is None:
                     text = unschedulable_text(entry.verdict, task, mirror.node_count)
                     texts[task.template] = text
-                yield name, text
+                yield job_id, name, text
 
 
 def plan_lines(plan: Plan, mirror: Mirror) -> list[str]:
@@ -124,10 +124,11 @@ def plan_lines(plan: Plan, mirror: Mirror) -> list[str]:
         return mirror.state.record(job_id).job.task_name(rank)
 
     held = ((name, held_text(hold, mirror.node_count)) for name, hold in mirror.holds.items())
+    waiting = ((name, text) for _, name, text in waiting_texts(plan, mirror))
     return [
         *(f"bind {pod(one.job, one.rank)} to {one.node}" for one in plan.bindings),
         *(f"evict {pod(one.job, one.rank)} from {one.node} for {one.preemptor}" for one in plan.evictions),
-        *(f"wait {name}: {text}" for name, text in (*waiting_texts(plan, mirror), *held)),
+        *(f"wait {name}: {text}" for name, text in (*waiting, *held)),
     ]
 
 

@@ -30,7 +30,7 @@ def reasons(nodes: Sequence[Node], one: Pod, *others: Pod) -> list[str]:
     told.mirror.settle(0.0)
     plugins = Plugins(KUBE_FILTERS, refusal_order=RefusalOrder.AS_ASKED)
     plan = decide(told.mirror.state.snapshot(), default_policy(SCHEDULER), 0, plugins)
-    texts = dict(waiting_texts(plan, told.mirror))
+    texts = {name: text for _, name, text in waiting_texts(plan, told.mirror)}
     text = texts.get(f"default/{one.metadata.name}")  # type: ignore[call-overload]
     return [] if text is None else text.split(". preemption")[0].split(": ", 1)[1].split(", ")
 

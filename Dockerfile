@@ -1,9 +1,13 @@
-# Rota as an image: `rota server`, `rota agent` and all other commands, as a user without rights.
-# Built from the top of the repository: docker build -f deploy/Dockerfile -t rota .
+# Rota as images, built from the top of the repository.
 #
-# BASE is any Debian 12. Without a registry:
+#     docker build -t batch-scheduler .           # the scheduler of a Kubernetes cluster: Python, Rota and what they link
+#                                                 # to, nothing else; no shell, no package manager
+#     docker build --target rota -t rota .        # servers and agents: a Debian, in which jobs can run
+#
+# Both run as a user without rights. BASE is any Debian 12. Without a registry:
+#
 #     debootstrap --variant=minbase bookworm base && tar -C base -c . | docker import - rota-base
-#     docker build -f deploy/Dockerfile --build-arg BASE=rota-base -t rota .
+#     docker build --build-arg BASE=rota-base -t batch-scheduler .
 ARG BASE=debian:12-slim
 
 FROM ${BASE} AS build
@@ -20,7 +24,7 @@ RUN /opt/rota/bin/pip install --no-cache-dir --no-deps --no-build-isolation /src
     && /opt/rota/bin/python -m compileall -q /opt/rota/lib \
     && /opt/rota/bin/pip uninstall -y -q pip setuptools
 
-FROM ${BASE}
+FROM ${BASE} AS rota
 RUN apt-get update -q \
     && apt-get install -y -q --no-install-recommends ca-certificates python3 \
     && rm -rf /var/lib/apt/lists/* /var/cache/apt/*
@@ -36,3 +40,19 @@ WORKDIR /var/lib/rota
 EXPOSE 8426 8427
 ENTRYPOINT ["rota"]
 CMD ["server"]
+
+FROM rota AS gathered
+USER root
+COPY deploy/gather-image.sh /
+RUN sh /gather-image.sh /image
+
+FROM scratch
+COPY --from=gathered /image /
+ENV PATH=/opt/rota/bin \
+    SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
+USER 8426:8426
+WORKDIR /tmp
+EXPOSE 8429
+# Options go to the scheduler; anything else is a command of rota.
+ENTRYPOINT ["/opt/rota/bin/batch-scheduler"]
+CMD ["--metrics-bind-address", "0.0.0.0:8429"]
