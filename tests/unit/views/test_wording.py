@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from rota.lifecycle.kept_back import AwaitsJobs, DependencyUnmet, IsHeld
 from rota.model.changes import (
     AskForLess,
     DropJobAffinity,
@@ -171,6 +172,9 @@ REASONS = {
     ),
     AwaitsPartner(JobId("database")): "waits for its partner database",
     BehindInStrictQueue(JobId("first")): "behind first, which can't start (strict queue)",
+    IsHeld(): "is held",
+    AwaitsJobs((JobId("a"), JobId("s.0"), JobId("s.1"), JobId("s.2"))): "waits for a, s.[0-2] to end",
+    DependencyUnmet("job 3 didn't succeed"): "it would be cancelled at once: job 3 didn't succeed",
     QueuePaused("batch"): "queue batch is paused",
     QueuePaused("batch", "disks\nare \x1b[31mfull"): ("queue batch is paused: disks are [31mfull"),
     QueueClosed("old", "use new"): "queue old is closed: use new",
