@@ -77,6 +77,7 @@ def records_from_documents(
         jobs=tuple(jobs),
         usage=tuple(usage for cluster in clusters for usage in cluster.usage),
         calendar=calendar,
+        conditional=tuple(job_reader.conditional),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -81,14 +81,15 @@ def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
 
 def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:
     """A job by its name or by the name of one of its tasks, as for pods of a gang."""
-    for record in records.jobs:
-        if record.job.id == name:
-            return Subject(name, record.job.id)
-    for record in records.jobs:
-        rank = _rank_named(name, record.job)
+    jobs = [one.job for one in (*records.jobs, *records.conditional)]
+    for job in jobs:
+        if job.id == name:
+            return Subject(name, job.id)
+    for job in jobs:
+        rank = _rank_named(name, job)
         if rank is not None:
-            return Subject(name, record.job.id, rank)
-    meant = get_close_matches(name, list(islice(_known_names(records), _COMPARED)), n=1)
+            return Subject(name, job.id, rank)
+    meant = get_close_matches(name, list(islice(_known_names(jobs), _COMPARED)), n=1)
     raise InputError(
         file,
         f'there is no job named "{name}"',
@@ -104,9 +105,8 @@ def _rank_named(name: str, job: Job) -> int | None:
     return int(rank) if is_task else None
 
 
-def _known_names(records: ClusterRecords) -> Iterator[str]:
-    for record in records.jobs:
-        job = record.job
+def _known_names(jobs: Iterable[Job]) -> Iterator[str]:
+    for job in jobs:
         yield from job.task_names if job.tasks_are_jobs else (job.id,)
 
 

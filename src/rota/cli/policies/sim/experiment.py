@@ -77,8 +77,9 @@ def _cluster(options: SimOptions, workload: Workload) -> ClusterRecords:
             )
         return ClusterRecords(nodes=workload.nodes)
     cluster = read_machine(options.cluster, on_note=lambda note: talk(f"note: {note}"))
-    if cluster.jobs:
-        first = cluster.jobs[0].job.id
+    jobs = [*cluster.jobs, *cluster.conditional]
+    if jobs:
+        first = jobs[0].job.id
         raise InputError(
             options.cluster, f"has jobs, such as {first}", "remove them: jobs come from the workload"
         )
