@@ -15,7 +15,7 @@ from rota import clock
 from rota.cli.output import talk
 from rota.forecast.estimator import EstimatorState
 from rota.intake.errors import InputError
-from rota.intake.files import read_policy, read_records
+from rota.intake.files import Trouble, read_policy, read_records
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.on_files import Moment, latest_time_ms
 from rota.model.cluster import ClusterRecords
@@ -41,6 +41,8 @@ class Files:
     now: str | None
     max_size: str
     history: str | None = None
+    more: tuple[str, ...] = ()
+    """Further files of jobs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,8 @@ class Question:
     records: ClusterRecords
     moment: Moment
     now_ms: int
+    trouble: Trouble
+    """With pods of Kubernetes manifests; all else was read."""
 
 
 def read_question(files: Files) -> Question:
@@ -57,9 +61,20 @@ def read_question(files: Files) -> Question:
     # Reading makes millions of objects that all stay: looking for garbage in between triples the time.
     gc.disable()
     policy = read_policy(files.policy, host.names if files.policy else None, max_bytes=max_bytes)
+    found: list[Trouble] = []
     records = read_records(
-        files.cluster, files.jobs, max_bytes=max_bytes, on_note=lambda note: talk(f"note: {note}")
+        files.cluster,
+        files.jobs,
+        *files.more,
+        max_bytes=max_bytes,
+        on_note=lambda note: talk(f"note: {note}"),
+        on_trouble=found.append,
     )
+    trouble = found[0] if found else Trouble()
+    for error in trouble.incomplete:
+        talk(f"note: {error}")
+    for error in trouble.faults:
+        talk(str(error))
     learnt = None if files.history is None else _read_history(files.history, policy, max_bytes)
     if now_ms is None:
         now_ms = latest_time_ms(records)
@@ -68,7 +83,7 @@ def read_question(files: Files) -> Question:
     moment = Moment(records, policy, now_ms, host, learnt=learnt)
     gc.freeze()
     gc.enable()
-    return Question(records, moment, now_ms)
+    return Question(records, moment, now_ms, trouble)
 
 
 def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
