@@ -75,6 +75,6 @@ def _on(node: Node, spec: PodSpec) -> PodSpec:
     field = NodeFieldRequirement(key="metadata.name", operator="In", values=[node.name])
     required = NodeSelector(node_selector_terms=[NodeSelectorTerm(match_fields=[field])])
     affinity = spec.affinity or Affinity()
-    preferred = affinity.node_affinity and affinity.node_affinity.preferred
+    preferred = affinity.node_affinity.preferred if affinity.node_affinity else None
     pinned = replace(affinity, node_affinity=NodeAffinity(required=required, preferred=preferred))
     return replace(spec, affinity=pinned, node_selector=None)

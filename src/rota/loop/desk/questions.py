@@ -96,14 +96,14 @@ class QuestionsDesk:
 
     async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
         async with self._questions.turn(who.user):
-            self._check_waits(job_id)
+            state = self._waiting(job_id)
             moment = Moment.of(self._live, self._transactor.now_ms())
-            estimate = self._forecaster.estimate(job_id)
+            estimate = self._forecaster.estimate(state)
             view = await self._questions.answered(partial(why_of, moment, job_id, rank, estimate))
             allowed = self._allowing.allowed_help(view.explanation, view.job.template, who)
             return seen_why(replace(view, explanation=allowed), self._seen_by(who))
 
-    def _check_waits(self, job_id: JobId) -> None:
+    def _waiting(self, job_id: JobId) -> JobState:
         state = self._memory.jobs.get(job_id)
         if state is None:
             raise Conflict(f"job {job_id} has ended, so it doesn't wait", f"ask for job {job_id} itself")
@@ -111,6 +111,7 @@ class QuestionsDesk:
             waits = "is held" if state.held else "waits for other jobs to end"
             remedy = "release it" if state.held else "see which with `rota show`"
             raise Conflict(f"job {job_id} {waits}, so Rota doesn't place it yet", remedy)
+        return state
 
     async def eta(self, job_id: JobId) -> EstimateDocument:
         state = self._memory.job(job_id)
