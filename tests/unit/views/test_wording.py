@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from rota.kube_objects.priority import UsePriorityClass
 from rota.lifecycle.kept_back import AwaitsJobs, DependencyUnmet, IsHeld
 from rota.model.changes import (
     AskForLess,
@@ -228,6 +229,7 @@ CHANGES = {
     DropTopology("rack"): "drop the topology rule over rack",
     ShortenTimeLimit(18_000_000, 7_200_000): "set a time limit of at most 2h (has 5h)",
     ShortenTimeLimit(0, 5_400_000): "set a time limit of at most 1h30m (has none)",
+    UsePriorityClass("urgent"): "give it the priority class urgent",
     RaisePriority(-1000, 1000): "raise the priority to high (is low)",
 }
 
@@ -303,6 +305,9 @@ def test_what_a_job_asks_for() -> None:
     assert request_text(job(TaskGroup(spec))) == "32 cpu, 256Gi memory, 4 gpu, model A100"
     assert request_text(job(TaskGroup(spec, 2))) == "2 tasks, each 32 cpu, 256Gi memory, 4 gpu, model A100"
     share = TaskSpec(Resources(500), gpu=GpuRequest(1, 300))
+    labelled = TaskSpec(spec.requests, labels=(("index", "1"),)), TaskSpec(spec.requests)
+    alike = job(*map(TaskGroup, labelled))
+    assert request_text(alike) == "2 tasks, each 32 cpu, 256Gi memory"
     assert request_text(job(TaskGroup(share), TaskGroup(TaskSpec(), 3))) == (
         "1 task of 0.5 cpu, 0.3 of a gpu; 3 tasks, each no resources"
     )
