@@ -142,8 +142,8 @@ def _dated(records: ClusterRecords, now_ms: int) -> ClusterRecords:
 
 def _most_undated(records: ClusterRecords) -> int:
     """Jobs without a time bear numbers below this: readers count jobs, or pods that form them."""
-    jobs = chain(records.jobs, records.conditional)
-    return sum(record.job.template.task_count for record in jobs)
+    jobs = chain((one.job for one in records.jobs), (one.job for one in records.conditional))
+    return sum(job.template.task_count for job in jobs)
 
 
 def _times_ms(records: ClusterRecords) -> Iterator[int]:

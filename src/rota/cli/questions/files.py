@@ -96,7 +96,7 @@ def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
 
 def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:
     """A job by its name or by the name of one of its tasks, as for pods of a gang."""
-    jobs = [one.job for one in (*records.jobs, *records.conditional)]
+    jobs = [one.job for one in records.jobs] + [one.job for one in records.conditional]
     for job in jobs:
         if job.id == name:
             return Subject(name, job.id)
