@@ -160,12 +160,17 @@ class PlannedJob(Document, frozen=True, kw_only=True):
     """The plan for one of the jobs in the question."""
 
     index: int
-    """Which of them, from 0."""
+    """Which of them, from 0; each element of an array counts."""
     starts: datetime | None
     """Null: the start is unknown, and `reasons` say why."""
     promised: bool
     nodes: list[str]
     reasons: list[str]
+    name: str = ""
+    array_index: int | None = None
+    """Of an element of an array."""
+    verdict: str | None = None
+    """Of a job that waits: "not-now" or "never"."""
 
 
 class PlannedChange(Document, frozen=True, kw_only=True):

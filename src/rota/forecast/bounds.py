@@ -44,6 +44,8 @@ class Case(Struct, frozen=True):
     planned_wait_ms: int | None
     """None: there is no plan."""
     waited_ms: int = 0
+    closed: tuple[tuple[int, int], ...] = ()
+    """Periods in which it can't start, whatever becomes of the plan: from, until."""
 
     @property
     def base_ms(self) -> int:
@@ -139,7 +141,9 @@ class StartBook:
         beyond = max(0.0, self.state.bound.log_factor(case.groups))
         expected_ms = max(0, round(case.base_ms * exp(middle)) - _SMALLEST_MS)
         bound_ms = max(expected_ms, round(case.base_ms * exp(middle + beyond)) - _SMALLEST_MS)
-        return Start(now_ms + expected_ms, now_ms + bound_ms)
+        return Start(
+            first_open_ms(now_ms + expected_ms, case.closed), first_open_ms(now_ms + bound_ms, case.closed)
+        )
 
     def tell(self, job_id: JobId, case: Case, now_ms: int) -> Start:
         """Told, and to be learnt from. A job can be told again as often as one likes: it is learnt from
@@ -185,6 +189,14 @@ class StartBook:
             # only make it slow to follow when starts are late again.
             if now_ms > bound_ms or bound_ms > expected_ms:
                 self.state.bound.learn(told.groups, late=now_ms > bound_ms)
+
+
+def first_open_ms(at_ms: int, closed: tuple[tuple[int, int], ...]) -> int:
+    """That moment, or the end of the closed periods that it is in."""
+    for from_ms, until_ms in sorted(closed):
+        if from_ms <= at_ms < until_ms:
+            at_ms = until_ms
+    return at_ms
 
 
 def _is_doubled(span_ms: int, before_ms: int) -> bool:

@@ -37,6 +37,8 @@ class PlannedStarts(Struct, frozen=True):
     """With everybody running until the limit."""
     promised: bool = False
     """The expected start is kept, whatever comes."""
+    closed: tuple[tuple[int, int], ...] = ()
+    """Periods in which it can't start where it is planned to: from, until."""
 
 
 Planned = Callable[[Snapshot, Policy, int, Job, Plan], PlannedStarts]
@@ -112,7 +114,7 @@ def _case(planned: PlannedStarts, snapshot: Snapshot, now_ms: int, job: Job) -> 
     template, expected_ms = job.template, planned.expected_ms
     wait_ms = None if expected_ms is None else max(1, expected_ms - now_ms)
     waited_ms = max(0, now_ms - job.submitted_ms)
-    return Case(template.queue, size_class(template, snapshot), wait_ms, waited_ms)
+    return Case(template.queue, size_class(template, snapshot), wait_ms, waited_ms, planned.closed)
 
 
 def size_class(template: JobTemplate, snapshot: Snapshot) -> int:

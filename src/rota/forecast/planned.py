@@ -8,6 +8,9 @@ is often the plan that is at hand.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
 from msgspec.structs import replace
 
 from rota.engine.decide import decide
@@ -15,7 +18,8 @@ from rota.engine.plugin import Plugins
 from rota.engine.scope import queue_named, scheduler_for
 from rota.forecast.estimator import PlannedStarts
 from rota.model.calendar import PlannedStart
-from rota.model.ids import JobId
+from rota.model.cluster import Calendar
+from rota.model.ids import JobId, NodeName
 from rota.model.job import Job
 from rota.model.plan import Plan
 from rota.model.policy import Backfill, Durations, Policy, QueuePolicy
@@ -33,7 +37,7 @@ class Planner:
         self._plan = Plan()
         self._here: dict[JobId, PlannedStart] = {}
         """The starts of that plan."""
-        self._ahead: dict[Durations, dict[JobId, int]] = {}
+        self._ahead: dict[Durations, dict[JobId, _Place]] = {}
         """Those of plans to the end of the queue, made once for all who ask about the same cycle."""
 
     def __call__(
@@ -45,26 +49,54 @@ class Planner:
         if here is not None and here.promised:
             return PlannedStarts(here.start_ms, here.start_ms, promised=True)
         own = _durations(policy, job)
-        found = {
-            durations: here.start_ms
+        expected, latest = (
+            _place(here)
             if here is not None and durations is own
             else self._starts_ahead(snapshot, policy, now_ms, durations).get(job.id)
-            for durations in Durations
-        }
-        return PlannedStarts(found[Durations.LEARNT], found[Durations.LIMITS])
+            for durations in (Durations.LEARNT, Durations.LIMITS)
+        )
+        return PlannedStarts(
+            None if expected is None else expected.start_ms,
+            None if latest is None else latest.start_ms,
+            closed=() if expected is None else tuple(closed_periods(job, expected.nodes, snapshot.calendar)),
+        )
 
     def _starts_ahead(
         self, snapshot: Snapshot, policy: Policy, now_ms: int, durations: Durations
-    ) -> dict[JobId, int]:
+    ) -> dict[JobId, _Place]:
         if durations not in self._ahead:
             ahead = decide(snapshot, to_the_end(policy, durations, self._depth), now_ms, self._plugins)
             self._ahead[durations] = _starts(ahead, now_ms)
         return self._ahead[durations]
 
 
-def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:
-    planned: tuple[PlannedStart, ...] = plan.starts
-    return {start.job: start.start_ms for start in planned} | {one.job: now_ms for one in plan.bindings}
+class _Place(NamedTuple):
+    start_ms: int
+    nodes: frozenset[NodeName] = frozenset()
+
+
+def _place(start: PlannedStart) -> _Place:
+    return _Place(start.start_ms, frozenset(one.node for one in start.placements))
+
+
+def _starts(plan: Plan, now_ms: int) -> dict[JobId, _Place]:
+    planned = {start.job: _place(start) for start in plan.starts}
+    return planned | {one.job: _Place(now_ms) for one in plan.bindings}
+
+
+def closed_periods(job: Job, nodes: Collection[NodeName], calendar: Calendar) -> Iterator[tuple[int, int]]:
+    """When the job can't start on these nodes, however early others end: before it may, and where it would
+    run into maintenance. From, until."""
+    limit_ms = job.template.time_limit_ms
+    if job.start_after_ms:
+        yield 0, job.start_after_ms
+    for reservation in calendar.reservations:
+        if reservation.name == job.template.reservation:
+            yield 0, reservation.start_ms
+    for window in calendar.maintenance:
+        if not window.nodes or any(node in nodes for node in window.nodes):
+            # Without a limit it could run into any of them.
+            yield 0 if limit_ms is None else max(0, window.start_ms - limit_ms + 1), window.end_ms
 
 
 def _durations(policy: Policy, job: Job) -> Durations | None:

@@ -2,20 +2,38 @@
 
 import os
 from collections.abc import Callable, Collection, Sequence
+from typing import NamedTuple
 
+from rota.intake._fields import raise_all
 from rota.intake._source import MAX_BYTES
 from rota.intake.calendars import CalendarReader
 from rota.intake.clusters import ClusterReader
 from rota.intake.document import Document, read_documents
+from rota.intake.errors import InputError
 from rota.intake.jobs import JobReader
-from rota.intake.kubernetes import Note, is_manifest, read_cluster
+from rota.intake.kubernetes import ClusterObjects, Note, is_manifest
 from rota.intake.policies import policy_from
 from rota.model.cluster import ClusterRecords
+from rota.model.node import Node
 from rota.model.policy import Policy
 
 PathLike = str | os.PathLike[str]
 OnNote = Callable[[Note], None]
 """Is told what was left out of Kubernetes manifests and why. Of Rota's own files nothing ever is."""
+
+
+class Trouble(NamedTuple):
+    """With pods, or with what makes them; all else was read."""
+
+    faults: tuple[InputError, ...] = ()
+    """What can't be used, and was left out or is assumed otherwise."""
+    incomplete: tuple[InputError, ...] = ()
+    """Gangs that wait for pods which aren't there."""
+    held: int = 0
+    """Pods that wait for something that isn't in these files."""
+
+
+OnTrouble = Callable[[Trouble], None]
 
 
 def _ignore(note: Note) -> None:
@@ -24,17 +42,21 @@ def _ignore(note: Note) -> None:
 
 def read_records(
     cluster_path: PathLike,
-    jobs_path: PathLike | None = None,
-    *,
+    *jobs_paths: PathLike,
     max_bytes: int = MAX_BYTES,
     on_note: OnNote = _ignore,
+    on_trouble: OnTrouble | None = None,
 ) -> ClusterRecords:
-    """The cluster and all jobs of both files. They may be the same file, which is then read once."""
+    """The cluster and all jobs of these files. They may be the same file, which is then read once.
+    `on_trouble`: is told of pods that can't be used, and the rest is read; without it, they are errors."""
     cluster_documents = read_documents(cluster_path, max_bytes=max_bytes)
-    job_documents: tuple[Document, ...] = ()
-    if jobs_path is not None and not _is_same_file(cluster_path, jobs_path):
-        job_documents = read_documents(jobs_path, max_bytes=max_bytes)
-    return records_from_documents(cluster_documents, job_documents, on_note=on_note)
+    read: list[PathLike] = [cluster_path]
+    job_documents: list[Document] = []
+    for path in jobs_paths:
+        if not any(_is_same_file(other, path) for other in read):
+            job_documents += read_documents(path, max_bytes=max_bytes)
+            read.append(path)
+    return records_from_documents(cluster_documents, job_documents, on_note=on_note, on_trouble=on_trouble)
 
 
 def records_from_documents(
@@ -42,18 +64,20 @@ def records_from_documents(
     job_documents: Sequence[Document] = (),
     *,
     on_note: OnNote = _ignore,
+    on_trouble: OnTrouble | None = None,
 ) -> ClusterRecords:
     """The same for what is read already."""
     # All manifests are read as one: pods of one file may name priority classes or nodes of the other.
-    of_kubernetes, notes = read_cluster(
-        [one for one in (*cluster_documents, *job_documents) if is_manifest(one)]
-    )
-    for note in notes:
-        on_note(note)
+    documents = (*cluster_documents, *job_documents)
+    objects = ClusterObjects(one for one in documents if is_manifest(one))
+    own_files = {one.path for one in documents if not is_manifest(one)}
+    raise_all([error for error in objects.unread_files() if error.file not in own_files])
 
-    cluster_reader = ClusterReader(of_kubernetes.nodes)
+    cluster_reader = ClusterReader(objects.nodes)
     clusters = [cluster_reader.read_document(one) for one in cluster_documents if not is_manifest(one)]
-    nodes = [*of_kubernetes.nodes, *(node for cluster in clusters for node in cluster.nodes)]
+    nodes = [*objects.nodes, *(node for cluster in clusters for node in cluster.nodes)]
+
+    of_kubernetes = _manifests_read(objects, nodes, on_note, on_trouble)
 
     node_of = {node.name: node for node in nodes}
 
@@ -77,7 +101,21 @@ def records_from_documents(
         jobs=tuple(jobs),
         usage=tuple(usage for cluster in clusters for usage in cluster.usage),
         calendar=calendar,
+        conditional=tuple(job_reader.conditional),
     )
+
+
+def _manifests_read(
+    objects: ClusterObjects, nodes: Sequence[Node], on_note: OnNote, on_trouble: OnTrouble | None
+) -> ClusterRecords:
+    reading = objects.read(nodes)
+    if on_trouble is None:
+        raise_all([*reading.faults, *reading.incomplete])
+    elif reading.faults or reading.incomplete or reading.held:
+        on_trouble(Trouble(reading.faults, reading.incomplete, reading.held))
+    for note in reading.notes:
+        on_note(note)
+    return reading.records
 
 
 def read_policy(

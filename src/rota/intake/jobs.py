@@ -1,24 +1,28 @@
 """Jobs in Rota's own form, as in JOBS.yaml. The form itself is described in docs/files.md."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from msgspec import UNSET
 
 from rota.intake._amounts import Totals
+from rota.intake._arrays import read_array
 from rota.intake._fields import Field, raise_all, read_each
-from rota.intake._job_forms import JobForm, JobsForm
+from rota.intake._job_forms import DependencyForm, JobForm, JobsForm
 from rota.intake._names import UniqueNames, read_name, unknown_name
 from rota.intake._running import read_done, read_placements
 from rota.intake._starts import read_period, read_promise
 from rota.intake._templates import TemplateReader
+from rota.intake._wording import quoted
 from rota.intake.convert import MAX_ERRORS, convert
 from rota.intake.document import Document
 from rota.intake.errors import InputError
+from rota.model.cluster import ConditionalJob
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate
 from rota.model.node import Node
 from rota.model.quantities import parse_timestamp_ms
+from rota.model.run import After, Dependency
 
 MAX_TASKS = 1_000_000
 
@@ -37,6 +41,10 @@ class JobReader:
         self._nodes = nodes
         self._names = UniqueNames("job")
         self._partners: dict[str, str] = {}
+        self._arrays: dict[str, tuple[JobId, ...]] = {}
+        """Of each array, its elements."""
+        self.conditional: list[ConditionalJob] = []
+        """Those that wait for others to end, or are held; apart from those that are returned."""
         self._templates = TemplateReader(reservations=reservations)
         self._totals = Totals("tasks")
         self._task_count = 0
@@ -53,7 +61,7 @@ class JobReader:
         return self.read(convert(document, JobsForm).jobs, Field(document).at("jobs"))
 
     def read(self, forms: Sequence[JobForm], at: Field) -> list[JobRecord]:
-        return read_each(forms, self._read, at)
+        return list(chain.from_iterable(read_each(forms, self._read, at)))
 
     def check_partners(self) -> None:
         """To be called once all jobs are read: a partner may come after the job that names it."""
@@ -61,27 +69,65 @@ class JobReader:
         raise_all(list(islice(errors, MAX_ERRORS)))
         raise_all([self._circle_error(circle) for circle in islice(_circles(self._partners), MAX_ERRORS)])
 
-    def _read(self, form: JobForm, at: Field) -> JobRecord:
+    def _read(self, form: JobForm, at: Field) -> list[JobRecord]:
         name = read_name(form.name, at.at("name"))
-        self._names.claim(name, at.at("name"))
-        _refuse_what_needs_a_server(form, at)
+        depends_on = self._dependencies(form, at.at("depends_on"))
+        ids = self._ids(name, form, at)
         template = self._templates.read(form, at)
-        self._count(template, at)
+        self._count(template, len(ids), at)
         if form.connect_to:
             self._partners[name] = form.connect_to
         start_after_ms, start_before_ms = read_period(form, template.time_limit_ms, at)
-        job = Job(
-            id=JobId(name),
-            template=template,
-            submitted_ms=self._submitted_ms(form, at),
-            retries=form.retries,
-            preempted_by=self._preempted_by(form, at),
-            start_after_ms=start_after_ms,
-            start_before_ms=start_before_ms,
-        )
+        jobs = [
+            Job(
+                id=job_id,
+                template=template,
+                submitted_ms=self._submitted_ms(form, at),
+                retries=form.retries,
+                preempted_by=self._preempted_by(form, at),
+                start_after_ms=start_after_ms,
+                start_before_ms=start_before_ms,
+            )
+            for job_id in ids
+        ]
         placements = read_placements(form, template, self._nodes, at)
-        record = JobRecord(job, placements, read_done(form, template, placements, at))
-        return read_promise(form, record, self._nodes, at)
+        if (form.hold or depends_on) and not placements:
+            self.conditional += [ConditionalJob(job, form.hold, depends_on) for job in jobs]
+            return []
+        done = read_done(form, template, placements, at)
+        return [read_promise(form, JobRecord(job, placements, done), self._nodes, at) for job in jobs]
+
+    def _ids(self, name: str, form: JobForm, at: Field) -> tuple[JobId, ...]:
+        """Of the job, or of the elements of an array: NAME.INDEX, as a server has NUMBER.INDEX."""
+        self._names.claim(name, at.at("name"))
+        if form.array is UNSET:
+            return (JobId(name),)
+        for field, is_given in (
+            ("running_on", form.running_on is not UNSET),
+            ("done", bool(form.done)),
+            ("promised", form.promised is not UNSET),
+        ):
+            if is_given:
+                raise at.at(field).error("an array has elements", "write those that run as jobs of their own")
+        ids = tuple(JobId(f"{name}.{index}") for index in read_array(form.array, at.at("array")))
+        for job_id in ids:
+            self._names.claim(job_id, at.at("name"))
+        self._arrays[name] = ids
+        return ids
+
+    def _dependencies(self, form: JobForm, at: Field) -> tuple[Dependency, ...]:
+        """Of jobs that stand before it, as on a server: so no two wait for each other."""
+        found: dict[Dependency, None] = {}
+        for index, one in enumerate(form.depends_on):
+            job, after, job_at = str(one), After.SUCCESS, at.at(index)
+            if isinstance(one, DependencyForm):
+                job, after, job_at = str(one.job), one.after, job_at.at("job")
+            if job not in self._names:
+                remedy = "name a job above this one; numbers are known to servers only"
+                raise unknown_name("job", job, self._names, job_at, remedy)
+            ids = self._arrays.get(job, (JobId(job),))
+            found |= dict.fromkeys(Dependency(job_id, after) for job_id in ids)
+        return tuple(found)
 
     def _submitted_ms(self, form: JobForm, at: Field) -> int:
         """Jobs without a time come before all others, in the order in which they were written."""
@@ -97,12 +143,12 @@ class JobReader:
                 raise at.at("preempted_by", index).error("a job can't preempt itself", "name the other job")
         return tuple(JobId(other) for other in sorted(set(form.preempted_by)))
 
-    def _count(self, template: JobTemplate, at: Field) -> None:
-        self._task_count += template.task_count
+    def _count(self, template: JobTemplate, times: int, at: Field) -> None:
+        self._task_count += template.task_count * times
         if self._task_count > MAX_TASKS:
             raise at.error(f"with this job there are more than {MAX_TASKS:,} tasks", "split the file")
         for group in template.groups:
-            self._totals.add(group.spec.requests, group.count, at.at("resources"))
+            self._totals.add(group.spec.requests, group.count * times, at.at("resources"))
 
     # -- partners
 
@@ -110,6 +156,10 @@ class JobReader:
         partner = self._partners[job]
         if partner == job:
             return self._at_partner(job).error("a job can't connect to itself", "name another job")
+        if partner in self._arrays:
+            return self._at_partner(job).error(
+                f"{quoted(partner)} is an array", f"name one of its elements, as {self._arrays[partner][0]}"
+            )
         if partner in self._names:
             return None
         return unknown_name("job", partner, self._names, self._at_partner(job), "name a job of these files")
@@ -141,16 +191,3 @@ def _circles(partners: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
             first = circle.index(min(circle, key=order.__getitem__))
             yield circle[first:] + circle[:first]
         done.update(way)
-
-
-def _refuse_what_needs_a_server(form: JobForm, at: Field) -> None:
-    """A plan would be wrong without it, so it isn't passed over as what a job executes is."""
-    for name, is_given in (
-        ("array", form.array is not UNSET),
-        ("depends_on", bool(form.depends_on)),
-        ("hold", form.hold),
-    ):
-        if is_given:
-            raise at.at(name).error(
-                "this is for jobs that are submitted to a server", "remove it here, or use rota submit"
-            )

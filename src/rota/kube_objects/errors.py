@@ -22,3 +22,7 @@ class PodError(FieldError):
     def __init__(self, pod: str, path: FieldPath, problem: str, remedy: str = "") -> None:
         super().__init__(path, problem, remedy)
         self.pod = pod
+
+
+class TooFewPods(PodError):
+    """More pods are to start together than there are: others may come."""

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from rota.kube_objects.errors import PodError
+from rota.kube_objects.errors import PodError, TooFewPods
 from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord, TaskGroup
+from rota.model.quantities import CountOrPercent
 from rota.model.task import TaskSpec
 
 
@@ -67,6 +68,22 @@ def _record(gang_id: JobId, pods: Sequence[PodTask], min_available: int) -> JobR
     )
 
 
+class Disagreement(Struct, frozen=True):
+    """Pods of one gang say different things of how many must start together."""
+
+    said: tuple[str, ...]
+    assumed: str
+
+
+def agreed(pods: Sequence[PodTask], present: int) -> tuple[CountOrPercent | None, Disagreement | None]:
+    """What they say; of several answers the one that asks for the most: nobody starts too early by it."""
+    said = {pod.min_available for pod in pods if pod.min_available is not None}
+    if len(said) < 2:
+        return next(iter(said), None), None
+    most = max(said, key=lambda one: (one.of(present), str(one)))
+    return most, Disagreement(tuple(sorted(map(str, said))), str(most))
+
+
 def _min_available(pods: Sequence[PodTask], present: int, gang_keys: GangKeys) -> int:
     """How many must start together: what the pods say, or all that are present."""
     stating = [pod for pod in pods if pod.min_available is not None]
@@ -85,7 +102,7 @@ def _min_available(pods: Sequence[PodTask], present: int, gang_keys: GangKeys) -
             )
     needed = first.min_available.of(present)
     if needed > len(pods):
-        raise PodError(
+        raise TooFewPods(
             first.name,
             ("metadata", "annotations", gang_keys.annotation),
             f"{needed} pods are to start together, but the gang has {len(pods)}",

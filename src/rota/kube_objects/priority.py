@@ -1,15 +1,24 @@
 """Priorities of pods: their own, or those of their priority classes."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rota.kube_objects.objects.pods import PodSpec
 from rota.kube_objects.objects.workloads import PriorityClass
+from rota.model.changes import RaisePriority
+from rota.model.explanation import TypedChange
 
 
 class PodPriority(NamedTuple):
     value: int = 0
     may_preempt: bool = True
+
+
+class UsePriorityClass(TypedChange, frozen=True, tag="priority class"):
+    """What `RaisePriority` is where priorities have the names of a cluster's classes."""
+
+    size: ClassVar[float] = RaisePriority.size
+    name: str
 
 
 _SYSTEM_CLASSES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Container, Iterator
 from contextlib import AbstractContextManager
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -15,17 +16,20 @@ from rota.engine.plugin import Plugins
 from rota.forecast.estimator import Estimator, EstimatorState
 from rota.forecast.planned import Planner
 from rota.forecast.run_times import RunTimeBook
+from rota.loop.conditions import waiting_with_them, with_conditions_checked
 from rota.loop.hosting.plugin_host import CALL_LIMIT_S, PluginHost
 from rota.loop.records.record import Recorder
 from rota.model.cluster import ClusterRecords
 from rota.model.estimate import Estimate
-from rota.model.explanation import Explanation
+from rota.model.explanation import Explanation, Outcome
 from rota.model.extension import Extension
 from rota.model.ids import JobId
+from rota.model.job import Job
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Kind
 from rota.snapshot import snapshot_of
+from rota.snapshot.records import with_records
 
 ESTIMATED = 300
 """Waiting jobs of each queue, in its order, whose starts are worked out: as many as take a few seconds."""
@@ -45,9 +49,12 @@ class Moment:
     ) -> None:
         """`call_limit_s`: how long a plugin from outside may take for one call. `learnt`: from past jobs;
         None: there is none."""
-        self._records = _dated(records, now_ms)
+        self._records, self._kept_back = with_conditions_checked(_dated(records, now_ms), now_ms)
         self._learnt = learnt
         self.snapshot = snapshot_of(self._records, policy.defaults)
+        if self._kept_back:
+            known = with_records(self.snapshot.jobs, (one.record for one in self._kept_back.values()))
+            self.snapshot = dataclasses.replace(self.snapshot, jobs=known)
         if learnt is not None:
             book = RunTimeBook(learnt.run_times)
             self.snapshot = dataclasses.replace(self.snapshot, run_times=book.quantiles)
@@ -61,7 +68,7 @@ class Moment:
             plan = decide(self.snapshot, self._policy, self._now_ms, plugins)
         if recorder is not None:
             recorder.decided(self._records, self.snapshot.run_times, self._policy, self._now_ms, plan)
-        return plan
+        return replace(plan, waiting=(*plan.waiting, *waiting_with_them(self._kept_back)))
 
     def estimates(self, plan: Plan, job_ids: Container[JobId] | None = None) -> dict[JobId, Estimate]:
         """Of the jobs, or of these among them, that the plan lets wait without a promise: when they
@@ -69,7 +76,11 @@ class Moment:
         behind in their queue; without anything learnt, all."""
         if self._learnt is None:
             return {}
-        asked = [job_id for job_id in _unpromised(plan) if job_ids is None or job_id in job_ids]
+        asked = [
+            job_id
+            for job_id in _unpromised(plan)
+            if job_id not in self._kept_back and (job_ids is None or job_id in job_ids)
+        ]
         found: dict[JobId, Estimate] = {}
         with self._plugins() as plugins:
             estimator = Estimator(Planner(plugins, ESTIMATED), self._learnt)
@@ -82,6 +93,8 @@ class Moment:
         return found
 
     def explain(self, job_id: JobId) -> Explanation:
+        if job_id in self._kept_back:
+            return Explanation(job_id, Outcome.WAITING, verdict=self._kept_back[job_id].verdict)
         with self._plugins() as plugins:
             return explain(self.snapshot, self._policy, self._now_ms, plugins, job_id)
 
@@ -115,21 +128,27 @@ def _dated(records: ClusterRecords, now_ms: int) -> ClusterRecords:
     """Jobs without a submit time are numbered in their order, from 0, which is no time: they count as
     submitted now, in that order."""
     count = _most_undated(records)
-    jobs = tuple(
-        replace(record, job=replace(record.job, submitted_ms=now_ms - count + record.job.submitted_ms))
-        if record.job.submitted_ms < count
-        else record
-        for record in records.jobs
+
+    def dated(job: Job) -> Job:
+        is_dated = job.submitted_ms >= count
+        return job if is_dated else replace(job, submitted_ms=now_ms - count + job.submitted_ms)
+
+    return replace(
+        records,
+        jobs=tuple(replace(record, job=dated(record.job)) for record in records.jobs),
+        conditional=tuple(replace(one, job=dated(one.job)) for one in records.conditional),
     )
-    return replace(records, jobs=jobs)
 
 
 def _most_undated(records: ClusterRecords) -> int:
     """Jobs without a time bear numbers below this: readers count jobs, or pods that form them."""
-    return sum(record.job.template.task_count for record in records.jobs)
+    jobs = chain((one.job for one in records.jobs), (one.job for one in records.conditional))
+    return sum(job.template.task_count for job in jobs)
 
 
 def _times_ms(records: ClusterRecords) -> Iterator[int]:
+    for conditional in records.conditional:
+        yield conditional.job.submitted_ms
     for record in records.jobs:
         yield record.job.submitted_ms
         for placement in record.placements:

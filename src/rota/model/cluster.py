@@ -5,8 +5,9 @@ from __future__ import annotations
 from msgspec import Struct
 
 from rota.model.calendar import Maintenance, QueueState, Reservation
-from rota.model.job import JobRecord
+from rota.model.job import Job, JobRecord
 from rota.model.node import Node, Offer
+from rota.model.run import Dependency
 
 
 class TenantUsage(Struct, frozen=True):
@@ -25,9 +26,20 @@ class Calendar(Struct, frozen=True, omit_defaults=True):
     queues: tuple[QueueState, ...] = ()
 
 
+class ConditionalJob(Struct, frozen=True):
+    """A job that waits, and what has to happen before it waits for room: whoever plans finds out whether it
+    has happened."""
+
+    job: Job
+    held: bool = False
+    depends_on: tuple[Dependency, ...] = ()
+
+
 class ClusterRecords(Struct, frozen=True):
     nodes: tuple[Node, ...] = ()
     offers: tuple[Offer, ...] = ()
     jobs: tuple[JobRecord, ...] = ()
     usage: tuple[TenantUsage, ...] = ()
     calendar: Calendar = Calendar()
+    conditional: tuple[ConditionalJob, ...] = ()
+    """Not among the jobs."""

@@ -53,6 +53,10 @@ class Change(Coded):
         """The same, for a change that is one of many sizes by its amounts."""
         return self.size
 
+    def includes(self, other: Change) -> bool:
+        """Whether who makes this change makes the other one, too."""
+        return self == other
+
 
 class TypedChange(Struct, Change, frozen=True, omit_defaults=True, tag_field="code"):
     """A change with its fields. Its `tag` is the code that documents know it by."""

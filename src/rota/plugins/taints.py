@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rota.engine.loosening import Loosening, SpecChange, with_specs
 from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
-from rota.model.explanation import TypedChange
+from rota.model.explanation import Change, TypedChange
 from rota.model.job import JobTemplate
 from rota.model.taints import Effect, Taint, Toleration, Tolerations, bears_until_ms, tolerated
 from rota.model.verdict import CLUSTER, Reason, Rule, TypedReason, never, not_now
@@ -39,6 +39,14 @@ class Tolerate(TypedChange, frozen=True, tag="toleration"):
     size: ClassVar[float] = 0.30
     taints: tuple[Taint, ...]
     """All that keep it from the same nodes."""
+
+    def includes(self, other: Change) -> bool:
+        return isinstance(other, Tolerate) and set(map(_borne, self.taints)) >= set(map(_borne, other.taints))
+
+
+def _borne(taint: Taint) -> tuple[str, str, Effect]:
+    """What a toleration of it says: when it was put there doesn't matter."""
+    return taint.key, taint.value, taint.effect
 
 
 class TaintFilter(NodeFilter):

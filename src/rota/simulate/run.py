@@ -102,7 +102,7 @@ class _Replay:
         self._recorder = recorder
         self._run_times: RunTimes = estimator.run_times if estimator else _nothing_learnt
         start_ms = workload.jobs[0].arrival_ms if workload.jobs else 0
-        if records.jobs:
+        if records.jobs or records.conditional:
             raise ValueError("the jobs of a replay are those of its workload")
         cluster = since(workload.epoch_ms, records)
         self.cluster = VirtualCluster(cluster, policy, plugins, start_ms, lambda _: ENDLESS_MS)

@@ -71,11 +71,14 @@ def request_text(job: Job) -> str:
     groups = job.template.groups
     if job.template.task_count == 1:
         return _spec_text(groups[0].spec)
+    counts: dict[str, int] = {}
+    for group in groups:
+        # Groups may differ in nothing that is asked for: in labels, say.
+        asked = _spec_text(group.spec)
+        counts[asked] = counts.get(asked, 0) + group.count
     return "; ".join(
-        f"{group.count:,} tasks, each {_spec_text(group.spec)}"
-        if group.count > 1
-        else f"1 task of {_spec_text(group.spec)}"
-        for group in groups
+        f"{count:,} tasks, each {asked}" if count > 1 else f"1 task of {asked}"
+        for asked, count in counts.items()
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rota.kube_objects.priority import UsePriorityClass
 from rota.model.changes import (
     AskForLess,
     DropJobAffinity,
@@ -62,5 +63,6 @@ ENGINE_CHANGES: ChangeWords = dict(
         proposed(DropTopology, lambda c: f"drop the topology rule over {c.key}"),
         proposed(ShortenTimeLimit, _shorter),
         proposed(RaisePriority, _priority),
+        proposed(UsePriorityClass, lambda c: f"give it the priority class {c.name}"),
     )
 )

@@ -61,6 +61,11 @@ _NO_START = {
     NoStart.NOT_YET: "not worked out yet",
     NoStart.HELD: "it is held",
     NoStart.DEPENDENCY: "it waits for other jobs to end",
+    NoStart.QUEUE: "no start is known: its queue is paused or closed",
+    NoStart.QUOTA: "no start is known: a quota or limit is used up",
+    NoStart.PARTNER: "no start is known: the job that it connects to hasn't started",
+    NoStart.NODES: "no start is known: the nodes that would do are drained or not ready",
+    NoStart.ENDLESS: "no start is known: what has its room, or goes first, has no time limit",
     NoStart.STARTED: "it has started",
     NoStart.OVER: "it is over",
 }

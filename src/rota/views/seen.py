@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from rota.lifecycle.kept_back import AwaitsJobs
 from rota.model.explanation import Explanation
 from rota.model.extension import Extension, Obstacle
 from rota.model.ids import JobId
@@ -23,15 +24,22 @@ HIDDEN = JobId("a job of another project")
 
 
 def seen_reason(reason: Reason, sees: Sees) -> Reason:
+    return renamed_reason(reason, lambda job: _shown(job, sees))
+
+
+def renamed_reason(reason: Reason, name_of: Callable[[JobId], JobId]) -> Reason:
+    """With other names for the jobs that it is about."""
     match reason:
-        case RoomPlanned(job) if job and not sees(job):
-            return RoomPlanned(HIDDEN)
-        case AwaitsPartner(job) if not sees(job):
-            return AwaitsPartner(HIDDEN)
-        case BehindInStrictQueue(job) if not sees(job):
-            return BehindInStrictQueue(HIDDEN)
-        case WasPreempted(job) if job and not sees(job):
-            return WasPreempted(HIDDEN)
+        case RoomPlanned(job) if job:
+            return RoomPlanned(name_of(job))
+        case AwaitsPartner(job):
+            return AwaitsPartner(name_of(job))
+        case BehindInStrictQueue(job):
+            return BehindInStrictQueue(name_of(job))
+        case WasPreempted(job) if job:
+            return WasPreempted(name_of(job))
+        case AwaitsJobs(jobs):
+            return AwaitsJobs(tuple(dict.fromkeys(map(name_of, jobs))))
         case _:
             return reason
 

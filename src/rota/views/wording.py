@@ -20,6 +20,7 @@ from rota.views.amounts import (
 )
 from rota.views.calendar_words import CALENDAR_PASSING, CALENDAR_REASONS
 from rota.views.change_words import ENGINE_CHANGES
+from rota.views.kept_back_words import KEPT_BACK_PASSING, KEPT_BACK_REASONS
 from rota.views.plugin_words import PLUGIN_CHANGES, PLUGIN_REASONS
 from rota.views.reason_words import ENGINE_REASONS
 from rota.views.saying import ChangeWords, ReasonWords
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 
-REASONS: ReasonWords = {**ENGINE_REASONS, **CALENDAR_REASONS, **PLUGIN_REASONS}
+REASONS: ReasonWords = {**ENGINE_REASONS, **CALENDAR_REASONS, **PLUGIN_REASONS, **KEPT_BACK_REASONS}
 CHANGES: ChangeWords = {**ENGINE_CHANGES, **PLUGIN_CHANGES}
 
 
@@ -98,7 +99,7 @@ def cause_text(eviction: Eviction) -> str:
 
 def passing_text(reason: Reason) -> str:
     """Whether the reason can pass, and by what."""
-    if known := CALENDAR_PASSING.get(type(reason)):
+    if known := CALENDAR_PASSING.get(type(reason)) or KEPT_BACK_PASSING.get(type(reason)):
         return known
     events = " or ".join(text for event, text in _EVENTS.items() if event in reason.unblocked_by)
     events = events.replace("changes or a node joins", "changes or joins")

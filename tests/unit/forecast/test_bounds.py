@@ -8,7 +8,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from rota.forecast.bounds import BoundsState, Case, Start, StartBook
+from rota.forecast.bounds import BoundsState, Case, Start, StartBook, first_open_ms
 from rota.model.ids import JobId
 
 MINUTE = 60_000
@@ -194,3 +194,16 @@ class TestMemory:
             book.tell(JobId(str(at)), case(MINUTE), now_ms=at)
         book.pass_time(10**15)
         assert max(abs(term.value) for term in book.state.bound.terms.values()) <= 7
+
+
+@pytest.mark.covers("first-4")
+def test_nothing_is_told_for_a_period_in_which_it_can_not_start() -> None:
+    closed = ((0, HOUR), (HOUR + 10 * MINUTE, 2 * HOUR))
+    assert first_open_ms(5 * MINUTE, closed) == HOUR
+    assert first_open_ms(HOUR + 15 * MINUTE, closed[::-1]) == 2 * HOUR
+    assert first_open_ms(2 * HOUR, closed) == 2 * HOUR
+    book = StartBook()
+    start = book.look(Case("batch", 2, 90 * MINUTE, closed=closed), 0)
+    assert start.expected_ms == 2 * HOUR
+    assert start.bound_ms >= 2 * HOUR
+    assert book.tell(JobId("1"), Case("batch", 2, 90 * MINUTE, closed=closed), 0) == start

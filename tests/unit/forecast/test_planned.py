@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from msgspec.structs import replace
 
 from rota.engine import decide
 from rota.engine.plugin import Plugins
 from rota.forecast.estimator import PlannedStarts
-from rota.forecast.planned import Planner
-from rota.model.ids import JobId
-from rota.model.job import JobTemplate
+from rota.forecast.planned import Planner, closed_periods
+from rota.model.calendar import Maintenance, Reservation
+from rota.model.cluster import Calendar
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job, JobTemplate
 from rota.model.plan import Plan
 from rota.model.policy import Backfill, Durations, Policy, QueuePolicy
 from rota.snapshot import Snapshot, snapshot_of
@@ -118,3 +121,30 @@ def test_not_deeper_than_asked_for_unless_the_policy_is() -> None:
         jobs = [record.job for record in snapshot.jobs.values() if not record.placements]
         found = [planner(snapshot, rules, NOW_MS, job, plan).expected_ms for job in jobs]
         assert sum(start is not None for start in found) == has_place
+
+
+@pytest.mark.covers("first-4")
+class TestClosedPeriods:
+    CALENDAR = Calendar(
+        maintenance=(
+            Maintenance("all", 10_000, 20_000),
+            Maintenance("one", 50_000, 60_000, (NodeName("n"),)),
+        ),
+        reservations=(Reservation("exam", 30_000, 40_000, (NodeName("n"),), ("p",)),),
+    )
+
+    def closed(self, *nodes: str, **fields: object) -> list[tuple[int, int]]:
+        template = replace(JobTemplate(()), **fields)
+        job = Job(JobId("j"), template, start_after_ms=5_000)
+        return list(closed_periods(job, [NodeName(one) for one in nodes], self.CALENDAR))
+
+    def test_before_it_may_and_where_it_would_run_into_maintenance(self) -> None:
+        limited = self.closed("n", time_limit_ms=1_000)
+        assert limited == [(0, 5_000), (9_001, 20_000), (49_001, 60_000)]
+        assert self.closed("m", time_limit_ms=1_000) == [(0, 5_000), (9_001, 20_000)]
+
+    def test_without_a_limit_it_could_run_into_any(self) -> None:
+        assert self.closed("n") == [(0, 5_000), (0, 20_000), (0, 60_000)]
+
+    def test_before_its_reservation(self) -> None:
+        assert (0, 30_000) in self.closed("n", reservation="exam")

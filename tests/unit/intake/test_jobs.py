@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from rota.intake.document import parse_documents
 from rota.intake.errors import InputError
 from rota.intake.files import records_from_documents
+from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import (
     AtMaintenance,
@@ -23,6 +24,7 @@ from rota.model.job import (
     TopologyRule,
 )
 from rota.model.resources import GpuRequest, HostPort, Resources
+from rota.model.run import After, Dependency
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
 from rota.model.taints import Effect, Toleration
 from rota.model.task import CostGoal, JobAffinity, Spread, TaskSpec
@@ -396,7 +398,46 @@ def test_what_a_job_executes_does_not_matter_to_a_plan() -> None:
     assert job("command: [train], retry: 3, files: [{path: x, from: y}]") == job("")
 
 
-@pytest.mark.parametrize("field", ["array: 0-9", "depends_on: [x]", "hold: true"])
-def test_what_only_a_server_can_do(field: str) -> None:
-    with pytest.raises(InputError, match=r"this is for jobs that are submitted to a server"):
-        job(field)
+CONDITIONS = """
+jobs:
+- {name: a, array: "1,3"}
+- {name: b, hold: true}
+- {name: c, depends_on: [a, {job: b, after: any}]}
+- {name: d, depends_on: [b], running_on: n1}
+"""
+
+
+@pytest.mark.covers("first-4")
+class TestConditions:
+    def all_of(self, text: str) -> ClusterRecords:
+        cluster = parse_documents(CLUSTER.encode(), "cluster.yaml")
+        return records_from_documents(cluster, parse_documents(text.encode(), "jobs.yaml"))
+
+    def test_elements_of_an_array_are_jobs(self) -> None:
+        assert [one.job.id for one in self.all_of(CONDITIONS).jobs] == ["a.1", "a.3", "d"]
+
+    def test_what_is_held_or_waits_for_others_is_apart_from_what_waits_for_room(self) -> None:
+        b, c = self.all_of(CONDITIONS).conditional
+        assert (b.job.id, b.held, b.depends_on) == ("b", True, ())
+        assert (c.job.id, c.held) == ("c", False)
+        assert c.depends_on == (
+            Dependency(JobId("a.1")),
+            Dependency(JobId("a.3")),
+            Dependency(JobId("b"), After.ANY),
+        )
+
+    @pytest.mark.parametrize(
+        ("jobs", "told"),
+        [
+            ("{name: a, depends_on: [b]}, {name: b}", 'there is no job named "b"'),
+            ("{name: a, depends_on: [17]}", "numbers are known to servers only"),
+            ("{name: a, depends_on: [a]}", 'there is no job named "a"'),
+            ("{name: a, array: 2, running_on: n1}", "an array has elements"),
+            ("{name: a, array: 2}, {name: a.1}", "a.1"),
+            ("{name: a, array: 2}, {name: b, connect_to: a}", "name one of its elements, as a.0"),
+        ],
+    )
+    def test_what_is_refused(self, jobs: str, told: str) -> None:
+        with pytest.raises(InputError) as raised:
+            read(f"jobs: [{jobs}]")
+        assert told in str(raised.value)

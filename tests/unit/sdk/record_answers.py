@@ -26,6 +26,7 @@ from rota.control.agent_admission import Addresses
 from rota.control.enrolment import Enrolment
 from rota.control.transactor import Transactor
 from rota.loop.live.runtime import Runtime
+from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.server.access import secret_hash
 from rota.server.app import make_app
@@ -162,7 +163,8 @@ async def _ask_all(client: httpx.AsyncClient, runtime: Runtime, folder: Path) ->
             _write(folder, "sign_in", answer.status_code, answer.content)
         if name == "submit_jobs":
             async with asyncio.timeout(10):
-                while "1" not in runtime.memory.on_nodes or runtime.forecaster.estimate("2.0") is None:  # type: ignore[arg-type]
+                waits = runtime.memory.jobs[JobId("2.0")]
+                while "1" not in runtime.memory.on_nodes or runtime.forecaster.estimate(waits) is None:
                     await asyncio.sleep(0.05)
 
 

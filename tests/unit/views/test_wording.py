@@ -6,6 +6,8 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+from rota.kube_objects.priority import UsePriorityClass
+from rota.lifecycle.kept_back import AwaitsJobs, DependencyUnmet, IsHeld
 from rota.model.changes import (
     AskForLess,
     DropJobAffinity,
@@ -173,6 +175,9 @@ REASONS = {
     ),
     AwaitsPartner(JobId("database")): "waits for its partner database",
     BehindInStrictQueue(JobId("first")): "behind first, which can't start (strict queue)",
+    IsHeld(): "is held",
+    AwaitsJobs((JobId("a"), JobId("s.0"), JobId("s.1"), JobId("s.2"))): "waits for a, s.[0-2] to end",
+    DependencyUnmet("job 3 didn't succeed"): "it would be cancelled at once: job 3 didn't succeed",
     QueuePaused("batch"): "queue batch is paused",
     QueuePaused("batch", "disks\nare \x1b[31mfull"): ("queue batch is paused: disks are [31mfull"),
     QueueClosed("old", "use new"): "queue old is closed: use new",
@@ -226,6 +231,7 @@ CHANGES = {
     DropTopology("rack"): "drop the topology rule over rack",
     ShortenTimeLimit(18_000_000, 7_200_000): "set a time limit of at most 2h (has 5h)",
     ShortenTimeLimit(0, 5_400_000): "set a time limit of at most 1h30m (has none)",
+    UsePriorityClass("urgent"): "give it the priority class urgent",
     RaisePriority(-1000, 1000): "raise the priority to high (is low)",
 }
 
@@ -301,6 +307,9 @@ def test_what_a_job_asks_for() -> None:
     assert request_text(job(TaskGroup(spec))) == "32 cpu, 256Gi memory, 4 gpu, model A100"
     assert request_text(job(TaskGroup(spec, 2))) == "2 tasks, each 32 cpu, 256Gi memory, 4 gpu, model A100"
     share = TaskSpec(Resources(500), gpu=GpuRequest(1, 300))
+    labelled = TaskSpec(spec.requests, labels=(("index", "1"),)), TaskSpec(spec.requests)
+    alike = job(*map(TaskGroup, labelled))
+    assert request_text(alike) == "2 tasks, each 32 cpu, 256Gi memory"
     assert request_text(job(TaskGroup(share), TaskGroup(TaskSpec(), 3))) == (
         "1 task of 0.5 cpu, 0.3 of a gpu; 3 tasks, each no resources"
     )

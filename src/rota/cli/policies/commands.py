@@ -31,6 +31,9 @@ def replay(
     cycle: Annotated[
         int | None, typer.Option(min=1, metavar="NUMBER", help="Show only this cycle, in detail.")
     ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show all cycles that differ, and not just the first.")
+    ] = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Repeat recorded scheduling cycles, and show every plan that differs from the record.
@@ -39,7 +42,7 @@ def replay(
     """
     from rota.cli.policies.replay import command
 
-    outcome = command.replay(folder, policy, cycle, output)
+    outcome = command.replay(folder, policy, cycle, output, every=every)
     codes = {command.ReplayResult.EQUAL: EX_OK, command.ReplayResult.DIFFERENT: EX_DIFFERENT}
     raise typer.Exit(codes.get(outcome, EX_BAD_INPUT))
 

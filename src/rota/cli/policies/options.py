@@ -27,10 +27,21 @@ class SimOptions(NamedTuple):
         bool,
         typer.Option(
             "--whole",
-            help="For SWF: treat the machine as one node and each job as one task. The schedule stays the"
-            " same, and the simulation is much faster.",
+            help="For SWF: treat the machine as one node and each job as one task. The simulation is much"
+            " faster. Policies that plan starts ahead may decide otherwise; a warning names them.",
         ),
     ] = False
+    first: Annotated[
+        int | None, typer.Option(min=1, metavar="NUMBER", help="Use only so many jobs, the first to arrive.")
+    ] = None
+    jobs: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write a line for each job here: submit, start, end, wait, nodes, state. CSV, or JSON lines"
+            " for a name that ends in .jsonl.",
+        ),
+    ] = None
     cluster: Annotated[
         str | None,
         typer.Option("--cluster", "-c", metavar="FILE", help="Nodes to use instead of those of the trace."),

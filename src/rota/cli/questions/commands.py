@@ -8,7 +8,7 @@ import typer
 
 from rota.cli.command_list import TakesCommandLine, command_line, new_app
 from rota.cli.completion import job_ids
-from rota.cli.exits import EX_OK, EX_REFUSED, EX_WAITING
+from rota.cli.exits import EX_BAD_INPUT, EX_OK, EX_REFUSED, EX_WAITING
 from rota.cli.job_options import JobOptions
 from rota.cli.kube_options import KubeOptions
 from rota.cli.option_structs import expand_options
@@ -21,6 +21,7 @@ from rota.cli.questions.options import (
     OptionalCluster,
     OptionalJobs,
     Record,
+    SeveralJobs,
     both_or_neither,
 )
 from rota.cli.questions.pod_options import Namespace, pod_named, pods_named, without_pods
@@ -116,7 +117,7 @@ def plan(
             " or Kubernetes manifests. - reads standard input.",
         ),
     ] = None,
-    jobs: OptionalJobs = None,
+    jobs: SeveralJobs = None,
     policy: PolicyFile = None,
     now: Now = None,
     output: Output = OutputFormat.TABLE,
@@ -126,23 +127,27 @@ def plan(
 ) -> None:
     """Show which jobs would start where, which would wait, and why.
 
-    With two files, Rota plans for the cluster in the first and the jobs in the second. With one file, or a
+    With more files, Rota plans for the cluster in the first and the jobs in the others. With one file, or a
     command after --, a server says what it would do with these jobs, and which other planned starts would
     change. Nothing is submitted.
 
-    The exit status is 0 if every job is placed, 2 if a job waits, 1 on bad input.
+    The exit status is 0 if every job is placed, 2 if a job waits, 1 on bad input. Of Kubernetes manifests,
+    what can't be read is listed, the rest is planned, and the exit status is 1.
     """
-    if jobs is None:
+    if not jobs:
         from rota.cli.questions.plan_from_server import plan_submission
 
         all_placed = plan_submission(first, command_line(ctx), options, output)
+        raise typer.Exit(EX_OK if all_placed else EX_WAITING)
     else:
         from rota.cli.questions import plan_from_files
         from rota.cli.questions.files import Files
+        from rota.cli.questions.plan_from_files import Planned
 
-        files = Files(str(first), jobs, policy, now, max_file_size, history)
-        all_placed = plan_from_files.plan(files, output, record)
-    raise typer.Exit(EX_OK if all_placed else EX_WAITING)
+        files = Files(str(first), jobs[0], policy, now, max_file_size, history, tuple(jobs[1:]))
+        planned = plan_from_files.plan(files, output, record)
+        exits = {Planned.PLACED: EX_OK, Planned.WAITS: EX_WAITING, Planned.UNREAD: EX_BAD_INPUT}
+        raise typer.Exit(exits[planned])
 
 
 @app.command()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -15,7 +15,7 @@ from rota import clock
 from rota.cli.output import talk
 from rota.forecast.estimator import EstimatorState
 from rota.intake.errors import InputError
-from rota.intake.files import read_policy, read_records
+from rota.intake.files import Trouble, read_policy, read_records
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.on_files import Moment, latest_time_ms
 from rota.model.cluster import ClusterRecords
@@ -41,6 +41,8 @@ class Files:
     now: str | None
     max_size: str
     history: str | None = None
+    more: tuple[str, ...] = ()
+    """Further files of jobs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +50,8 @@ class Question:
     records: ClusterRecords
     moment: Moment
     now_ms: int
+    trouble: Trouble
+    """With pods of Kubernetes manifests; all else was read."""
 
 
 def read_question(files: Files) -> Question:
@@ -57,9 +61,20 @@ def read_question(files: Files) -> Question:
     # Reading makes millions of objects that all stay: looking for garbage in between triples the time.
     gc.disable()
     policy = read_policy(files.policy, host.names if files.policy else None, max_bytes=max_bytes)
+    found: list[Trouble] = []
     records = read_records(
-        files.cluster, files.jobs, max_bytes=max_bytes, on_note=lambda note: talk(f"note: {note}")
+        files.cluster,
+        files.jobs,
+        *files.more,
+        max_bytes=max_bytes,
+        on_note=lambda note: talk(f"note: {note}"),
+        on_trouble=found.append,
     )
+    trouble = found[0] if found else Trouble()
+    for error in trouble.incomplete:
+        talk(f"note: {error}")
+    for error in trouble.faults:
+        talk(str(error))
     learnt = None if files.history is None else _read_history(files.history, policy, max_bytes)
     if now_ms is None:
         now_ms = latest_time_ms(records)
@@ -68,7 +83,7 @@ def read_question(files: Files) -> Question:
     moment = Moment(records, policy, now_ms, host, learnt=learnt)
     gc.freeze()
     gc.enable()
-    return Question(records, moment, now_ms)
+    return Question(records, moment, now_ms, trouble)
 
 
 def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
@@ -81,14 +96,15 @@ def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
 
 def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:
     """A job by its name or by the name of one of its tasks, as for pods of a gang."""
-    for record in records.jobs:
-        if record.job.id == name:
-            return Subject(name, record.job.id)
-    for record in records.jobs:
-        rank = _rank_named(name, record.job)
+    jobs = [one.job for one in records.jobs] + [one.job for one in records.conditional]
+    for job in jobs:
+        if job.id == name:
+            return Subject(name, job.id)
+    for job in jobs:
+        rank = _rank_named(name, job)
         if rank is not None:
-            return Subject(name, record.job.id, rank)
-    meant = get_close_matches(name, list(islice(_known_names(records), _COMPARED)), n=1)
+            return Subject(name, job.id, rank)
+    meant = get_close_matches(name, list(islice(_known_names(jobs), _COMPARED)), n=1)
     raise InputError(
         file,
         f'there is no job named "{name}"',
@@ -104,9 +120,8 @@ def _rank_named(name: str, job: Job) -> int | None:
     return int(rank) if is_task else None
 
 
-def _known_names(records: ClusterRecords) -> Iterator[str]:
-    for record in records.jobs:
-        job = record.job
+def _known_names(jobs: Iterable[Job]) -> Iterator[str]:
+    for job in jobs:
         yield from job.task_names if job.tasks_are_jobs else (job.id,)
 
 

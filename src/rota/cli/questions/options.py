@@ -17,6 +17,10 @@ OptionalCluster = Annotated[
 OptionalJobs = Annotated[
     str | None, typer.Argument(metavar="JOBS", help="Jobs, in the same formats. Required with CLUSTER.")
 ]
+SeveralJobs = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="JOBS...", help="Jobs, in the same formats; several files are read as one."),
+]
 Now = Annotated[
     str | None,
     typer.Option(

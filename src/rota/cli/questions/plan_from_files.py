@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from enum import Enum
 from pathlib import Path
 
 from rota.cli.output import OutputFormat, show, write_document
@@ -12,8 +13,14 @@ from rota.views.plan.view import PlanView
 from rota.views.times import Clock
 
 
-def plan(files: Files, output: OutputFormat, record: str | None = None) -> bool:
-    """Shows the plan, and says whether all is placed. `record`: the folder to record the cycle in."""
+class Planned(Enum):
+    PLACED = "everything"
+    WAITS = "something waits"
+    UNREAD = "something can't be read, and the plan is about the rest"
+
+
+def plan(files: Files, output: OutputFormat, record: str | None = None) -> Planned:
+    """Shows the plan. `record`: the folder to record the cycle in."""
     question = read_question(files)
     moment = question.moment
     with prints_as_talk(), Recorder(Path(record)) if record else nullcontext() as recorder:
@@ -27,4 +34,6 @@ def plan(files: Files, output: OutputFormat, record: str | None = None) -> bool:
         show(plan_tables(view, Clock(question.now_ms), wide=output is OutputFormat.WIDE))
     else:
         write_document(plan_document(view), output)
-    return not view.something_waits
+    if question.trouble.faults:
+        return Planned.UNREAD
+    return Planned.WAITS if view.something_waits or question.trouble.held else Planned.PLACED

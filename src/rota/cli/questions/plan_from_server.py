@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from rota.api.questions import PlanAnswer, PlannedJob
 from rota.cli.client.connection import connect
@@ -11,10 +13,11 @@ from rota.cli.job_options import JobOptions
 from rota.cli.jobs.jobs_to_send import read_jobs
 from rota.cli.output import OutputFormat
 from rota.cli.showing import clock, show_one
-from rota.cli.tables import GOOD, PASSING, QUIET, Shown, heading, new_table
+from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, heading, new_table
 from rota.cli.text import Text
 from rota.intake.job_files import JobFile
-from rota.views.folding import fold_counted
+from rota.model.verdict import Kind
+from rota.views.folding import fold_counted, fold_names
 from rota.views.quoting import one_line
 from rota.views.times import Clock, ms_of
 from rota.views.wording import others_moved_text
@@ -38,10 +41,11 @@ def plan_submission(
 def plan_tables(answer: PlanAnswer, jobs: JobFile, now: Clock) -> Iterator[Shown]:
     yield heading("Plan for this job" if len(answer.jobs) == 1 else "Plan for these jobs")
     table = new_table("job", "starts", "nodes", "why")
-    for one in answer.jobs:
-        name = jobs.submission.entries[one.index].spec.name if one.index < len(jobs.jobs) else str(one.index)
-        reasons = "; ".join(one_line(reason) for reason in one.reasons)
-        table.add_row(one_line(name), _start(one, now), fold_counted(one.nodes), reasons)
+    for alike in _rows(answer.jobs, jobs, now):
+        name = fold_names(map(_label, alike))
+        nodes = fold_counted(node for one in alike for node in one.nodes)
+        reasons = "; ".join(one_line(reason) for reason in alike[0].reasons)
+        table.add_row(one_line(name), _start(alike, now), nodes, reasons)
     yield table
     if answer.changes:
         yield ""
@@ -55,14 +59,32 @@ def plan_tables(answer: PlanAnswer, jobs: JobFile, now: Clock) -> Iterator[Shown
         yield Text(others_moved_text(answer.others_changed), style=QUIET)
 
 
-def _start(job: PlannedJob, now: Clock) -> Text:
-    if _starts_now(job, now):
+def _rows(planned: Iterable[PlannedJob], jobs: JobFile, now: Clock) -> Iterator[list[PlannedJob]]:
+    """One job a row; elements of an array that fare alike are one."""
+    alike: dict[tuple[object, ...], list[PlannedJob]] = {}
+    for one in planned:
+        if not one.name and one.index < len(jobs.submission.entries):  # A server of 0.6.
+            one = replace(one, name=jobs.submission.entries[one.index].spec.name)
+        kind = (_starts_now(one, now), one.starts is None, one.promised, *one.reasons)
+        which = (one.name, *kind) if one.array_index is not None else (one.index,)
+        alike.setdefault(which, []).append(one)
+    yield from alike.values()
+
+
+def _label(job: PlannedJob) -> str:
+    return job.name if job.array_index is None else f"{job.name}.{job.array_index}"
+
+
+def _start(jobs: Sequence[PlannedJob], now: Clock) -> Text:
+    if _starts_now(jobs[0], now):
         return Text("now", style=GOOD)
-    if job.starts is None:
-        return Text("no planned start", style=PASSING)
-    at_ms = ms_of(job.starts)
-    promised = ", promised" if job.promised else ""
-    return Text(f"{now.text(at_ms)}, {now.distance_text(at_ms)}{promised}", style=PASSING)
+    starts_ms = sorted(ms_of(job.starts) for job in jobs if job.starts is not None)
+    if not starts_ms:
+        is_never = jobs[0].verdict == Kind.NEVER.value
+        return Text("never", style=BAD) if is_never else Text("no planned start", style=PASSING)
+    first, last = now.text(starts_ms[0]), now.text(starts_ms[-1])
+    text = f"{first}, {now.distance_text(starts_ms[0])}" if first == last else f"{first} to {last}"
+    return Text(f"{text}{', promised' if jobs[0].promised else ''}", style=PASSING)
 
 
 def _starts_now(job: PlannedJob, now: Clock) -> bool:

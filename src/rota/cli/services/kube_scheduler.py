@@ -9,6 +9,7 @@ import typer
 from msgspec.structs import replace
 
 from rota.cli.agents.agent import address_and_port
+from rota.cli.exits import EX_BAD_INPUT, EX_OK, EX_WAITING
 from rota.cli.kube_options import KubeOptions, scheduler_options
 from rota.cli.services.options import KubeServiceOptions
 
@@ -41,17 +42,22 @@ def schedule_pods(kube: KubeOptions, service: KubeServiceOptions) -> int:
     gc.set_threshold(50_000, 20, 100)
     keep_the_heap_small()
     problems: list[BaseException] = []
+    something_waits = False
     try:
         if service.dry_run:
-            for line in uvloop.run(run.dry_run(options)):
+            found = uvloop.run(run.dry_run(options))
+            for line in found.lines:
                 typer.echo(line)
+            something_waits = found.something_waits
         else:
             uvloop.run(run.serve(options))
     except* (InputError, KubeError, OSError) as group:
         problems += _errors_in(group)
     for problem in problems:
         print(f"rota: {problem}", file=sys.stderr)
-    return 1 if problems else 0
+    if problems:
+        return EX_BAD_INPUT
+    return EX_WAITING if something_waits else EX_OK
 
 
 def _errors_in(error: BaseException) -> list[BaseException]:

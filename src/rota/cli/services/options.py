@@ -98,7 +98,8 @@ class KubeServiceOptions(NamedTuple):
     metrics_bind_address: Annotated[
         str, typer.Option(metavar="HOST:PORT", help="Address for /healthz, /readyz and /metrics; 0 for none.")
     ] = "127.0.0.1:8429"
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print what one cycle would do, and exit.")] = (
-        False
-    )
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print what one cycle would do, and exit: 2 if a pod would wait."),
+    ] = False
     log_format: ServiceLogFormat = "auto"

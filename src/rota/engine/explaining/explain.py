@@ -6,6 +6,8 @@ same placing code is asked again on the board and in the calendar as the plan le
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from msgspec.structs import replace
 
@@ -22,6 +24,7 @@ from rota.engine.plugin import Plugins
 from rota.engine.workbench import Workbench
 from rota.model.explanation import Explanation, NodeScores, Outcome, RefusedNodes
 from rota.model.ids import JobId, NodeName
+from rota.model.job import Priority
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Verdict
@@ -76,18 +79,26 @@ def explain(
     plugins: Plugins,
     job_id: JobId,
     budget: Budget = ENDLESS,
+    priorities: Collection[int] = tuple(Priority),
 ) -> Explanation:
     """The explanation of one job, which must be in the snapshot. When the budget is spent, what would help is
-    no longer looked for."""
+    no longer looked for. `priorities`: those that its user could ask for."""
     lookout = _Lookout(job_id, plugins)
     bench = Workbench(snapshot, policy, now_ms, plugins, lookout)
     run_cycle(bench)
     plan = outcome(bench)
-    explanation = _explained(bench, lookout, plan, job_id, budget)
+    explanation = _explained(bench, lookout, plan, job_id, budget, priorities)
     return replace(explanation, faults=plan.faults)
 
 
-def _explained(bench: Workbench, lookout: _Lookout, plan: Plan, job_id: JobId, budget: Budget) -> Explanation:
+def _explained(
+    bench: Workbench,
+    lookout: _Lookout,
+    plan: Plan,
+    job_id: JobId,
+    budget: Budget,
+    priorities: Collection[int],
+) -> Explanation:
     snapshot = bench.snapshot
     bound = [one for one in plan.bindings if one.job == job_id]
     lost = {one.rank for one in plan.evictions if one.job == job_id}
@@ -111,7 +122,7 @@ def _explained(bench: Workbench, lookout: _Lookout, plan: Plan, job_id: JobId, b
         return Explanation(job_id, Outcome.EVICTED, nodes, verdict)
     job = next(job for job in refusal.jobs if job.id == job_id)
     planned = next((start for start in plan.starts if start.job == job_id), None)
-    remedies, is_cut_short = remedies_for(WhatIf(bench), refusal, job, planned, budget)
+    remedies, is_cut_short = remedies_for(WhatIf(bench), refusal, job, planned, budget, priorities)
     return Explanation(
         job_id,
         Outcome.WAITING,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from msgspec.structs import replace
@@ -33,24 +33,46 @@ class _Spent(Exception):
 
 
 def remedies_for(
-    what_if: WhatIf, refusal: LaneRefusal, job: Job, planned: PlannedStart | None, budget: Budget = ENDLESS
+    what_if: WhatIf,
+    refusal: LaneRefusal,
+    job: Job,
+    planned: PlannedStart | None,
+    budget: Budget = ENDLESS,
+    priorities: Collection[int] = tuple(Priority),
 ) -> tuple[tuple[Remedy, ...], bool]:
     """Every single change that helps, the smallest first; but first those with which it starts now. And
-    whether time was up before all were tried."""
+    whether time was up before all were tried. `priorities`: those that its user could ask for."""
     if not all(_is_about_the_job(one.reason) for one in refusal.verdict.refusals):
         return (), False
     what_if.make_way(job)
     found: list[Remedy] = []
     is_cut_short = False
     try:
-        for remedy in _Search(what_if, refusal, job, planned, budget).remedies():
+        for remedy in _Search(what_if, refusal, job, planned, budget, priorities).remedies():
             found.append(remedy)
     except _Spent:
         is_cut_short = True
     found.sort(key=_effort)
     if refusal.verdict.kind is not Kind.NEVER:
         found.sort(key=lambda remedy: remedy.start_ms != NOW)
-    return tuple(found), is_cut_short
+    return tuple(_without_needless(found)), is_cut_short
+
+
+def _without_needless(remedies: Sequence[Remedy]) -> Iterator[Remedy]:
+    """Without what asks for all of another change, and more, and helps no sooner."""
+    for at, remedy in enumerate(remedies):
+        if not any(
+            remedy.change.includes(other.change)
+            and _is_as_soon(other, remedy)
+            and (other_at < at or not other.change.includes(remedy.change))
+            for other_at, other in enumerate(remedies)
+            if other_at != at
+        ):
+            yield remedy
+
+
+def _is_as_soon(one: Remedy, other: Remedy) -> bool:
+    return other.start_ms is None or (one.start_ms is not None and one.start_ms <= other.start_ms)
 
 
 def _is_about_the_job(reason: Reason) -> bool:
@@ -70,8 +92,15 @@ def _remedy(change: Change, trial: Trial) -> Remedy:
 
 class _Search:
     def __init__(
-        self, what_if: WhatIf, refusal: LaneRefusal, job: Job, planned: PlannedStart | None, budget: Budget
+        self,
+        what_if: WhatIf,
+        refusal: LaneRefusal,
+        job: Job,
+        planned: PlannedStart | None,
+        budget: Budget,
+        priorities: Collection[int],
     ) -> None:
+        self._priorities = sorted(priorities)
         self._what_if = what_if
         self._budget = budget
         self._refusal = refusal
@@ -197,7 +226,7 @@ class _Search:
     def _priority(self) -> Iterator[Remedy]:
         """The lowest class from which on it would start, by preempting."""
         asked = self._template.priority
-        for priority in sorted(Priority):
+        for priority in self._priorities:
             if priority > asked:
                 trial = self._attempt(replace(self._template, priority=int(priority), may_preempt=None))
                 if trial is not None and trial.evicts:

@@ -1,17 +1,35 @@
 """Which objects documents hold: single ones, `v1 List` and lists of one kind, as kubectl prints them."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Container, Iterable, Iterator, Mapping
+from itertools import count
 from typing import Any, Generic, NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from rota.intake._fields import Field
 from rota.intake._wording import describe_value, quoted
 from rota.intake.convert import convert
 from rota.intake.document import Document
+from rota.intake.errors import InputError
 from rota.intake.kubernetes.faults import Faults
 from rota.intake.kubernetes.notes import Notes
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.namespaces import namespace_of
+from rota.kube_objects.objects.controllers import (
+    BarePodTemplate,
+    CronJob,
+    DaemonSet,
+    Deployment,
+    JobSet,
+    LeaderWorkerSet,
+    ReplicaSet,
+    ReplicationController,
+    StatefulSet,
+    VolcanoJob,
+    Workload,
+)
 from rota.kube_objects.objects.metadata import KubeObject, Metadata, Namespace
 from rota.kube_objects.objects.nodes import Node
 from rota.kube_objects.objects.pods import Pod
@@ -24,23 +42,49 @@ T = TypeVar("T")
 class Found(NamedTuple, Generic[T]):
     object: T
     place: Field
+    kind: str
 
 
 class _Kind(NamedTuple):
     group: str
     name: str
 
+    @property
+    def told(self) -> str:
+        """With its group, where another of this name is read."""
+        is_ambiguous = any(known.name == self.name for known in _TYPES)
+        return f"{self.name} of {self.group or 'v1'}" if is_ambiguous else self.name
 
-_TYPES: Mapping[_Kind, type[KubeObject]] = {
+
+_CLUSTER: Mapping[_Kind, type[KubeObject]] = {
     _Kind("", "Node"): Node,
-    _Kind("", "Pod"): Pod,
     _Kind("", "Namespace"): Namespace,
     _Kind("", "PersistentVolume"): PersistentVolume,
     _Kind("", "PersistentVolumeClaim"): PersistentVolumeClaim,
-    _Kind("batch", "Job"): Job,
     _Kind("scheduling.k8s.io", "PriorityClass"): PriorityClass,
 }
-_IN_NAMESPACES = frozenset({"Pod", "PersistentVolumeClaim", "Job"})
+_WORKLOADS: Mapping[_Kind, type[KubeObject]] = {
+    _Kind("", "Pod"): Pod,
+    _Kind("", "PodTemplate"): BarePodTemplate,
+    _Kind("", "ReplicationController"): ReplicationController,
+    _Kind("apps", "Deployment"): Deployment,
+    _Kind("apps", "ReplicaSet"): ReplicaSet,
+    _Kind("apps", "StatefulSet"): StatefulSet,
+    _Kind("apps", "DaemonSet"): DaemonSet,
+    _Kind("extensions", "Deployment"): Deployment,
+    _Kind("extensions", "ReplicaSet"): ReplicaSet,
+    _Kind("extensions", "DaemonSet"): DaemonSet,
+    _Kind("batch", "Job"): Job,
+    _Kind("batch", "CronJob"): CronJob,
+    _Kind("batch.volcano.sh", "Job"): VolcanoJob,
+    _Kind("kueue.x-k8s.io", "Workload"): Workload,
+    _Kind("jobset.x-k8s.io", "JobSet"): JobSet,
+    _Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): LeaderWorkerSet,
+}
+_TYPES = {**_CLUSTER, **_WORKLOADS}
+_OUTSIDE_NAMESPACES = frozenset({"Node", "Namespace", "PersistentVolume", "PriorityClass"})
+_CALLED = {VolcanoJob: "Volcano Job", Workload: "Kueue Workload"}
+"""Where the kind alone could be another's."""
 _NAME = re.compile(r"[A-Za-z0-9](?:[-._A-Za-z0-9]{0,251}[A-Za-z0-9])?", re.ASCII)
 
 
@@ -50,46 +94,87 @@ def is_manifest(document: Document) -> bool:
     return isinstance(data, dict) and "apiVersion" in data and "kind" in data
 
 
+def kinds_read() -> list[str]:
+    """Of objects, by the names that people call them."""
+    return list(dict.fromkeys(_CALLED.get(wanted, kind.name) for kind, wanted in _TYPES.items()))
+
+
 class Manifests:
     """The objects of the kinds that scheduling looks at, in the order of the documents."""
 
-    def __init__(self, documents: Iterable[Document], faults: Faults, notes: Notes) -> None:
+    def __init__(
+        self, documents: Iterable[Document], faults: Faults, faults_of_pods: Faults, notes: Notes
+    ) -> None:
+        """`faults_of_pods`: of pods and of what makes them; one of them says nothing of the next."""
         self._found: dict[type, list[Found[Any]]] = {wanted: [] for wanted in _TYPES.values()}
-        self._places: dict[tuple[str, str], Field] = {}
+        self._in_order: list[Found[Any]] = []
+        self._places: dict[tuple[type, str], Field] = {}
+        self._kinds: dict[str, Counter[_Kind]] = {}
+        """Of each file, what is in it."""
         for document in documents:
             with faults.of(Field(document)):
-                for place, kind in _objects(Field(document), _Kind("", "")):
-                    with faults.of(place):
-                        self._add(place, kind, notes)
+                self._read(document, faults, faults_of_pods, notes)
 
     def of(self, wanted: type[T]) -> list[Found[T]]:
         return self._found[wanted]
 
-    def _add(self, place: Field, kind: _Kind, notes: Notes) -> None:
-        wanted = _TYPES.get(kind)
-        if wanted is None:
-            notes.add(place, f"{kind.name} is not read", _name_for_note(place.data))
-            return
-        found = convert(place.document, wanted, at=place.path)
-        self._claim_name(kind.name, found.metadata, place)
-        self._found[wanted].append(Found(found, place))
+    def of_any(self, wanted: Container[type[KubeObject]]) -> list[Found[KubeObject]]:
+        """Of these types, in the order of the documents."""
+        return [found for found in self._in_order if type(found.object) in wanted]
 
-    def _claim_name(self, kind: str, metadata: Metadata, place: Field) -> None:
+    def unread_files(self) -> Iterator[InputError]:
+        """Files that hold objects of which none is read."""
+        for file, seen in self._kinds.items():
+            if seen and not any(kind in _TYPES for kind in seen):
+                found = ", ".join(f"{number} {kind.told}" for kind, number in seen.items())
+                remedy = f"kinds that are read: {', '.join(kinds_read())}"
+                yield InputError(file, f"nothing in it is read: {found}", remedy)
+
+    def _read(self, document: Document, faults: Faults, faults_of_pods: Faults, notes: Notes) -> None:
+        seen = self._kinds.setdefault(document.path, Counter())
+        for place, kind in _objects(Field(document), _Kind("", "")):
+            seen[kind] += 1
+            if kind not in _TYPES:
+                notes.add(place, f"{kind.told} is not read", _name_for_note(place.data))
+                continue
+            with (faults_of_pods if kind in _WORKLOADS else faults).of(place):
+                self._add(place, kind)
+
+    def _add(self, place: Field, kind: _Kind) -> None:
+        wanted = _TYPES[kind]
+        found = convert(place.document, wanted, at=place.path)
+        if found.metadata.name is None and found.metadata.generate_name:
+            found = replace(found, metadata=self._with_name(found.metadata, wanted))
+        self._claim_name(kind.name, wanted, found.metadata, place)
+        self._found[wanted].append(one := Found(found, place, _CALLED.get(wanted, kind.name)))
+        self._in_order.append(one)
+
+    def _with_name(self, metadata: Metadata, wanted: type) -> Metadata:
+        """The cluster would choose one: here it is what it begins with, and a number from the second on."""
+        stem = (metadata.generate_name or "").rstrip("-.") or "x"
+        names = (stem if not index else f"{stem}-{index + 1}" for index in count())
+        named = (replace(metadata, name=name) for name in names)
+        return next(one for one in named if (wanted, _full_name(one)) not in self._places)
+
+    def _claim_name(self, kind: str, wanted: type, metadata: Metadata, place: Field) -> None:
         if metadata.name is None:
             raise FieldError(("metadata", "name"), "is missing", "add this field")
         _check_name(metadata.name, "name")
         name = metadata.name
-        if kind in _IN_NAMESPACES:
-            namespace = namespace_of(metadata)
-            _check_name(namespace, "namespace")
-            name = f"{namespace}/{name}"
-        other = self._places.setdefault((kind, name), place)
+        if kind not in _OUTSIDE_NAMESPACES:
+            _check_name(namespace_of(metadata), "namespace")
+            name = _full_name(metadata)
+        other = self._places.setdefault((wanted, name), place)
         if other is not place:
             raise FieldError(
                 ("metadata", "name"),
                 f"{kind} {name} is in {other.document.path}, line {other.line}, already",
                 "remove one of them",
             )
+
+
+def _full_name(metadata: Metadata) -> str:
+    return f"{namespace_of(metadata)}/{metadata.name}"
 
 
 def _check_name(name: str, field: str) -> None:

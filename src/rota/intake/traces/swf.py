@@ -20,9 +20,9 @@ announces, are errors: the format rules them out.
 
 **Processors as tasks.** `tasks="processors"` makes p processors p tasks of 1 CPU, a gang. `tasks="whole"`
 makes as few tasks as there can be: one for each full node, and one for the rest. On one node of all
-processors, the default then, that is one task a job. Processors of an SWF machine are all alike, so both
-give the same schedules there, and with "whole" the engine has one node to look at and one task to place
-and to report; take "processors" to see each of them placed.
+processors, the default then, that is one task a job. The engine then has one node to look at and one task to
+place and to report. Processors of an SWF machine are all alike, so both give the same schedules, unless a
+policy plans starts ahead: those are on certain nodes. Take "processors" to see each of them placed.
 """
 
 import re
@@ -142,7 +142,7 @@ def _check_whole(file: str, header: Mapping[str, tuple[str, Line]], jobs: list[L
         raise InputError(
             file,
             f"ends after {len(jobs):,} of the {count:,} jobs that its header announces",
-            f"download the file again, or correct {key} if this is an excerpt",
+            f"download the file again; for an excerpt, give all of it and --first {len(jobs)}, or correct {key}",
             position=Position(end, 1),
         )
 

@@ -22,6 +22,7 @@ from rota.kube_objects.objects.metadata import KubeObject, Namespace
 from rota.kube_objects.objects.nodes import Node
 from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
+from rota.kube_objects.objects.workloads import PriorityClass
 
 T = TypeVar("T", bound=KubeObject)
 
@@ -57,6 +58,7 @@ CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", CsiNode, is_namespaced=
 CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", CsiDriver, is_namespaced=False)
 STORAGE_CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities", StorageCapacity)
 ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments", VolumeAttachment, is_namespaced=False)
+PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", PriorityClass, is_namespaced=False)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", DisruptionBudget)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
 EVENTS = Resource("events.k8s.io", "v1", "events", Event)

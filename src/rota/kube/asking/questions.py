@@ -6,7 +6,7 @@ that is found by deciding as if it was gone.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from difflib import get_close_matches
 from typing import Protocol, TypeVar
@@ -17,7 +17,8 @@ from rota.engine.decide import decide
 from rota.engine.explaining.explain import explain
 from rota.kube.api.client import Client, Selection
 from rota.kube.api.config import find_cluster
-from rota.kube.api.resources import Resource
+from rota.kube.api.errors import Forbidden
+from rota.kube.api.resources import PRIORITY_CLASSES, Resource
 from rota.kube.asking.answer_words import (
     DELETED,
     ENDING,
@@ -41,11 +42,13 @@ from rota.kube.scheduling.run import KubeSchedulerOptions, policy_of
 from rota.kube.scheduling.words import held_text, misread_text, unschedulable_text
 from rota.kube_objects.objects.metadata import KubeObject, KubeStruct, Timestamp
 from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.objects.workloads import PriorityClass
 from rota.kube_objects.pods import DEFAULT_SCHEDULER, PodState, PodTask
+from rota.kube_objects.priority import UsePriorityClass
 from rota.kube_objects.times import as_ms
 from rota.loop.hosting.plugin_host import PluginHost
-from rota.model.changes import StartWithFewer
-from rota.model.explanation import Outcome, Remedy
+from rota.model.changes import RaisePriority, StartWithFewer
+from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobRecord
 from rota.model.plan import Plan
@@ -89,7 +92,17 @@ async def asking(options: KubeSchedulerOptions, now_ms: int) -> AsyncIterator[Li
     policy = policy_of(options)
     async with Client(find_cluster(options.kubeconfig)) as client:
         mirror = Mirror(options.scheduler_name, options.gang_keys, lambda: None, policy.defaults)
-        yield LiveCluster(client, await read_once(client, mirror), mirror, options, policy, now_ms)
+        read = await read_once(client, mirror)
+        classes = await priority_classes(client)
+        yield LiveCluster(client, read, mirror, options, policy, now_ms, classes)
+
+
+async def priority_classes(client: Api) -> list[PriorityClass]:
+    """None where they may not be listed: then it can't be said which would help."""
+    try:
+        return await client.list_all(PRIORITY_CLASSES)
+    except Forbidden:
+        return []
 
 
 class LiveCluster:
@@ -103,7 +116,9 @@ class LiveCluster:
         options: KubeSchedulerOptions,
         policy: Policy,
         now_ms: int,
+        classes: Iterable[PriorityClass] = (),
     ) -> None:
+        self._class_names = {one.value: one.metadata.name or "" for one in classes if _is_for_users(one)}
         self.mirror = mirror
         self.policy = policy
         self.host = PluginHost()
@@ -236,8 +251,19 @@ class LiveCluster:
         """Of the cluster as it is, or as it is supposed to be."""
         snapshot = (supposed or self.mirror.state).snapshot()
         with rules_of(self.policy, self.host) as plugins:
-            explanation = explain(snapshot, self.policy, self.now_ms, plugins, job_id)
+            explanation = explain(
+                snapshot, self.policy, self.now_ms, plugins, job_id, priorities=self._class_names
+            )
+        remedies = tuple(replace(one, change=self._named(one.change)) for one in explanation.remedies)
+        explanation = replace(explanation, remedies=remedies)
         return why_view(Subject(name, job_id, rank), explanation, PlanView(self.plan(snapshot), snapshot))
+
+    def _named(self, change: Change) -> Change:
+        """In a cluster, priorities are known by their classes."""
+        match change:
+            case RaisePriority(priority=priority) if priority in self._class_names:
+                return UsePriorityClass(self._class_names[priority])
+        return change
 
     def plan(self, snapshot: Snapshot) -> Plan:
         with rules_of(self.policy, self.host) as plugins:
@@ -279,3 +305,9 @@ class LiveCluster:
                 if condition.type == "PodScheduled":
                     return as_ms(condition.last_transition_time) or None
         return None
+
+
+def _is_for_users(one: PriorityClass) -> bool:
+    """Those of the system are for what the cluster itself needs, and one may be there that evicts nobody."""
+    is_of_system = (one.metadata.name or "").startswith("system-")
+    return not is_of_system and one.preemption_policy != "Never"

@@ -12,18 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rota.kube.mirror.reasons import GangIncomplete, GangOthersFirst, Hold, Misread
-from rota.kube_objects.gangs import as_gang
+from rota.kube_objects.gangs import Disagreement, agreed, as_gang
 from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobRecord
-from rota.model.quantities import CountOrPercent
-
-
-class Disagreement(Struct, frozen=True):
-    """Pods of one gang say different things of how many must start together."""
-
-    said: tuple[str, ...]
-    assumed: str
 
 
 class Roles(Struct, frozen=True):
@@ -80,10 +72,10 @@ def read_gang(
 ) -> GangReading:
     """`pods` are all that are of the gang, those that have failed included."""
     present = [pod for pod in pods if pod.state is not PodState.GONE]
-    agreed, disagreement = _agreed(pods, len(present))
-    needed = len(present) if agreed is None else agreed.of(len(present))
+    least, disagreement = agreed(pods, len(present))
+    needed = len(present) if least is None else least.of(len(present))
     if disagreement is not None:
-        pods = [replace(pod, min_available=agreed) for pod in pods]
+        pods = [replace(pod, min_available=least) for pod in pods]
     gang = pods[0].gang
     ready = [pod for pod in present if pod.state is not PodState.GATED]
     started = [pod for pod in ready if pod.state in _STARTED]
@@ -93,7 +85,7 @@ def read_gang(
         needed=needed,
         torn=tuple(pod.name for pod in _torn(present, _shortfall(gang, started, needed, roles))),
         disagreement=disagreement,
-        is_open_ended=agreed is None or agreed.count is None,
+        is_open_ended=least is None or least.count is None,
     )
     missing = _shortfall(gang, ready, needed, roles)
     if missing is not None:
@@ -117,15 +109,6 @@ def read_gang(
 
 
 _STARTED = frozenset({PodState.RUNNING, PodState.DONE})
-
-
-def _agreed(pods: Sequence[PodTask], present: int) -> tuple[CountOrPercent | None, Disagreement | None]:
-    """What they say; of several answers the one that asks for the most: nobody starts too early by it."""
-    said = {pod.min_available for pod in pods if pod.min_available is not None}
-    if len(said) < 2:
-        return next(iter(said), None), None
-    most = max(said, key=lambda one: (one.of(present), str(one)))
-    return most, Disagreement(tuple(sorted(map(str, said))), str(most))
 
 
 def _shortfall(gang: str, pods: Sequence[PodTask], needed: int, roles: Roles) -> GangIncomplete | None:

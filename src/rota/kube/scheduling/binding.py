@@ -26,6 +26,7 @@ from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.scheduling.decision_log import DecisionLog
 from rota.kube.scheduling.event_recorder import EventRecorder
+from rota.kube.scheduling.latency import Latency
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects.metadata import KubeObject
@@ -87,8 +88,10 @@ class Binder:
         recorder: EventRecorder,
         leads: Callable[[], bool],
         wake: Callable[[], None],
+        latency: Latency | None = None,
     ) -> None:
         """`leads` is asked before each step; `wake` is called when there is something to decide again."""
+        self._latency = latency
         self._client = client
         self._mirror = mirror
         self._recorder = recorder
@@ -223,6 +226,8 @@ class Binder:
         outcome = await self._bind(name, pod, node)
         if outcome is BindResult.BOUND:
             self.bound += 1
+            if self._latency is not None:
+                self._latency.bound(name, pod)
             self._recorder.scheduled(pod, node)
         return outcome
 

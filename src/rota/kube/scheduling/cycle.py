@@ -23,6 +23,7 @@ from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.reasons import Misread
 from rota.kube.scheduling.binding import Binder, Placing
 from rota.kube.scheduling.event_recorder import EventRecorder
+from rota.kube.scheduling.latency import Latency
 from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
@@ -58,6 +59,7 @@ class Scheduling:
         *,
         undone_after_s: float = UNDONE_AFTER_S,
         clock_ms: Callable[[], int] = now_ms,
+        latency: Latency | None = None,
     ) -> None:
         self.policy = policy
         self.cycles = 0
@@ -68,6 +70,7 @@ class Scheduling:
         self._metrics = metrics
         self._undone_after_s = undone_after_s
         self._clock_ms = clock_ms
+        self._latency = latency
         self._host = PluginHost()
         self._aside = Aside("rota-decide")
         self._wake = asyncio.Event()
@@ -218,6 +221,8 @@ class Scheduling:
 
     def _tell_held(self) -> None:
         nodes = self._mirror.node_count
+        if self._latency is not None:
+            self._latency.held(self._mirror.holds, self._mirror.pod)
         for name, hold in self._mirror.holds.items():
             text = held_text(hold, nodes)
             self._recorder.waits(name, text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import structlog
 from msgspec import Struct
 
+from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.kube.api.access import ClusterAccess
 from rota.kube.api.client import Client
@@ -26,6 +28,7 @@ from rota.kube.mirror.sources import sources_of
 from rota.kube.scheduling.binding import Binder
 from rota.kube.scheduling.cycle import UNDONE_AFTER_S, Scheduling
 from rota.kube.scheduling.event_recorder import EventRecorder
+from rota.kube.scheduling.latency import Latency
 from rota.kube.scheduling.probes import probes
 from rota.kube.scheduling.unreadable import UnreadablePods
 from rota.kube.scheduling.words import plan_lines
@@ -90,7 +93,8 @@ class KubeScheduler:
         )
         # Whatever it waits for, nothing is sent once another may lead.
         led = client.only_while(self._leads)
-        self.binder = Binder(led, self.mirror, self.recorder, self._leads, self._look_again)
+        latency = Latency(self.metrics)
+        self.binder = Binder(led, self.mirror, self.recorder, self._leads, self._look_again, latency)
         self.scheduling = Scheduling(
             self.mirror,
             self.binder,
@@ -98,6 +102,7 @@ class KubeScheduler:
             policy,
             self.metrics,
             undone_after_s=options.undone_after_s,
+            latency=latency,
         )
         self._unreadable = UnreadablePods(client, self.recorder, options.scheduler_name)
         self._informers = self._subscribed()
@@ -183,8 +188,19 @@ async def serve(options: KubeSchedulerOptions) -> None:
     async with running(access, options, policy) as scheduler, AsyncExitStack() as stack:
         if options.metrics_port is not None:
             address = options.metrics_host, options.metrics_port
-            await stack.enter_async_context(probes(*address, lambda: scheduler.is_ready, scheduler.metrics))
+            try:
+                await stack.enter_async_context(
+                    probes(*address, lambda: scheduler.is_ready, scheduler.metrics)
+                )
+            except OSError as error:
+                raise _cannot_listen(*address, error) from error
         await told_to_stop.wait()
+
+
+def _cannot_listen(host: str, port: int, error: OSError) -> InputError:
+    why = os.strerror(error.errno).lower() if error.errno else str(error)
+    problem = f"can't listen on {host}:{port} for probes and metrics: {why}"
+    return InputError("--metrics-bind-address", problem, "give another address, or 0 for none")
 
 
 @asynccontextmanager
@@ -200,8 +216,14 @@ async def running(
             task.cancel()
 
 
-async def dry_run(options: KubeSchedulerOptions) -> list[str]:
+class DryRun(Struct, frozen=True):
+    lines: list[str]
+    something_waits: bool
+
+
+async def dry_run(options: KubeSchedulerOptions) -> DryRun:
     """What a scheduler with these options would do now, a line each."""
     async with Client(find_cluster(options.kubeconfig)) as client:
         scheduler = KubeScheduler(client, options, policy_of(options))
-        return plan_lines(await scheduler.plan(), scheduler.mirror)
+        plan = await scheduler.plan()
+        return DryRun(plan_lines(plan, scheduler.mirror), bool(plan.waiting or scheduler.mirror.holds))

@@ -24,6 +24,7 @@ class OwnerReference(KubeStruct):
 
 class Metadata(KubeStruct):
     name: str | None = None
+    generate_name: str | None = None
     namespace: str | None = None
     uid: str | None = None
     labels: dict[str, str] | None = None

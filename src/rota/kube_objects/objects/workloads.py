@@ -14,6 +14,7 @@ class JobSpec(KubeStruct):
     template: PodTemplate
     parallelism: PodCount | None = None
     completions: PodCount | None = None
+    completion_mode: str | None = None
     suspend: bool | None = None
 
 

@@ -64,9 +64,10 @@ def live_desks(
 ) -> LiveDesks:
     allowing = Allowing(live.policy, transactor.memory)
     status = StatusDesk(transactor, live, backends)
+    jobs = JobsDesk(transactor, live, allowing, vault, limits)
     return LiveDesks(
-        jobs=JobsDesk(transactor, live, allowing, vault, limits),
-        questions=QuestionsDesk(transactor, live, forecaster, allowing, limits),
+        jobs=jobs,
+        questions=QuestionsDesk(transactor, live, forecaster, allowing, jobs.as_submitted, limits),
         output=OutputDesk(transactor, backends, put_file),
         input=InputDesk(transactor.memory, backends),
         events=EventsDesk(transactor),

@@ -66,16 +66,35 @@ class JobsDesk:
         dry_run: bool = False,
         answer_of: AnswerOf[Sequence[JobState]] = None,
     ) -> Sequence[JobState]:
-        now_ms = self._transactor.now_ms()
-        submission = self._allowing.admit(submission, who, now_ms)
-        self._vault.check(submission)
-        await self._admission.check(submission, who, now_ms)
-        ended = await self._ended_partners(submission)
+        submission = self._admitted(submission, who)
+        await self._admission.check(submission, who, self._transactor.now_ms())
         first = self._memory.last_number + 1
         if not dry_run:
             first = await self._transactor.numbers(submission.job_count)
+        most = MOST_SHOWN if dry_run else None
+        return await self._take(submission, who, first, most, dry_run, answer_of)
 
-        jobs = await beside(submission.job_count, expand, submission, first, MOST_SHOWN if dry_run else None)
+    async def as_submitted(self, submission: Submission, who: Who, first: int) -> Sequence[JobState]:
+        """All of them as they would stand if they came in now, numbered from `first` on. Nothing is changed.
+        Whether they could ever start isn't checked: a plan shows that."""
+        return await self._take(self._admitted(submission, who), who, first, None, True, None)
+
+    def _admitted(self, submission: Submission, who: Who) -> Submission:
+        submission = self._allowing.admit(submission, who, self._transactor.now_ms())
+        self._vault.check(submission)
+        return submission
+
+    async def _take(
+        self,
+        submission: Submission,
+        who: Who,
+        first: int,
+        most: int | None,
+        dry_run: bool,
+        answer_of: AnswerOf[Sequence[JobState]],
+    ) -> Sequence[JobState]:
+        ended = await self._ended_partners(submission)
+        jobs = await beside(submission.job_count, expand, submission, first, most)
 
         def command(draft: Draft) -> Sliced[Sequence[JobState]]:
             self._allowing.check_waiting(submission, who, draft)

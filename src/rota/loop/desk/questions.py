@@ -3,8 +3,7 @@ whether one may run longer."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 from typing import Self
 
@@ -12,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rota.api.jobs import EstimateDocument
-from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
+from rota.api.questions import PlanAnswer
 from rota.control.access import Who
 from rota.control.allowing import Allowing
 from rota.control.draft import Draft
@@ -20,14 +19,14 @@ from rota.control.errors import Conflict
 from rota.control.transactor import Transactor
 from rota.engine.budget import Budget
 from rota.engine.calendar.extension import extend
-from rota.engine.decide import decide
 from rota.engine.explaining.explain import explain
-from rota.intake.submissions import Submission, expand
-from rota.lifecycle.advance import Refused, submitted
+from rota.intake.submissions import Submission
+from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import JobEvent, LimitChanged
-from rota.lifecycle.state import Phase
+from rota.lifecycle.state import JobState, Phase
 from rota.loop.desk.answers import AnswerOf, keep_answer
 from rota.loop.desk.plan_reasons import PlanReasons
+from rota.loop.desk.preview import plan_answer
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits, Questions
 from rota.loop.live.forecaster import Forecaster
 from rota.loop.live.loop import LiveLoop
@@ -36,14 +35,17 @@ from rota.loop.live.side_threads import beside
 from rota.model.estimate import Estimate
 from rota.model.extension import Extension
 from rota.model.ids import JobId
-from rota.model.node import Node
 from rota.model.plan import Plan
-from rota.snapshot.state import Snapshot, with_waiting
+from rota.snapshot.state import Snapshot
 from rota.views.folding import fold_names
 from rota.views.plan.view import PlanView
-from rota.views.seen import Sees, seen_extension, seen_reason, seen_why
+from rota.views.seen import Sees, seen_extension, seen_why
 from rota.views.why.view import Subject, WhyView, why_view
-from rota.views.wording import reason_text
+
+AsSubmitted = Callable[[Submission, Who, int], Awaitable[Sequence[JobState]]]
+"""Jobs as they would stand if they came in now, with numbers from there on; see `JobsDesk.as_submitted`."""
+_FAR = 1_000_000
+"""Numbers so far ahead that no job which comes in meanwhile gets one of them."""
 
 
 class Moment(Struct, frozen=True):
@@ -59,10 +61,6 @@ class Moment(Struct, frozen=True):
     def of(cls, live: LiveLoop, now_ms: int) -> Self:
         return cls(live, now_ms, live.plan, live.snapshot())
 
-    def decided(self, snapshot: Snapshot) -> Plan:
-        with self.live.plugins() as plugins:
-            return decide(snapshot, self.live.policy, self.now_ms, plugins)
-
 
 def why_of(
     moment: Moment, job_id: JobId, rank: int | None, estimate: Estimate | None, budget: Budget
@@ -73,61 +71,6 @@ def why_of(
     name = job_id if rank is None else f"{job_id}/{rank}"
     estimates = {} if estimate is None else {job_id: estimate}
     return why_view(Subject(name, job_id, rank), explanation, PlanView(moment.plan, snapshot, estimates))
-
-
-def plan_answer(
-    moment: Moment, all_nodes: Sequence[Node], first: int, submission: Submission, sees: Sees
-) -> PlanAnswer:
-    """As if they arrived now, not held and without dependencies. `all_nodes`: of the moment. `first`: the
-    number that they would begin with."""
-    now_ms = moment.now_ms
-    before = _starts(moment.decided(moment.snapshot), now_ms)
-    jobs = expand(submission, first)
-    ids = [JobId(f"?{index}") for index in range(len(jobs))]
-    added = [
-        submitted(job_id, first + index, replace(job.spec, held=False, depends_on=()), now_ms).state.record()
-        for index, (job_id, job) in enumerate(zip(ids, jobs, strict=True))
-    ]
-    plan = moment.decided(with_waiting(moment.snapshot, added, moment.live.policy.defaults, all_nodes))
-    after = _starts(plan, now_ms)
-    nodes: dict[JobId, list[str]] = {}
-    for one in plan.bindings:
-        nodes.setdefault(one.job, []).append(one.node)
-    promised = {start.job for start in plan.starts if start.promised}
-    for start in plan.starts:
-        nodes.setdefault(start.job, [placement.node for placement in start.placements])
-    reasons = {
-        job_id: [reason_text(seen_reason(refusal.reason, sees)) for refusal in entry.verdict.refusals]
-        for entry in plan.waiting
-        for job_id in entry.jobs
-    }
-    moved = [job_id for job_id, was_ms in before.items() if after.get(job_id) != was_ms]
-    seen = [job_id for job_id in moved if sees(job_id)]
-    return PlanAnswer(
-        jobs=[
-            PlannedJob(
-                index=index,
-                starts=_time(after.get(job_id)),
-                promised=job_id in promised,
-                nodes=sorted(set(nodes.get(job_id, ()))),
-                reasons=reasons.get(job_id, []),
-            )
-            for index, job_id in enumerate(ids)
-        ],
-        changes=[
-            PlannedChange(job=job_id, before=_time(before[job_id]), after=_time(after.get(job_id)))
-            for job_id in seen
-        ],
-        others_changed=len(moved) - len(seen),
-    )
-
-
-def _starts(plan: Plan, now_ms: int) -> dict[JobId, int]:
-    return {start.job: start.start_ms for start in plan.starts} | {one.job: now_ms for one in plan.bindings}
-
-
-def _time(at_ms: int | None) -> datetime | None:
-    return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
 
 
 _MOST_NAMED = 10
@@ -142,6 +85,7 @@ class QuestionsDesk:
         live: LiveLoop,
         forecaster: Forecaster,
         allowing: Allowing,
+        as_submitted: AsSubmitted,
         limits: QuestionLimits = DEFAULT_LIMITS,
     ) -> None:
         self._transactor = transactor
@@ -149,6 +93,7 @@ class QuestionsDesk:
         self._live = live
         self._forecaster = forecaster
         self._allowing = allowing
+        self._as_submitted = as_submitted
         self._questions = Questions(limits)
         self._reasons: PlanReasons | None = None
         """Of the plan that was asked about last."""
@@ -159,14 +104,14 @@ class QuestionsDesk:
 
     async def why(self, job_id: JobId, rank: int | None, who: Who) -> WhyView:
         async with self._questions.turn(who.user):
-            self._check_waits(job_id)
+            state = self._waiting(job_id)
             moment = Moment.of(self._live, self._transactor.now_ms())
-            estimate = self._forecaster.estimate(job_id)
+            estimate = self._forecaster.estimate(state)
             view = await self._questions.answered(partial(why_of, moment, job_id, rank, estimate))
             allowed = self._allowing.allowed_help(view.explanation, view.job.template, who)
             return seen_why(replace(view, explanation=allowed), self._seen_by(who))
 
-    def _check_waits(self, job_id: JobId) -> None:
+    def _waiting(self, job_id: JobId) -> JobState:
         state = self._memory.jobs.get(job_id)
         if state is None:
             raise Conflict(f"job {job_id} has ended, so it doesn't wait", f"ask for job {job_id} itself")
@@ -175,6 +120,7 @@ class QuestionsDesk:
             waits = "is held" if state.held else f"waits for {others or 'other jobs'} to end"
             remedy = "release it" if state.held else f"`rota show {job_id}` shows it"
             raise Conflict(f"job {job_id} {waits}, so Rota doesn't place it yet", remedy)
+        return state
 
     async def reasons(self, jobs: Collection[JobId], who: Who) -> dict[JobId, str]:
         """Why each of them waits, by the latest plan; those that it doesn't know yet are left out."""
@@ -190,14 +136,12 @@ class QuestionsDesk:
         return self._forecaster.document(state)
 
     async def plan(self, submission: Submission, who: Who) -> PlanAnswer:
-        now_ms = self._transactor.now_ms()
-        submission = self._allowing.admit(submission, who, now_ms)
         async with self._questions.turn(who.user):
-            moment = Moment.of(self._live, now_ms)
-            nodes, first = tuple(self._memory.nodes()), self._memory.last_number + 1
-            sees = self._seen_by(who)
+            states = await self._as_submitted(submission, who, self._memory.last_number + _FAR)
+            moment = Moment.of(self._live, self._transactor.now_ms())
+            nodes, sees = tuple(self._memory.nodes()), self._seen_by(who)
             return await self._questions.answered(
-                lambda _: plan_answer(moment, nodes, first, submission, sees)
+                lambda _: plan_answer(moment.live, moment.snapshot, moment.now_ms, nodes, states, sees)
             )
 
     async def extend(

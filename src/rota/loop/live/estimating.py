@@ -15,7 +15,9 @@ from rota.forecast.estimator import PlannedStarts
 from rota.forecast.planned import Planner
 from rota.forecast.run_times import RunTimeBook, RunTimeState
 from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.live.unknown_starts import why_unknown
 from rota.model.cluster import ClusterRecords
+from rota.model.estimate import NoStart
 from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.model.verdict import Kind
@@ -35,6 +37,8 @@ class Forecast(Struct, frozen=True):
     starts: dict[JobId, PlannedStarts]
     never: list[JobId]
     """Those that can't start on this cluster as it is."""
+    unknown: dict[JobId, NoStart] = {}
+    """Those of which nobody can tell, and why."""
 
 
 def end_with_parent() -> None:
@@ -63,14 +67,19 @@ def _forecast(question: Question) -> Forecast:
         plan = decide(snapshot, question.policy, question.now_ms, plugins)
         planner = Planner(plugins)
         starts: dict[JobId, PlannedStarts] = {}
+        unknown: dict[JobId, NoStart] = {}
         for entry in plan.waiting:
             if entry.verdict.kind is not Kind.NEVER:
                 for job_id in entry.jobs:
                     job = snapshot.jobs[job_id].job
-                    starts[job_id] = planner(snapshot, question.policy, question.now_ms, job, plan)
+                    planned = planner(snapshot, question.policy, question.now_ms, job, plan)
+                    if planned.expected_ms is None:
+                        unknown[job_id] = why_unknown(entry.verdict)
+                    else:
+                        starts[job_id] = planned
         never = [
             job_id for entry in plan.waiting if entry.verdict.kind is Kind.NEVER for job_id in entry.jobs
         ]
     now = PlannedStarts(question.now_ms, question.now_ms)
     starts |= {binding.job: now for binding in plan.bindings}
-    return Forecast(starts, never)
+    return Forecast(starts, never, unknown)

@@ -72,6 +72,8 @@ class Forecaster:
         self._memory = transactor.memory
         self._policy = policy
         self._planned: dict[JobId, PlannedStarts] = {}
+        self._unknown: dict[JobId, NoStart] = {}
+        """Of jobs that were looked at and of which nothing can be told, why."""
         self._told: dict[JobId, Estimate] = {}
         """To jobs that still wait: the first, which is learnt from."""
         self._latest: dict[JobId, Estimate] = {}
@@ -125,9 +127,14 @@ class Forecaster:
 
     # -- looking ahead
 
-    def estimate(self, job_id: JobId) -> Estimate | None:
-        """The latest estimate; None: there is none yet, or there can be none."""
-        return self._latest.get(job_id)
+    def estimate(self, state: JobState) -> Estimate | None:
+        """The latest estimate of a job that waits; None: there is none yet, or there can be none."""
+        return self._estimated(state, self._waiting_before(state)) if state.phase is Phase.PENDING else None
+
+    def _estimated(self, state: JobState, position: int) -> Estimate | None:
+        if state.id in self.never or state.id in self._unknown:
+            return None
+        return self._latest.get(state.id) or self._beyond(state, position)
 
     def document(self, state: JobState) -> EstimateDocument:
         now_ms = self._transactor.now_ms()
@@ -135,11 +142,11 @@ class Forecaster:
         reason: NoStart | None = None
         if state.phase is Phase.PENDING:
             position = self._waiting_before(state)
-            estimate = self._latest.get(state.id) or self._beyond(state, position)
+            estimate = self._estimated(state, position)
             if state.id in self.never:
                 reason = NoStart.NEVER
             elif estimate is None and state.promise is None:
-                reason = NoStart.NOT_YET
+                reason = self._unknown.get(state.id, NoStart.NOT_YET)
         elif state.phase is Phase.CREATED:
             reason = NoStart.HELD if state.held else NoStart.DEPENDENCY
         else:
@@ -208,7 +215,7 @@ class Forecaster:
         states = list(self._memory.jobs.values())
         waiting = await beside(len(states), _first_waiting, states)
         if not waiting:
-            self._planned, self.never = {}, frozenset()
+            self._planned, self._unknown, self.never = {}, {}, frozenset()
             return
         around = ClusterRecords(
             tuple(self._memory.nodes()), usage=self._memory.charges.usage(), calendar=self._memory.calendar
@@ -220,7 +227,11 @@ class Forecaster:
         loop = asyncio.get_running_loop()
         answered = await loop.run_in_executor(self._pool, ahead.answer, question)
         forecast = msgpack.decode(answered, type=ahead.Forecast)
-        self._planned, self.never = forecast.starts, frozenset(forecast.never)
+        self._planned, self._unknown = forecast.starts, forecast.unknown
+        self.never = frozenset(forecast.never)
+        for job_id in (*self.never, *self._unknown):
+            # What was told before no longer holds, and nothing can be told instead.
+            self._latest.pop(job_id, None)
         self._tell([state for state in waiting if state.id in forecast.starts])
 
     def _question(

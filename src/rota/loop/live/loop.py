@@ -204,7 +204,6 @@ class LiveLoop:
         while self._looks and self._looks[0][0] <= now_ms:
             heappop(self._looks)
         await self._end_late(now_ms)
-        self._memory.settle_usage()
         began = perf_counter()
         snapshot = self.snapshot()
         grounds = Grounds(self._memory, snapshot)
@@ -220,6 +219,7 @@ class LiveLoop:
 
     def snapshot(self) -> Snapshot:
         """In which equal jobs are expected to run equally long, also if one of them ends meanwhile."""
+        self._memory.settle_usage()
         snapshot = self._memory.cluster.snapshot()
         return dataclasses.replace(snapshot, run_times=cache(snapshot.run_times))
 

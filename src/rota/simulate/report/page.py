@@ -60,7 +60,8 @@ def _sections(runs: Sequence[Run]) -> dict[str, Markup]:
         "Comparison" if len(runs) > 1 else "In numbers": comparison(runs),
         "Load and waits": _figures([*over_time_figures(runs), *waits_figures(runs)], "No job arrived."),
         "Estimates of the start": _figures(
-            [*bounds_figures(runs), *error_figures(runs)], "No job that started had been told when it would."
+            [*bounds_figures(runs), *error_figures(runs)],
+            "No job that started had been told when it would: --estimates makes estimates.",
         ),
         "Nodes over time": _figures(
             [one for run in runs for one in gantt_figures(run, tenants, span)], "Nothing ran."

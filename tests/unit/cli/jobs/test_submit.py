@@ -218,6 +218,32 @@ class TestPlan:
         assert "12:10, in 10 min" in result.lines[2]
         assert result.lines[-1].split() == ["12", "12:01", "13:00"]
 
+    @pytest.mark.covers("first-4")
+    def test_elements_of_an_array_that_fare_alike_are_one_row(self, server: FakeServer) -> None:
+        elements = [
+            PlannedJob(
+                index=at,
+                starts=NOW if at < 3 else None,
+                promised=False,
+                nodes=["n1"] if at < 3 else [],
+                reasons=[] if at < 3 else ["is held"],
+                name="sweep",
+                array_index=at,
+                verdict=None if at < 3 else "not-now",
+            )
+            for at in range(6)
+        ]
+        never = PlannedJob(
+            index=6, starts=None, promised=False, nodes=[], reasons=["no"], name="big", verdict="never"
+        )
+        server.plan_answer = PlanAnswer(jobs=[*elements, never], changes=[])
+        result = rota("plan", "--array", "6", "--", "make")
+        assert [line.split() for line in result.lines[2:]] == [
+            ["sweep.[0-2]", "now", "n1", "×3"],
+            ["sweep.[3-5]", "no", "planned", "start", "is", "held"],
+            ["big", "never", "no"],
+        ]
+
     def test_two_words_of_a_command_are_no_files(self, server: FakeServer) -> None:
         server.plan_answer = PlanAnswer(jobs=[self.planned(NOW)], changes=[])
         rota("plan", "--clean", "--", "make", "all")

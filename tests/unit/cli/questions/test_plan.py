@@ -188,6 +188,70 @@ class TestPods:
         assert {one["node"]: one["for"] for one in data["evictions"]} == heir
 
 
+@pytest.mark.covers("first-5")
+class TestManifests:
+    DEPLOYMENT = """
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web, namespace: team}
+spec:
+  replicas: 2
+  template: {spec: {containers: [{name: main, resources: {requests: {cpu: 500m}}}]}}
+---"""
+    SERVICE = "\n{apiVersion: v1, kind: Service, metadata: {name: web}}\n---"
+
+    def test_what_makes_pods_is_planned_as_the_pods_that_it_would_make(self, tmp_path: Path) -> None:
+        files = write(tmp_path, cluster=kube_node("n", 2), jobs=self.DEPLOYMENT + self.SERVICE)
+        result = rota("plan", *files, "-o", "json")
+        assert result.code == 0
+        assert [(one["job"], one["task"]) for one in result.data["bindings"]] == [
+            ("team/web", "team/web-0"),
+            ("team/web", "team/web-1"),
+        ]
+        assert "note: " in result.err
+        assert "Service is not read: web" in result.err
+
+    def test_several_files_are_read_as_one(self, tmp_path: Path) -> None:
+        cluster, jobs, more = write(
+            tmp_path, cluster=kube_node("n", 2), jobs=self.DEPLOYMENT, more=pod("a", gang="g")
+        )
+        result = rota("plan", cluster, jobs, more, jobs)
+        assert (result.code, "3 of 3 tasks placed" in result.out) == (0, True)
+
+    def test_a_file_of_which_nothing_is_read_is_an_error(self, tmp_path: Path) -> None:
+        cluster, jobs = write(tmp_path, cluster=kube_node("n", 2), jobs=self.SERVICE)
+        result = rota("plan", cluster, jobs)
+        assert (result.code, result.out) == (1, "")
+        assert "nothing in it is read: 1 Service; kinds that are read: Node, " in result.err
+        assert "LeaderWorkerSet" in result.err
+
+    def test_what_can_not_be_read_is_listed_and_the_rest_is_planned(self, tmp_path: Path) -> None:
+        bad = self.DEPLOYMENT.replace("500m", "much").replace("web", "bad")
+        says = "annotations: {batch.scheduling.k8s.io/min-available: %s}, labels"
+        odd = pod("odd", gang="odd").replace("labels", says % "some")
+        one, other = (pod(name, gang="g").replace("labels", says % least) for name, least in ("a1", "b2"))
+        files = write(tmp_path, cluster=kube_node("n", 9), jobs=bad + self.DEPLOYMENT + odd + one + other)
+        result = rota("plan", *files)
+        assert result.code == 1
+        assert "5 of 5 tasks placed" in result.out
+        told = [line for line in result.err.splitlines() if "jobs.yaml:" in line]
+        assert len(told) == 3
+        assert any("spec.template.spec.containers[0].resources.requests.cpu" in line for line in told)
+        assert any('"some" is not a count or a percentage' in line for line in told)
+        assert any("team/b says 2, but team/a of the same gang says 1" in line for line in told)
+
+    def test_a_gang_that_is_not_complete_waits(self, tmp_path: Path) -> None:
+        says = 'annotations: {batch.scheduling.k8s.io/min-available: "3"}, labels'
+        few = "".join(pod(name, gang="g").replace("labels", says) for name in "ab")
+        runs = pod("c", node="n", gang="h", cpu="4").replace("labels", says)
+        files = write(tmp_path, cluster=kube_node("n", 4), jobs=few + runs + self.DEPLOYMENT)
+        result = rota("plan", *files)
+        assert result.code == 2
+        assert "note: " in result.err
+        assert "3 pods are to start together, but the gang has 2" in result.err
+        assert "0 of 2 tasks placed" in result.out  # What runs of the other gang still holds its room.
+
+
 class TestTables:
     def test_fit_into_80_columns(self) -> None:
         for form in ("table", "wide"):

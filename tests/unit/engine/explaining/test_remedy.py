@@ -326,6 +326,18 @@ class TestTolerations:
             (Tolerate((taint("y=1:NoSchedule"),)), ("b",)),
         ]
 
+    @pytest.mark.covers("first-5")
+    @pytest.mark.parametrize("nodes", ["ab", "ba"])
+    def test_what_asks_for_more_and_helps_no_sooner_is_left_out(self, nodes: str) -> None:
+        taints = {"a": ["x:NoSchedule"], "b": ["x:NoSchedule", "node.kubernetes.io/not-ready:NoSchedule"]}
+        cluster = Cluster()
+        for name in nodes:
+            cluster = cluster.node(name, cpu=1, taints=taints[name])
+        assert of_kind(Tolerate, cluster.job("j", cpu=1)) == [Tolerate((taint("x:NoSchedule"),))]
+        larger = Cluster().node("a", cpu=1, taints=taints["a"]).node("b", cpu=2, taints=taints["b"])
+        [change] = of_kind(Tolerate, larger.job("j", cpu=2))
+        assert len(change.taints) == 2
+
     def test_only_what_is_not_tolerated_yet(self) -> None:
         cluster = Cluster().node("a", cpu=4, taints=["x:NoSchedule", "y:NoSchedule", "z:PreferNoSchedule"])
         [change] = of_kind(Tolerate, cluster.job("j", cpu=1, tolerates=["x"]))

@@ -70,15 +70,15 @@ def test_other_kinds_are_left_out_with_a_note() -> None:
         node("n1"),
         "{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {clusterIP: None}}",
         "{apiVersion: v1, kind: Service, metadata: {name: b}}",
-        "{apiVersion: apps/v1, kind: Deployment, metadata: {name: web}}",
-        "{apiVersion: batch.volcano.sh/v1alpha1, kind: Job, metadata: {name: other}}",
+        "{apiVersion: networking.k8s.io/v1, kind: Ingress, metadata: {name: web}}",
+        "{apiVersion: nomad.example.com/v1, kind: Job, metadata: {name: other}}",
         "{apiVersion: v1, kind: Event}",
     )
     assert len(reading.records.nodes) == 1
     assert [str(note) for note in reading.notes] == [
         "cluster.yaml: Service is not read: a, b",
-        "cluster.yaml: Deployment is not read: web",
-        "cluster.yaml: Job is not read: other",
+        "cluster.yaml: Ingress is not read: web",
+        "cluster.yaml: Job of nomad.example.com is not read: other",
         "cluster.yaml: Event is not read: without a name",
     ]
 
@@ -142,7 +142,7 @@ def test_but_not_more_than_one_can_mend() -> None:
         ("{apiVersion: v1, kind: Pod, metadata: {name: a}}", "spec", "is missing"),
         ("{apiVersion: v1, kind: Pod, metadata: {}, spec: {}}", "metadata.name", "is missing"),
         (
-            "{apiVersion: v1, kind: Pod, metadata: {generateName: a-}, spec: {}}",
+            "{apiVersion: v1, kind: Pod, metadata: {labels: {}}, spec: {}}",
             "metadata.name",
             "is missing",
         ),

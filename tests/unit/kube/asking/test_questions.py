@@ -11,17 +11,19 @@ import pytest
 from rota.api.jobs import EstimateDocument
 from rota.kube.api.decoding import Unreadable
 from rota.kube.api.objects import DisruptionBudget
-from rota.kube.api.resources import BUDGETS, NODES, PODS
+from rota.kube.api.resources import BUDGETS, NODES, PODS, PRIORITY_CLASSES
 from rota.kube.asking.answers import GangProgress, NoSuchPod, PodAnswer, Situation
-from rota.kube.asking.questions import TIMED_PODS, LiveCluster
+from rota.kube.asking.questions import TIMED_PODS, LiveCluster, priority_classes
 from rota.kube.asking.starts import start_of
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.read_once import read_once
 from rota.kube.scheduling.run import KubeSchedulerOptions, default_policy
 from rota.kube_objects.objects.metadata import Metadata
 from rota.kube_objects.objects.pods import Pod
-from rota.model.changes import AskForLess, StartWithFewer
-from rota.model.explanation import Outcome
+from rota.kube_objects.objects.workloads import PriorityClass
+from rota.kube_objects.priority import UsePriorityClass
+from rota.model.changes import AskForLess, RaisePriority, StartWithFewer
+from rota.model.explanation import Change, Outcome
 from rota.model.ids import JobId
 from tests.unit.kube.pods import SCHEDULER, node, pod
 from tests.unit.kube.still_cluster import StillCluster
@@ -46,7 +48,15 @@ async def _read(still: StillCluster) -> LiveCluster:
     options = KubeSchedulerOptions()
     policy = default_policy(SCHEDULER)
     mirror = Mirror(SCHEDULER, options.gang_keys, lambda: None)
-    return LiveCluster(still, await read_once(still, mirror), mirror, options, policy, NOW_MS)
+    read = await read_once(still, mirror)
+    return LiveCluster(still, read, mirror, options, policy, NOW_MS, await priority_classes(still))
+
+
+def proposed_priorities(still: StillCluster) -> list[Change]:
+    view = why(asyncio.run(_read(still)), "waits").view
+    assert view is not None
+    changes = (remedy.change for remedy in view.explanation.remedies)
+    return [one for one in changes if isinstance(one, UsePriorityClass | RaisePriority)]
 
 
 def why(cluster: LiveCluster, name: str) -> PodAnswer:
@@ -92,6 +102,24 @@ class TestWaiting:
             answer.told
             == "it can be bound to n now; if it stays so, no scheduler named batch-scheduler is running"
         )
+
+    @pytest.mark.covers("first-5")
+    def test_priorities_are_proposed_by_the_classes_of_the_cluster(self) -> None:
+        still = StillCluster()
+        still.add(NODES, node("n"))
+        still.add(PODS, pod("runs", cpu="2", node="n", priority=10), pod("waits", cpu="2", priority=10))
+        assert proposed_priorities(still) == []
+        for name, value, more in (
+            ("low", 5, {}),
+            ("polite", 20, {"preemptionPolicy": "Never"}),
+            ("urgent", 30, {}),
+            ("system-node-critical", 2_000_001_000, {}),
+        ):
+            body: dict[str, Any] = {"metadata": {"name": name}, "value": value, **more}
+            still.add(PRIORITY_CLASSES, msgspec.convert(body, PriorityClass))
+        assert proposed_priorities(still) == [UsePriorityClass("urgent")]
+        still.refuse(PRIORITY_CLASSES, 403)
+        assert proposed_priorities(still) == []
 
     def test_of_a_gang(self) -> None:
         answer = why(cluster_of(*(pod(name, gang="g", least="3") for name in "pqr")), "q")

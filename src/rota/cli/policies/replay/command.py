@@ -23,8 +23,10 @@ class ReplayResult(Enum):
     """At least a part of the record."""
 
 
-def replay(folder: str, policy_file: str | None, cycle: int | None, output: OutputFormat) -> ReplayResult:
-    """Shows the differences, and answers the outcome."""
+def replay(
+    folder: str, policy_file: str | None, cycle: int | None, output: OutputFormat, *, every: bool = False
+) -> ReplayResult:
+    """Shows the differences, and answers the outcome. `every`: all rows of a table."""
     host = PluginHost()
     policy = None if policy_file is None else read_policy(policy_file, host.names)
     replayed = Replay(Path(folder), host, policy)
@@ -36,7 +38,7 @@ def replay(folder: str, policy_file: str | None, cycle: int | None, output: Outp
     view.notes = list(_notes(replayed))
     if cycle is not None and not view.count and not view.damage:
         raise InputError(folder, f"there is no cycle {cycle:,}", "`rota replay` without --cycle counts them")
-    _write(view, output)
+    _write(view, output, every or output is OutputFormat.WIDE)
     for note in view.notes:
         talk(f"warning: {note}")
     for damage in view.damage:
@@ -61,10 +63,10 @@ def _notes(replayed: Replay) -> Iterator[str]:
         yield plugin_note(other)
 
 
-def _write(view: ReplayView, output: OutputFormat) -> None:
+def _write(view: ReplayView, output: OutputFormat, every: bool) -> None:
     if output.is_table:
         from rota.cli.policies.replay.tables import replay_tables
 
-        show(replay_tables(view, wide=output is OutputFormat.WIDE))
+        show(replay_tables(view, every=every))
     else:
         write_document(replay_document(view), output)

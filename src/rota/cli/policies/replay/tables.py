@@ -12,22 +12,23 @@ from rota.loop.records.difference import Effect
 from rota.views.times import utc_text
 from rota.views.wording import count_text
 
-_MOST_ROWS = 40
+_MOST_ROWS = 5
 
 
-def replay_tables(view: ReplayView, *, wide: bool) -> Iterable[Shown]:
+def replay_tables(view: ReplayView, *, every: bool) -> Iterable[Shown]:
+    """`every`: all rows."""
+    yield _summary(view)
     if view.cycle is not None:
         for cycle in view.shown:
-            yield from _detail(cycle, view)
             yield ""
+            yield from _detail(cycle, view)
     elif view.shown:
-        rows = view.shown if wide else view.shown[:_MOST_ROWS]
+        rows = view.shown if every else view.shown[:_MOST_ROWS]
+        yield ""
         yield heading(f"Would differ under {view.policy}" if view.policy else "Differs from the record")
         yield _effects(rows) if view.policy else _differing(rows)
         if len(rows) < len(view.shown):
-            yield Text(f"… and {len(view.shown) - len(rows):,} more (-o wide shows all)", style=QUIET)
-        yield ""
-    yield _summary(view)
+            yield Text(f"… and {len(view.shown) - len(rows):,} more (--all shows them)", style=QUIET)
 
 
 def _detail(cycle: CycleView, view: ReplayView) -> Iterable[Shown]:

@@ -44,6 +44,7 @@ def run(
     result = _replayed(experiment, name, one, record, state)
     if learnt is not None:
         write_learnt(learnt, state)
+    _write_jobs([result], options)
     _warn(result, several=False)
     if output.is_table:
         _show([result])
@@ -59,6 +60,7 @@ def compare(
     results = [
         _replayed(experiment, name, policy, None, EstimatorState()) for name, policy in experiment.policies
     ]
+    _write_jobs(results, options)
     for result in results:
         _warn(result, several=True)
     if output.is_table:
@@ -99,6 +101,14 @@ def _warn(result: SimResult, *, several: bool) -> None:
         reason = reason_text(verdict.refusals[0].reason) if verdict.refusals else "no reason is known"
         under = f"under {result.policy} " if several else ""
         talk(f"warning: {under}{count_text(len(never), 'job')} never started, first {job}: {reason}")
+
+
+def _write_jobs(results: Sequence[SimResult], options: SimOptions) -> None:
+    if options.jobs is None:
+        return
+    from rota.cli.policies.sim.job_lines import write_job_lines
+
+    write_job_lines(options.jobs, results)
 
 
 def _show(results: Sequence[SimResult]) -> None:

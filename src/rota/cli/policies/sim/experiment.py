@@ -18,7 +18,7 @@ from rota.intake.files import read_policy
 from rota.intake.traces.files import TraceOptions, read_machine, read_workload
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.model.cluster import ClusterRecords
-from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
+from rota.model.policy import Backfill, Policy, QueuePolicy, SchedulerPolicy
 from rota.model.quantities import parse_duration_ms
 from rota.model.workload import Workload
 from rota.simulate.workloads import Carelessness, at_load, with_careless_limits, with_interactive
@@ -53,10 +53,14 @@ def read_experiment(options: SimOptions, policy_files: Sequence[str]) -> Experim
     if not workload.jobs:
         raise InputError(options.workload, "has no jobs", "give a workload with at least one")
     cluster = _cluster(options, workload)
+    if options.first is not None:
+        workload = replace(workload, jobs=workload.jobs[: options.first])
     workload = _changed(replace(workload, nodes=cluster.nodes), options)
     gc.freeze()
     gc.enable()
     names = _names(policy_files) or [DEFAULT]
+    if options.whole:
+        _warn_of_places([name for name, one in zip(names, policies, strict=True) if looks_ahead(one)])
     return Experiment(
         workload,
         cluster,
@@ -68,6 +72,23 @@ def read_experiment(options: SimOptions, policy_files: Sequence[str]) -> Experim
     )
 
 
+def looks_ahead(policy: Policy) -> bool:
+    """Whether it plans later starts, which are on certain nodes: then it matters whether there are several."""
+    return any(
+        queue.interactive or (queue.backfill is not Backfill.NONE and not queue.strict)
+        for scheduler in policy.schedulers
+        for queue in scheduler.queues
+    )
+
+
+def _warn_of_places(names: Sequence[str]) -> None:
+    if names:
+        talk(
+            f"warning: --whole: schedules under {', '.join(names)} may differ from those without it: planned"
+            " starts are on certain nodes, and here there is one"
+        )
+
+
 def _cluster(options: SimOptions, workload: Workload) -> ClusterRecords:
     """The workload's own machine, unless another is given."""
     if options.cluster is None:
@@ -77,8 +98,9 @@ def _cluster(options: SimOptions, workload: Workload) -> ClusterRecords:
             )
         return ClusterRecords(nodes=workload.nodes)
     cluster = read_machine(options.cluster, on_note=lambda note: talk(f"note: {note}"))
-    if cluster.jobs:
-        first = cluster.jobs[0].job.id
+    jobs = [one.job for one in cluster.jobs] + [one.job for one in cluster.conditional]
+    if jobs:
+        first = jobs[0].id
         raise InputError(
             options.cluster, f"has jobs, such as {first}", "remove them: jobs come from the workload"
         )

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.unit.kube_objects.controllers.objects import TEMPLATE, made_by, workload
 from tests.unit.kube_objects.reading import jobs, pod, refusal
 
 
@@ -179,3 +180,61 @@ def test_all_jobs_together_are_bounded() -> None:
 )
 def test_errors_name_the_field(manifest: str, field: str) -> None:
     assert refusal(manifest).field == field
+
+
+@pytest.mark.covers("first-5")
+def test_pods_of_an_indexed_job_know_their_index() -> None:
+    found = jobs(batch_job("completionMode: Indexed\n          parallelism: 2\n          completions: 2"))
+    labels = [dict(found[f"ml/sweep-{index}"].job.template.groups[0].spec.labels) for index in range(2)]
+    assert [one["batch.kubernetes.io/job-completion-index"] for one in labels] == ["0", "1"]
+
+
+@pytest.mark.covers("first-5")
+class TestCronJob:
+    def cron_job(self, more: str = "") -> str:
+        job = f"{{spec: {{parallelism: 2, template: {TEMPLATE}}}}}"
+        return workload("batch/v1", "CronJob", f'schedule: "0 0 * * *"\njobTemplate: {job}\n{more}')
+
+    def test_is_read_as_if_it_were_due(self) -> None:
+        assert jobs(self.cron_job())["ml/web"].job.template.task_count == 2
+
+    def test_unless_it_is_suspended(self) -> None:
+        assert jobs(self.cron_job("suspend: true")) == {}
+
+    def test_what_it_made_before_is_another(self) -> None:
+        earlier = workload("batch/v1", "Job", f"template: {TEMPLATE}", name="web-17", owner="CronJob web")
+        assert sorted(jobs(self.cron_job(), earlier)) == ["ml/web", "ml/web-17"]
+
+
+@pytest.mark.covers("first-5")
+class TestJobSet:
+    def job_set(self, more: str = "", status: str = "") -> str:
+        job = f"{{spec: {{parallelism: 2, completions: 2, template: {TEMPLATE}}}}}"
+        jobs_ = (
+            f"replicatedJobs: [{{name: main, template: {job}}}, {{name: more, replicas: 2, template: {job}}}]"
+        )
+        return workload("jobset.x-k8s.io/v1alpha2", "JobSet", f"{jobs_}\n{more}", status=status)
+
+    def test_all_its_jobs_start_together(self) -> None:
+        template = jobs(self.job_set())["ml/web"].job.template
+        assert (template.task_count, template.min_count) == (6, 6)
+        names = {
+            (dict(group.spec.labels)["jobset.sigs.k8s.io/replicatedjob-name"]) for group in template.groups
+        }
+        assert names == {"main", "more"}
+
+    @pytest.mark.parametrize(
+        ("more", "status"),
+        [("suspend: true", ""), ("", '{conditions: [{type: Completed, status: "True"}]}')],
+    )
+    def test_what_is_not_to_come(self, more: str, status: str) -> None:
+        assert jobs(self.job_set(more, status)) == {}
+
+    def test_its_jobs_are_not_counted_twice(self) -> None:
+        job = workload("batch/v1", "Job", f"template: {TEMPLATE}", name="web-main-0", owner="JobSet web")
+        assert list(jobs(self.job_set(), job)) == ["ml/web"]
+
+    def test_one_that_has_begun_is_left_to_itself(self) -> None:
+        job = workload("batch/v1", "Job", f"template: {TEMPLATE}", name="web-main-0", owner="JobSet web")
+        begun = made_by("Job web-main-0", "web-main-0-x")
+        assert list(jobs(self.job_set(), job, begun)) == ["ml/web-main-0-x"]
