@@ -6,7 +6,6 @@ import asyncio
 import fcntl
 import gc
 import os
-import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -39,6 +38,7 @@ from rota.server.shared_files import FilesError, check_shared
 from rota.server.tls import Certificate, CertificateError, self_signed
 from rota.settings.contexts import CA_FILE
 from rota.settings.settings import Settings
+from rota.signals import have_stopped, heed_stop
 from rota.store.errors import StoreError
 from rota.store.leases import Claim, Lease
 from rota.store.store import Store, open_store
@@ -81,6 +81,8 @@ def run_server(settings: Settings) -> int:
     ) as error:
         print(f"rota: {error}", file=sys.stderr)
         return EX_BAD_SETTINGS
+    finally:
+        have_stopped()
     return EX_OK
 
 
@@ -105,8 +107,7 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         certificate=certificate,
         closing=closing,
     )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+    heed_stop(told_to_stop.set)
 
     async def lead(lost: asyncio.Event) -> None:
         leads = always if leader is None else leader.leads

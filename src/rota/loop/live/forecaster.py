@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from heapq import nsmallest
@@ -34,6 +34,7 @@ from rota.model.ids import JobId, QueueName
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Plan
 from rota.model.policy import Policy
+from rota.signals import deaf_children
 from rota.snapshot.state import Snapshot
 from rota.store.batch import Batch, ToldEstimate
 from rota.views.estimates import no_start_text
@@ -218,7 +219,14 @@ class Forecaster:
         if self._pool is None:
             self._pool = self._make_pool()
         loop = asyncio.get_running_loop()
-        answered = await loop.run_in_executor(self._pool, ahead.answer, question)
+        with deaf_children():
+            asked = loop.run_in_executor(self._pool, ahead.answer, question)
+        try:
+            answered = await asked
+        except BrokenExecutor:
+            # Its process was killed, by a lack of memory, say. The next look has a new one.
+            self._pool = None
+            raise
         forecast = msgpack.decode(answered, type=ahead.Forecast)
         self._planned, self.never = forecast.starts, frozenset(forecast.never)
         self._tell([state for state in waiting if state.id in forecast.starts])
