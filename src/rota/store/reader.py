@@ -13,6 +13,7 @@ from rota.store.event_list import ALL_EVENTS, EventFilter
 from rota.store.job_list import JobFilter
 from rota.store.load import Loaded, load, without_collection
 from rota.store.queries import JobPage
+from rota.store.usage_list import HeldTime, find_held
 
 
 class StoreReader:
@@ -80,6 +81,11 @@ class StoreReader:
         """Whether each record follows from the one before it."""
         with self.connections.read() as connection:
             return check_chain(connection)
+
+    def held(self, since_ms: int, until_ms: int) -> list[HeldTime]:
+        """What tasks of jobs that are kept held between the two."""
+        with self.connections.read() as connection:
+            return find_held(connection, since_ms, until_ms)
 
     def answer(self, scope: str, key: str) -> Answer | None:
         with self.connections.read() as connection:

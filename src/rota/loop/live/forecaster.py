@@ -124,6 +124,11 @@ class Forecaster:
                 self.estimator.ended(state.job(), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
             self._learnt = True
 
+    def set_policy(self, policy: Policy) -> None:
+        """Of all looks ahead from now on."""
+        self._policy = policy
+        self._is_changed.set()
+
     # -- looking ahead
 
     def estimate(self, job_id: JobId) -> Estimate | None:

@@ -20,6 +20,7 @@ from rota.server.routes import (
     service,
     sign_in,
     tokens,
+    usage,
 )
 
 ROUTES: tuple[Route[Any, Any], ...] = (
@@ -32,6 +33,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
     *agents.ROUTES,
     *queues.ROUTES,
     *limits.ROUTES,
+    *usage.ROUTES,
     *bookings.ROUTES,
     *projects.ROUTES,
     *secrets.ROUTES,
