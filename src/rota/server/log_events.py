@@ -106,6 +106,6 @@ SENTENCES = {
     "task.input_unavailable": "An input file can't be fetched from the server.",
     "task.output_unwritten": "The output of a task can't be written on the server. The server tries again.",
     "task.result_undelivered": "A result of a task can't be delivered to the server.",
-    "task.stream_lost": "The stream of a task to the server was interrupted. The agent opens another.",
+    "task.stream_lost": "The connection of a task to the server broke. The agent opens another one.",
     "tasks.unreadable": "The running tasks can't be listed. The server tries again.",
 }

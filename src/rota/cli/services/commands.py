@@ -284,10 +284,13 @@ def check(
     ] = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Show every setting and where it comes from, or the first error."""
+    """Show every setting and where it comes from, or the first error; then what the server would refuse.
+
+    It looks at the policy, certificates, folders, database and ports, and changes nothing.
+    """
     from rota.cli.services import config as work
 
-    work.check(files, output)
+    raise typer.Exit(work.check(files, output))
 
 
 @config.command()

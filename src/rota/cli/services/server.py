@@ -26,12 +26,13 @@ def serve(files: Sequence[str], flags: Mapping[str, object]) -> int:
             "other users of this machine can see the password in --database: set server.database in a file "
             "of your own, or ROTA_SERVER_DATABASE"
         )
-    from rota.backends.process.client.isolation_options import is_root_refused
+    from rota.server.preflight import preflight
     from rota.server.reloading import SettingsSource
     from rota.server.run import run_server
 
-    if refused := is_root_refused(settings.worker):
-        print(f"rota: {refused}", file=sys.stderr)
+    refusals = [one for one in preflight(settings, is_start=True) if not one.is_warning]
+    for one in refusals:
+        print(f"rota: {one.text}", file=sys.stderr)
+    if refusals:
         return 1
-
     return run_server(SettingsSource(resolved, resolve))
