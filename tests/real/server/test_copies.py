@@ -10,6 +10,7 @@ from threading import Event
 import pytest
 from msgspec import json
 
+from rota.api.people import Role
 from rota.lifecycle.state import Phase
 from tests.real.postgres import Postgres
 from tests.real.server.conftest import NewServer
@@ -41,9 +42,9 @@ def test_a_copy_that_is_made_under_load_has_all_that_was_answered_before(
     postgres: Postgres | None = request.getfixturevalue("postgres") if kind == "postgresql" else None
     words = [] if postgres is None else ["--database", postgres.new_database()]
     server = new_server(*words)
-    server.client.set_project("vision", members={"ada": "submitter"})
-    server.client.set_secret("vision", "key", b"swordfish")
-    token = server.client.add_token("ada", "submitter", projects=["vision"]).secret
+    server.client.set_project("vision", members={"ada": Role.SUBMITTER})
+    server.client.set_secret("vision", "key", "swordfish")
+    token = server.client.add_token("ada", Role.SUBMITTER, projects=["vision"]).secret
     first = server.run(shell("echo first", name="first"))
     before = [job for _ in range(20) for job in server.submit(shell("true", hold=True))]
     enough, copy = Event(), tmp_path / "copy"
@@ -57,7 +58,7 @@ def test_a_copy_that_is_made_under_load_has_all_that_was_answered_before(
     after = server.submit_one(shell("true", hold=True))
     server.stop()
 
-    again = put_back(new_server, copy, postgres and postgres.new_database())
+    again = put_back(new_server, copy, None if postgres is None else postgres.new_database())
     there = {job.id for job in again.client.jobs()}
     assert {first.id, *before} <= there
     assert after not in there
@@ -76,7 +77,7 @@ def test_a_copy_that_is_made_under_load_has_all_that_was_answered_before(
 def test_a_copy_is_nobody_elses_business(new_server: NewServer, tmp_path: Path) -> None:
     server = new_server()
     server.client.set_project("vision")
-    server.client.set_secret("vision", "key", b"swordfish")
+    server.client.set_secret("vision", "key", "swordfish")
     settings = server.home / "config" / "rota" / "rota.toml"
     settings.parent.mkdir(parents=True)
     settings.write_text('[client]\nurl = "https://ada:hunter2@rota.example.org"\n')

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import json
 
+from rota.api.people import Role
 from rota.lifecycle.state import Phase
 from rota.sdk.errors import RotaError
 from tests.real.server.conftest import NewServer
@@ -86,7 +87,7 @@ def test_a_policy_with_a_mistake_changes_nothing_and_is_told_by_line(
 
 def test_only_admins_reload(new_server: NewServer) -> None:
     server = new_server()
-    token = server.client.add_token("olga", "operator").secret
+    token = server.client.add_token("olga", Role.OPERATOR).secret
     with server.impatient(token) as operator, pytest.raises(RotaError, match="admin"):
         operator.reload_server()
 

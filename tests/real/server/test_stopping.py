@@ -131,3 +131,18 @@ def test_other_services_stop_in_three_lines(
     assert 1 <= len(said) <= 3, said
     assert any("is stopping" in line for line in said), said
     assert not any("Traceback" in line for line in said)
+
+
+def test_an_agent_that_needs_no_certificate_is_listed_while_it_works(new_server: NewServer) -> None:
+    server = new_server("--agents", "unix")
+    agent = Foreground(server, ["agent", "--server", "unix", "--name", "builder"])
+    agent.says("agent.connected")
+    try:
+        [one] = server.client.agents()
+        assert (one.name, one.state.value, one.joined, one.expires) == ("builder", "connected", None, None)
+        listed = server.cli("agent", "ls")
+        assert "builder" in listed
+        assert "needs none" in listed
+    finally:
+        agent.signal(signal.SIGINT)
+        assert agent.status() == 0
