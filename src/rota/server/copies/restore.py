@@ -59,6 +59,7 @@ def put_back(source: Path, settings: Settings, *, force: bool) -> Restored:
             if (source / name).exists():
                 copy_tree(source / name, root)
         with open_store(url, lock=data / LOCK_FILE) as store:
+            store.end_leases()
             kept = Folders(data / "worker"), Folders(shared / "agents")
             epoch = begin_epoch(store, shared, kept)
     return Restored(manifest, epoch, policy, aside)
