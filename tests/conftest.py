@@ -20,8 +20,8 @@ settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# A shell that starts the tests in the background has SIGINT ignored, and so would every process that they start;
-# some of these are there to be interrupted.
+# A shell that starts the tests in the background has SIGINT ignored, and so would every process that they
+# start; some of these are there to be interrupted.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -174,7 +174,9 @@ class Crew:
                 return
             except (grpc.RpcError, asyncio.InvalidStateError) as error:
                 # The latter, if it was over before the next word was said.
-                log.info("task.stream_lost", task=kept.ref, why=str(error)[:300])
+                # Nothing is lost by it. What gRPC says of it is for those who look for its cause.
+                log.info("task.stream_lost", task=kept.ref)
+                log.debug("task.stream_lost", task=kept.ref, why=str(error)[:300])
             except BackendUnavailable as error:
                 log.error("keeper.unreachable", why=str(error))
             await asyncio.sleep(_AGAIN_S)

@@ -34,6 +34,7 @@ from rota.backends.process.folders import Folders
 from rota.backends.process.options import KeeperOptions
 from rota.clock import now_ms
 from rota.model.ids import NodeName
+from rota.signals import have_stopped, heed_stop
 from rota.trust.folder import has_joined, server_trust
 from rota.trust.local_socket import is_local
 
@@ -66,6 +67,7 @@ def run_agent(options: AgentOptions) -> None:
     with _own_folder(options.folder):
         while asyncio.run(_work(options)):
             log.info("agent.reconnecting")
+    have_stopped()
 
 
 async def _work(options: AgentOptions) -> bool:
@@ -104,6 +106,8 @@ async def _work(options: AgentOptions) -> bool:
         done, _ = await asyncio.wait([leaving, *working], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
+        if leaving in done:
+            log.info("agent.stopping")
         return renewing in done and leaving not in done
     finally:
         await asyncio.to_thread(attendance.leave)
@@ -133,9 +137,8 @@ def _heed_signals(leave: asyncio.Event, drain: asyncio.Event) -> None:
             leave.set()
         drain.set()
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGTERM, told_to_end)
-    loop.add_signal_handler(signal.SIGINT, leave.set)
+    heed_stop(told_to_end, signal.SIGTERM)
+    heed_stop(leave.set, signal.SIGINT)
 
 
 async def _drain(

@@ -90,10 +90,11 @@ class AgentDocument(Document, frozen=True, kw_only=True):
     pool: str | None
     labels: dict[str, str]
     taints: list[str]
-    joined: datetime
+    joined: datetime | None
+    """None: it hasn't, and needn't: it is on the server's own machine."""
     invited_by: str
-    expires: datetime
-    """Its certificate: renewed by itself when a third of its life is left."""
+    expires: datetime | None
+    """Its certificate: renewed by itself when a third of its life is left. None: it has none."""
     last_heartbeat: datetime | None
     """Since the server started."""
     version: str

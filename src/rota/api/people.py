@@ -98,3 +98,49 @@ class LimitsDocument(Document, frozen=True, kw_only=True):
     exempt: bool
     """An operator or admin, who is held to no default."""
     limits: list[LimitEntry]
+
+
+class UsageEntry(Document, frozen=True, kw_only=True):
+    """What tasks held: what they asked for, for as long as they ran."""
+
+    name: str
+    """Of the project, user or queue."""
+    tasks: int
+    """Starts of tasks."""
+    cpu_hours: float
+    gpu_hours: float
+    memory_gib_hours: float
+
+
+class UsageDocument(Document, frozen=True, kw_only=True):
+    since: datetime
+    until: datetime
+    by: str
+    items: list[UsageEntry]
+    """The largest first. Jobs that were removed from the history aren't in it."""
+
+
+class QuotaEntry(Document, frozen=True, kw_only=True):
+    resource: str
+    quota: str
+    """Its own."""
+    held: str
+    """Now."""
+    borrowable: str | None
+    """What it may hold beyond; null: all that others leave idle."""
+    lendable: str
+    """What others may have of it while it is idle."""
+
+
+class TenantDocument(Document, frozen=True, kw_only=True):
+    """A project, or a user within one."""
+
+    tenant: str
+    """As in "vision" or "vision/ada"."""
+    weight: int
+    due: float
+    """Its share of the cluster, by the weights of its siblings that are listed in the policy or have used
+    anything lately: 0 to 1."""
+    share: float
+    """What it has had lately of the resource of which it has had most: 0 to 1, and more if it borrowed."""
+    quotas: list[QuotaEntry]

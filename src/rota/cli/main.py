@@ -32,6 +32,8 @@ SECTIONS = {
         Listed("eff", "jobs", "Compare the resources that a job used with its request."),
         Listed("watch", "jobs", "Watch the progress of jobs."),
         Listed("limits", "people", "Show your limits and how much of them you use."),
+        Listed("quota", "people", "Show quotas and shares of your projects."),
+        Listed("usage", "people", "Show the hours of cores and GPUs that jobs used."),
     ),
     "Cluster": (
         Listed("top", "cluster", "Watch nodes and queues."),
@@ -52,6 +54,8 @@ SECTIONS = {
         Listed("scheduler", "services", "Run the stateless scheduler between controllers and agents."),
         Listed("kube-scheduler", "services", "Schedule the pods of a Kubernetes cluster."),
         Listed("config", "services", "Check settings; choose the server that commands use."),
+        Listed("backup", "services", "Copy the database, policy and settings of a server to a folder."),
+        Listed("restore", "services", "Restore a server from a copy."),
         Listed("login", "people", "Sign in to a server with a browser."),
         Listed("logout", "people", "Sign out and revoke the token."),
     ),

@@ -8,7 +8,9 @@ from typing import TypeVar
 
 import typer
 
-from rota.model.quantities import QuantityError, parse_duration_ms, parse_timestamp_ms
+from rota.cli.moments import Way, moment_ms
+from rota.model.quantities import QuantityError
+from rota.views.times import Clock
 
 R = TypeVar("R")
 
@@ -21,25 +23,15 @@ def read_as(option: str, parse: Callable[[object], R], text: str) -> R:
 
 
 def moment_of(option: str, text: str | None, now_ms: int) -> datetime | None:
-    """A time as in 2026-05-01T12:00:00Z, or so long ago, as in 10m."""
-    if text is None:
-        return None
-    return datetime.fromtimestamp(_ago_ms(option, text, now_ms) / 1000, UTC)
+    """A time as in 2026-05-01T12:00:00Z, 14:00 or yesterday, or so long ago, as in 10m."""
+    return None if text is None else _moment(option, text, now_ms, Way.PAST)
 
 
 def future_of(option: str, text: str, now_ms: int) -> datetime:
-    """A time as in 2026-05-01T12:00:00Z, `now`, or so long from now, as in 2h."""
-    if text == "now":
-        return datetime.fromtimestamp(now_ms / 1000, UTC)
-    try:
-        at_ms = now_ms + parse_duration_ms(text)
-    except QuantityError:
-        at_ms = read_as(option, parse_timestamp_ms, text)
+    """A time as in 2026-05-01T12:00:00Z, 14:00, tomorrow or now, or so long from now, as in 2h."""
+    return _moment(option, text, now_ms, Way.FUTURE)
+
+
+def _moment(option: str, text: str, now_ms: int, way: Way) -> datetime:
+    at_ms = read_as(option, lambda _: moment_ms(text, Clock(now_ms), way), text)
     return datetime.fromtimestamp(at_ms / 1000, UTC)
-
-
-def _ago_ms(option: str, text: str, now_ms: int) -> int:
-    try:
-        return max(0, now_ms - parse_duration_ms(text))
-    except QuantityError:
-        return read_as(option, parse_timestamp_ms, text)

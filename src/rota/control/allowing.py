@@ -44,11 +44,15 @@ class Allowed(NamedTuple):
 
 class Allowing:
     def __init__(self, policy: Policy, memory: Memory) -> None:
+        self._memory = memory
+        self.set_policy(policy)
+        self._rate = PerMinute()
+
+    def set_policy(self, policy: Policy) -> None:
+        """For what comes in from now on."""
         self._limits = policy.limits
         self._queues = policy.queue_names
         self._projects = policy.project_names
-        self._memory = memory
-        self._rate = PerMinute()
 
     # -- jobs come in
 

@@ -19,6 +19,10 @@ class Charges:
         self._ledger = Ledger(fair_share, before)
         self._unsaved: set[str] = set()
 
+    def set_fair_share(self, fair_share: FairShare) -> None:
+        """What was charged before fades as it says from now on."""
+        self._ledger = Ledger(fair_share, self._ledger.usage())
+
     def usage(self) -> tuple[TenantUsage, ...]:
         return self._ledger.usage()
 

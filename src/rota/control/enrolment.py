@@ -6,7 +6,7 @@ same time or again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -51,6 +51,11 @@ class Enrolment:
         """By name, with what is seen of each."""
         seen = self._roster.seen()
         return [(agent, seen.get(name)) for name, agent in sorted(self._memory.agents.items())]
+
+    async def unproven(self) -> Mapping[str, AgentSeen]:
+        """Those that attend without having joined: of the server's own user, on its own machine."""
+        seen = self._roster.seen()
+        return {name: seen[name] for name in sorted(seen.keys() - self._memory.agents.keys())}
 
     async def invite(
         self,

@@ -156,6 +156,14 @@ class Memory:
         self._shown = shown
         return True
 
+    def set_policy(self, policy: Policy) -> None:
+        """What is known stays known, and is seen by the new policy from now on."""
+        before, self.policy = self.policy, policy
+        if policy.fair_share != before.fair_share:
+            self.charges.set_fair_share(policy.fair_share)
+        if policy.defaults != before.defaults:
+            self.cluster = self.cluster.with_defaults(policy.defaults)
+
     # -- what was kept
 
     def reload(self, loaded: Loaded, now_ms: int) -> None:

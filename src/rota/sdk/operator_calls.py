@@ -14,6 +14,7 @@ from rota.api.cluster import (
     ReservationDocument,
 )
 from rota.api.documents import ChangeDocument, Page
+from rota.api.service import ReloadDocument
 from rota.model.calendar import QueueMode
 from rota.sdk.call import Call, delete, get, if_match, listed, segment, send, sent, stated
 
@@ -139,3 +140,8 @@ class OperatorCalls:
     @sent
     def revoke_agent(self, name: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
         return send("POST", f"/agents/{segment('name', name)}/revoke", None, ChangeDocument, dry_run=dry_run)
+
+    @sent
+    def reload_server(self, *, dry_run: bool = False) -> Call[ReloadDocument]:
+        """Let the server read its policy and settings again."""
+        return send("POST", "/server/reload", {}, ReloadDocument, dry_run=dry_run)

@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 
 from rota.api.documents import ChangeDocument, Page
-from rota.api.people import ProjectDocument, Role, SecretDocument, TokenDocument
+from rota.api.people import (
+    ProjectDocument,
+    Role,
+    SecretDocument,
+    TenantDocument,
+    TokenDocument,
+    UsageDocument,
+)
 from rota.sdk.call import Call, delete, get, if_match, listed, segment, send, sent, stated
 
 
@@ -79,3 +87,13 @@ class PeopleCalls:
     @sent
     def remove_token(self, id: str, *, dry_run: bool = False) -> Call[ChangeDocument]:
         return delete(f"/tokens/{segment('id', id)}", ChangeDocument, dry_run=dry_run)
+
+    @sent
+    def usage(self, *, since: datetime | None = None, by: str | None = None) -> Call[UsageDocument]:
+        """What your projects have used since then, or in a week. `by`: "project", "user" or "queue"."""
+        return get("/usage", UsageDocument, since=since, by=by)
+
+    @listed
+    def quotas(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[TenantDocument]]:
+        """Quotas and shares of your projects and their users."""
+        return get("/quotas", Page[TenantDocument], limit=limit, after=after)

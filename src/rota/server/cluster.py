@@ -36,16 +36,13 @@ from rota.control.errors import Conflict
 from rota.control.memory import Memory
 from rota.control.origin import Origin, calling
 from rota.control.transactor import Transactor
-from rota.intake.files import read_policy
 from rota.limits.applying import upload_bytes
 from rota.loop.desk.question_pool import QuestionLimits
-from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.history import Retention
 from rota.loop.live.log_history import Kept
 from rota.loop.live.runtime import Runtime
 from rota.loop.telemetry.loop_lag import silence_watched
 from rota.model.ids import NodeName
-from rota.model.policy import Policy
 from rota.model.resources import Resources
 from rota.server.agents import AgentCalls, keep_notices
 from rota.server.app import make_app
@@ -56,6 +53,7 @@ from rota.server.epoch import begin_epoch
 from rota.server.first_token import local_token
 from rota.server.limits import Limits
 from rota.server.minting import Mint
+from rota.server.reloading import Reloading, SettingsSource, read_policy_file
 from rota.server.serve import RestServer
 from rota.server.sign_in.desk import SignIn
 from rota.server.sign_in.groups import GroupRules
@@ -83,6 +81,7 @@ class Cluster:
     failed: asyncio.Event
     """Set when a part ended that nothing works without."""
     door: Door | None = None
+    reloading: Reloading
 
     def __init__(
         self,
@@ -94,6 +93,7 @@ class Cluster:
         rest: RestServer,
         leads: Callable[[], bool],
         pages: PageTerms,
+        source: SettingsSource,
     ) -> None:
         """`leads`: whether this server is the leader at the moment of the call."""
         self._settings = settings
@@ -104,6 +104,7 @@ class Cluster:
         self._rest = rest
         self._leads = leads
         self._pages = pages
+        self._source = source
         self._roster = Roster()
         self._closing = asyncio.Event()
         self._parts = AsyncExitStack()
@@ -127,10 +128,10 @@ class Cluster:
         # The server's own worker reads them from its folder. Agents need them from any server that leads.
         kept = Folders((folder if settings.server.embedded_worker else files) / "worker")
         store_of_files = FileStore(kept, limits.reserve_bytes)
-        policy = _policy(settings)
+        file = read_policy_file(settings.server.policy)
 
         def quota_bytes(user: str) -> int:
-            stated = upload_bytes(policy.limits, user)
+            stated = upload_bytes(self.memory.policy.limits, user)
             # For these 0 is no limit.
             return limits.uploads_bytes if stated is None else max(1, stated)
 
@@ -145,7 +146,7 @@ class Cluster:
         runtime = await asyncio.to_thread(
             Runtime,
             self._store,
-            policy,
+            file.policy,
             backends,
             clock=now_ms,
             chance=random.random,
@@ -164,8 +165,9 @@ class Cluster:
         metrics.before_scrape(lambda: metrics.set_breaker("database", self._store.connections.is_left_alone))
         calls = AgentCalls(agents, store_of_files) if settings.agents.address else None
         self.memory, self.failed = runtime.memory, runtime.failed
+        self.reloading = Reloading(self._source, file, runtime, _retention)
         self.app = make_app(
-            desks_of(runtime.desks, Mint(runtime.desks.people, self._limits)),
+            desks_of(runtime.desks, Mint(runtime.desks.people, self._limits), self.reloading),
             self._limits,
             runtime.metrics,
             agents=calls,
@@ -275,11 +277,6 @@ def _sign_in(settings: Settings) -> SignIn | None:
 def files_folder(settings: Settings) -> Path:
     """What jobs of agents need, write and leave."""
     return Path(settings.server.files or settings.server.data)
-
-
-def _policy(settings: Settings) -> Policy:
-    path = settings.server.policy or None
-    return read_policy(path, PluginHost().names if path else None)
 
 
 def _retention(settings: Settings) -> Retention:

@@ -292,6 +292,25 @@ def agent_document(agent: Agent, seen: AgentSeen | None, now_ms: int) -> AgentDo
     )
 
 
+def unproven_agent(name: str, seen: AgentSeen) -> AgentDocument:
+    """One that needs no certificate."""
+    return AgentDocument(
+        name=name,
+        state=AgentState.CONNECTED if seen.connected else AgentState.AWAY,
+        pool=None,
+        labels={},
+        taints=[],
+        joined=None,
+        invited_by="",
+        expires=None,
+        last_heartbeat=moment(seen.heartbeat_ms),
+        version=seen.version,
+        clock_skew_s=seen.clock_skew_ms / 1000,
+        revoked=None,
+        revoked_by="",
+    )
+
+
 def _agent_state(agent: Agent, seen: AgentSeen | None, is_expired: bool) -> AgentState:
     if agent.revoked_ms is not None:
         return AgentState.REVOKED

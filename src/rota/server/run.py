@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
 import gc
-import os
-import signal
 import socket
 import sys
 from collections.abc import Iterator
@@ -35,12 +32,15 @@ from rota.server.forward import Forward
 from rota.server.front import Front
 from rota.server.limits import Limits
 from rota.server.logs import LogFormat, configure_logs
+from rota.server.own_folder import LOCK_FILE, FolderTaken, database_url, own_folder
+from rota.server.reloading import SettingsSource
 from rota.server.replica import Stage, always, fingerprint_of, holder_of, take_turns
 from rota.server.serve import AddressError, RestServer, check_address
 from rota.server.shared_files import FilesError, check_shared
 from rota.server.tls import Certificate, CertificateError, certified_names, self_signed
 from rota.settings.contexts import CA_FILE
 from rota.settings.settings import Settings
+from rota.signals import have_stopped, heed_hangup, heed_stop
 from rota.store.errors import StoreError
 from rota.store.leases import Claim, Lease
 from rota.store.store import Store, open_store
@@ -51,15 +51,15 @@ log = structlog.get_logger()
 EX_OK = 0
 EX_BAD_SETTINGS = 1
 SERVER_FILE = "server.json"
-LOCK_FILE = "lock"
 
 
 class ServerError(Exception):
     """Why it doesn't start, and what to do."""
 
 
-def run_server(settings: Settings) -> int:
+def run_server(source: SettingsSource) -> int:
     """Until SIGTERM or SIGINT; answers the exit code."""
+    settings = source.resolved.settings
     configure_logs(_log_format(settings), settings.logs.level)
     # Hundreds of thousands of jobs live long: looking for garbage among them at the usual rate takes
     # longer than the work.
@@ -67,10 +67,11 @@ def run_server(settings: Settings) -> int:
     take_turns_often()
     keep_the_heap_small()
     try:
-        with _own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
-            uvloop.run(_serve(settings, folder, store))
+        with own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
+            uvloop.run(_serve(source, folder, store))
     except (
         ServerError,
+        FolderTaken,
         BackendUnavailable,
         AddressError,
         DoorError,
@@ -83,10 +84,13 @@ def run_server(settings: Settings) -> int:
     ) as error:
         print(f"rota: {error}", file=sys.stderr)
         return EX_BAD_SETTINGS
+    finally:
+        have_stopped()
     return EX_OK
 
 
-async def _serve(settings: Settings, folder: Path, store: Store) -> None:
+async def _serve(source: SettingsSource, folder: Path, store: Store) -> None:
+    settings = source.resolved.settings
     authority = Authority.read(store.authority(lambda: Authority.create(now_ms()).written()))
     certificate = _certificate(settings, folder, authority)
     check_address(settings.server.address, certificate)
@@ -108,14 +112,14 @@ async def _serve(settings: Settings, folder: Path, store: Store) -> None:
         certificate=certificate,
         closing=closing,
     )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+    heed_stop(told_to_stop.set)
 
     async def lead(lost: asyncio.Event) -> None:
         leads = always if leader is None else leader.leads
         pages = _page_terms(settings, rest, hosts)
-        async with Cluster(settings, folder, store, authority, limits, rest, leads, pages) as cluster:
+        async with Cluster(settings, folder, store, authority, limits, rest, leads, pages, source) as cluster:
             stage.lead(cluster.app, leads)
+            _reload_at_hangup(cluster, told_to_stop)
             _announce(folder, rest.url, certificate, cluster.door)
             log.info("server.ready", url=rest.url, data=str(folder), jobs=len(cluster.memory.jobs))
             await _first_of(told_to_stop, cluster.failed, lost)
@@ -175,6 +179,17 @@ async def _is_led_by_another(settings: Settings, leader: Leader) -> bool:
     return True
 
 
+def _reload_at_hangup(cluster: Cluster, told_to_stop: asyncio.Event) -> None:
+    under_way: set[asyncio.Task[None]] = set()
+
+    def reload() -> None:
+        task = asyncio.create_task(cluster.reloading.reload_unasked())
+        under_way.add(task)
+        task.add_done_callback(under_way.discard)
+
+    heed_hangup(reload, told_to_stop.set)
+
+
 async def _first_of(*events: asyncio.Event) -> None:
     waiting = [asyncio.create_task(event.wait()) for event in events]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -183,32 +198,8 @@ async def _first_of(*events: asyncio.Event) -> None:
 
 
 @contextmanager
-def _own_folder(folder: Path) -> Iterator[Path]:
-    """Two servers on one folder would each undo what the other does."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        folder.chmod(0o700)
-        lock = os.open(folder / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise ServerError(
-            f"{folder} can't be used: {error.strerror}; give another folder with --data"
-        ) from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise ServerError(
-            f"another server uses {folder}; stop it, or give another folder with --data"
-        ) from None
-    try:
-        yield folder
-    finally:
-        os.close(lock)
-
-
-@contextmanager
 def _store(settings: Settings, folder: Path) -> Iterator[Store]:
-    url = settings.server.database or f"sqlite:///{folder / 'rota.db'}"
+    url = database_url(settings.server.database, folder)
     with open_store(url, lock=folder / LOCK_FILE) as store:
         yield store
 

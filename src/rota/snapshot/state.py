@@ -91,6 +91,13 @@ class ClusterState:
         self._changed: set[JobId] = set()
         """Jobs of which something runs or ran since the columns were made."""
 
+    def with_defaults(self, defaults: Defaults) -> ClusterState:
+        """The same cluster, whose jobs get these where they say nothing."""
+        state = ClusterState(defaults)
+        state.load(self.records())
+        state.set_run_times(self._run_times)
+        return state
+
     def load(self, records: ClusterRecords) -> None:
         for node in records.nodes:
             self.set_node(node)

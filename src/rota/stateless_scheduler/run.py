@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -31,6 +30,7 @@ from rota.model.policy import Policy
 from rota.server.logs import LogFormat, configure_logs
 from rota.server.serve import AddressError, RestServer, check_address
 from rota.server.tls import Certificate, CertificateError
+from rota.signals import have_stopped, heed_stop
 from rota.stateless_scheduler.authority import AuthorityError
 from rota.stateless_scheduler.core import Scheduler
 from rota.stateless_scheduler.desk import LIMITS, scheduler_app
@@ -85,6 +85,8 @@ def run_scheduler(options: SchedulerOptions) -> int:
     ) as error:
         print(f"rota: {error}", file=sys.stderr)
         return 1
+    finally:
+        have_stopped()
 
 
 async def _serve(options: SchedulerOptions) -> int:
@@ -107,8 +109,7 @@ async def _serve(options: SchedulerOptions) -> int:
         certificate=trust.certificate,
     )
     told_to_stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+    heed_stop(told_to_stop.set)
     await scheduler.start()
     await rest.start()
     try:
@@ -121,6 +122,7 @@ async def _serve(options: SchedulerOptions) -> int:
                 enrolment.addresses = _addresses(options, rest, agents)
             log.info("scheduler.ready", agents=agents.target, controllers=controllers.target, rest=rest.url)
             await any_of(told_to_stop, scheduler.failed)
+            log.info("scheduler.stopping")
     finally:
         await rest.stop()
         await scheduler.stop()

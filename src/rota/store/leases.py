@@ -79,6 +79,11 @@ def give_up(connection: Connection, leadership: Leadership) -> None:
     connection.execute(_held(leadership).values(until_ms=0))
 
 
+def end_all(connection: Connection) -> None:
+    """Of a database that was put back: whoever led when it was copied leads no more. Tokens go on growing."""
+    connection.execute(update(leases).values(until_ms=0))
+
+
 def ensure_led(connection: Connection, leadership: Leadership) -> None:
     """Until the transaction ends, nobody takes over: its row is locked against that."""
     statement = select(leases.c.token).where(leases.c.name == leadership.name).with_for_update(read=True)

@@ -13,6 +13,7 @@ from sqlalchemy import Connection, func, inspect, select, text
 from rota.store.errors import StoreRefused
 
 VERSION_TABLE = "rota_schema"
+_FOLDER = Path(__file__).parent / "migrations"
 _MIGRATING = 0x726F7461
 """The number of the lock; any would do that nobody else uses."""
 
@@ -24,21 +25,31 @@ def migrate(connection: Connection, target: str = "head") -> None:
         # Of several servers that start at once, one migrates and the others wait.
         connection.execute(select(func.pg_advisory_xact_lock(_MIGRATING)))
     config = Config()
-    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
     config.attributes.update(connection=connection, version_table=VERSION_TABLE)
     scripts = ScriptDirectory.from_config(config)
-    schema = schema_of(connection)
-    newest = scripts.get_current_head()
-    if schema == newest:
+    if schema_of(connection) == scripts.get_current_head():
         return
+    _check(connection, scripts)
+    command.upgrade(config, target)
+
+
+def check_schema(connection: Connection) -> None:
+    """Whether this Rota could use the database. StoreRefused: it couldn't. Nothing is changed."""
+    if connection.dialect.name == "postgresql":
+        _refuse_other_encodings(connection)
+    _check(connection, ScriptDirectory(str(_FOLDER)))
+
+
+def _check(connection: Connection, scripts: ScriptDirectory) -> None:
+    schema = schema_of(connection)
     if schema is None:
         _refuse_foreign(connection)
     elif schema not in {script.revision for script in scripts.walk_revisions()}:
         raise StoreRefused(
-            f"the database is of a newer Rota (its schema is {schema}, this one knows up to {newest}): "
-            "start the newer Rota, or give another database"
+            f"the database is of a newer Rota (its schema is {schema}, this one knows up to "
+            f"{scripts.get_current_head()}): start the newer Rota, or give another database"
         )
-    command.upgrade(config, target)
 
 
 def schema_of(connection: Connection) -> str | None:

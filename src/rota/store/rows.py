@@ -38,7 +38,7 @@ class States(Struct):
 
 def read_states(connection: Connection, rows: Sequence[Any]) -> States:
     """Equal templates are one object in all of them."""
-    shared = _read_shared(connection, {row.spec for row in rows})
+    shared = read_shared(connection, {row.spec for row in rows})
     states = States()
     for key, spec, body in rows:
         try:
@@ -50,7 +50,8 @@ def read_states(connection: Connection, rows: Sequence[Any]) -> States:
     return states
 
 
-def _read_shared(connection: Connection, ids: Iterable[int]) -> dict[int, SharedSpec]:
+def read_shared(connection: Connection, ids: Iterable[int]) -> dict[int, SharedSpec]:
+    """Those that can be read."""
     templates: dict[JobTemplate, JobTemplate] = {}
     found = {}
     for some in in_chunks(sorted(ids)):

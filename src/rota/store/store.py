@@ -12,6 +12,7 @@ from typing import Self
 from sqlalchemy import Connection
 
 from rota.model.ids import JobId
+from rota.store import leases
 from rota.store.audit_list import AUDIT, remove_audit
 from rota.store.batch import Batch
 from rota.store.connections import Connections
@@ -112,6 +113,11 @@ class Store(StoreReader):
         with self.connections.write() as connection:
             before = self.connections.writer.add(connection, EPOCH, 0)
             return self.connections.writer.add(connection, EPOCH, max(1, least - before))
+
+    def end_leases(self) -> None:
+        """After a restore, when no server runs."""
+        with self.connections.write() as connection:
+            leases.end_all(connection)
 
     def forget(self, ids: Iterable[JobId], with_events: bool = False) -> list[JobId]:
         """Removes those that have ended, with their attempts and estimates; answers which these were."""

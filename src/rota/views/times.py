@@ -43,7 +43,7 @@ class Clock:
         """`14:05`; on another day `2026-03-29 14:05`; after a change of clocks `14:05 +02:00`."""
         if at_ms >= _LAST_DAY_MS:
             return "the year 9999 or later"
-        now, then = self._local(self.now_ms), self._local(at_ms)
+        now, then = self.local(self.now_ms), self.local(at_ms)
         text = f"{then:%H:%M:%S}" if then.second else f"{then:%H:%M}"
         if then.date() != now.date():
             text = f"{then.date().isoformat()} {text}"
@@ -56,7 +56,8 @@ class Clock:
             return "now"
         return f"in {span_text(away_ms)}" if away_ms > 0 else f"{span_text(-away_ms)} ago"
 
-    def _local(self, at_ms: int) -> datetime:
+    def local(self, at_ms: int) -> datetime:
+        """As the clock on the wall shows it."""
         return (_EPOCH + timedelta(milliseconds=min(at_ms, _LAST_DAY_MS))).astimezone(self.zone)
 
 

@@ -193,6 +193,8 @@ TABLE = (
         "POST /v1/agents/{name}/revoke", OPERATOR, Scope.ROLE, f"/v1/agents/nobody/revoke{_DRY}", fine=(404,)
     ),
     _entry("GET /v1/queues", VIEWER, Scope.ROLE),
+    _entry("GET /v1/usage", VIEWER, Scope.LISTED),
+    _entry("GET /v1/quotas", VIEWER, Scope.LISTED),
     _entry("GET /v1/limits", VIEWER, Scope.ROLE),
     _entry("GET /v1/limits", VIEWER, Scope.HIDDEN, "/v1/limits?project={project}"),
     _entry(
@@ -263,6 +265,8 @@ TABLE = (
     _entry("GET /v1/me", VIEWER, Scope.ROLE),
     _entry("GET /v1/stats", VIEWER, Scope.ROLE),
     _entry("GET /metrics", VIEWER, Scope.ROLE),
+    _entry("POST /v1/server/reload", ADMIN, Scope.ROLE, f"/v1/server/reload{_DRY}"),
+    _entry("GET /", None, Scope.NOBODY),
     _entry("GET /healthz", None, Scope.NOBODY),
     _entry("GET /readyz", None, Scope.NOBODY),
     _entry("GET /openapi.json", None, Scope.NOBODY),

@@ -25,14 +25,17 @@ from rota.control.access import Who
 from rota.control.agent_admission import Addresses
 from rota.control.enrolment import Enrolment
 from rota.control.transactor import Transactor
+from rota.loop.live.history import Retention
 from rota.loop.live.runtime import Runtime
 from rota.model.ids import JobId
-from rota.model.policy import Policy
+from rota.model.policy import FairShare, Policy, Quota, TenantPolicy
 from rota.server.access import secret_hash
 from rota.server.app import make_app
 from rota.server.desks import desks_of
 from rota.server.limits import Limits
 from rota.server.minting import Mint
+from rota.server.reloading import PolicyFile, Reloading, SettingsSource
+from rota.settings.load import resolve_settings
 from rota.store.batch import AgentNode, Token
 from rota.store.store import open_store
 from rota.trust import Authority
@@ -40,6 +43,9 @@ from tests.obedient import ObedientBackend, node
 from tests.unit.control import joiner
 
 FOLDER = Path(__file__).parents[2] / "data" / "answers"
+POLICY = Policy(
+    fair_share=FairShare(tenants=(TenantPolicy("vision", 2, Quota((("cpu", 2000),), (("cpu", 1000),))),))
+)
 SECRET = "rota_" + "s" * 43
 SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
@@ -68,6 +74,9 @@ QUESTIONS: tuple[tuple[str, str, str, Any], ...] = (
     ("list_queues", "GET", "/v1/queues", None),
     ("set_queue", "PUT", "/v1/queues/default", {"state": "paused", "message": "later"}),
     ("show_limits", "GET", "/v1/limits?project=vision", None),
+    ("show_usage", "GET", "/v1/usage?by=user", None),
+    ("list_quotas", "GET", "/v1/quotas", None),
+    ("reload_server", "POST", "/v1/server/reload?dry_run=true", None),
     ("set_maintenance", "PUT", "/v1/maintenance/fan", {"start": "2030-01-01T00:00:00Z", "for": "1h"}),
     ("list_maintenance", "GET", "/v1/maintenance", None),
     ("remove_maintenance", "DELETE", "/v1/maintenance/fan", None),
@@ -127,7 +136,7 @@ async def record(folder: Path) -> None:
 
     with tempfile.TemporaryDirectory() as data, open_store(f"sqlite:///{data}/rota.db") as store:
         runtime = Runtime(
-            store, Policy(), [Writes(node("n1", cpus=2))], lambda: time.time_ns() // 1_000_000,
+            store, POLICY, [Writes(node("n1", cpus=2))], lambda: time.time_ns() // 1_000_000,
             lambda: 0.5, put_file, enrol=enrol,
         )  # fmt: skip
         await runtime.start()
@@ -139,7 +148,10 @@ async def record(folder: Path) -> None:
             _, invitation = await agents.invite("m1", AgentNode("gpu", (("zone", "a"),)), root)
             await joiner.join(agents, invitation, "m1")
             limits = Limits()
-            app = make_app(desks_of(runtime.desks, Mint(people, limits)), limits)
+            resolved = resolve_settings((), {}, {"server.history.ttl": "2h"})
+            source = SettingsSource(resolved, lambda: resolve_settings((), {}, {}))
+            reloading = Reloading(source, PolicyFile(POLICY, {}), runtime, lambda _: Retention())
+            app = make_app(desks_of(runtime.desks, Mint(people, limits), reloading), limits)
             transport = httpx.ASGITransport(app)  # type: ignore[arg-type]
             headers = {"authorization": f"Bearer {SECRET}"}
             async with httpx.AsyncClient(
@@ -162,7 +174,7 @@ async def _ask_all(client: httpx.AsyncClient, runtime: Runtime, folder: Path) ->
             token = answer.json()["id"]
             _write(folder, "sign_in", answer.status_code, answer.content)
         if name == "submit_jobs":
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 waits = runtime.memory.jobs[JobId("2.0")]
                 while "1" not in runtime.memory.on_nodes or runtime.forecaster.estimate(waits) is None:
                     await asyncio.sleep(0.05)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from rota.api.cluster import NodeDocument, QueueDocument
-from rota.api.people import SecretDocument, SecretSource
+from rota.api.people import SecretDocument, SecretSource, TenantDocument, UsageDocument
+from rota.api.service import ReloadDocument
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who
 from rota.control.errors import BadInput, NotFound
 from rota.control.versions import check_version
+from rota.loop.desk.usage import UsageBy
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.ids import NodeName
+from rota.server.documents import moment
 from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import AuditCheck, StoredAudit
 from rota.store.batch import (
@@ -28,6 +31,17 @@ from tests.unit.server.fake_state import NOW_MS, FakeState
 
 
 class FakeOperators(FakeState):
+    async def reload(self, by: str, dry_run: bool = False) -> ReloadDocument:
+        self._change(dry_run, "reload", by)
+        return ReloadDocument(policy="", changes=[], settings=[], restart=[], homeless=[], dry_run=dry_run)
+
+    async def quotas(self, who: Who) -> list[TenantDocument]:
+        tenant = TenantDocument(tenant="vision", weight=1, due=1.0, share=0.5, quotas=[])
+        return [tenant] if who.sees(tenant.tenant) else []
+
+    async def usage(self, who: Who, since_ms: int, by: UsageBy) -> UsageDocument:
+        return UsageDocument(since=moment(since_ms), until=moment(NOW_MS), by=by.value, items=[])
+
     async def nodes(self) -> list[NodeDocument]:
         return [self._node(settings) for settings in self.known_nodes.values()]
 
@@ -167,6 +181,9 @@ class FakeAgents:
     async def agents(self) -> list[tuple[Agent, AgentSeen | None]]:
         seen = AgentSeen(True, NOW_MS, "1.0", -2500)
         return [(agent, seen if name == "n1" else None) for name, agent in self.known.items()]
+
+    async def unproven(self) -> dict[str, AgentSeen]:
+        return {"here": AgentSeen(True, NOW_MS, "1.0")}
 
     async def invite(
         self, name: str, node: AgentNode, who: Who, dry_run: bool = False, answer_of: Any = None

@@ -15,7 +15,8 @@ pytestmark = pytest.mark.covers("ops-2")
 
 
 def test_agents_are_listed_with_what_is_seen_of_them() -> None:
-    one, old = Service().ask("GET", "/v1/agents").json()["items"]
+    here, one, old = Service().ask("GET", "/v1/agents").json()["items"]
+    assert (here["name"], here["state"], here["joined"], here["expires"]) == ("here", "connected", None, None)
     assert (one["name"], one["state"], one["version"], one["clock_skew_s"]) == (
         "n1",
         "connected",

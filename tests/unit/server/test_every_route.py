@@ -48,6 +48,7 @@ def test_operation_ids_and_paths_are_unique() -> None:
 def test_only_these_need_no_token() -> None:
     """Agents prove who they are in other ways."""
     assert {route.path for route in ROUTES if route.role is None} == {
+        "/",
         "/healthz",
         "/readyz",
         "/openapi.json",
@@ -176,7 +177,7 @@ def test_other_methods_are_refused_and_the_right_ones_named(route: Route[Any, An
     assert route.method in response.headers["allow"]
 
 
-@pytest.mark.parametrize("path", ["/", "/v1", "/v2/jobs", "/docs", "/schema", "/v1/jobs/17/x", "/v1/%00"])
+@pytest.mark.parametrize("path", ["/v1", "/v2/jobs", "/docs", "/schema", "/v1/jobs/17/x", "/v1/%00"])
 def test_other_paths_are_problems_too(path: str) -> None:
     assert_problem(Service().ask("GET", path), 404, "not-found")
 
@@ -223,3 +224,9 @@ def test_a_fault_of_our_own_shows_nothing_but_an_id() -> None:
     assert "secret" not in response.text
     assert "Traceback" not in response.text
     assert re.search("[0-9a-f]{32}", problem["detail"])
+
+
+def test_the_address_alone_says_what_this_is() -> None:
+    response = Service().ask("GET", "/", role=None)
+    assert (response.status_code, response.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert "/openapi.json" in response.text

@@ -127,7 +127,7 @@ def join(
 
 @agent.command()
 def ls(output: ListOutput = ListFormat.TABLE) -> None:
-    """List machines that have joined."""
+    """List machines that have joined, and agents on the machine of the server."""
     from rota.cli.agents import invitations as work
 
     work.agents(output)

@@ -128,6 +128,6 @@ def _tables(some: Sequence[AgentDocument]) -> Iterable[Shown]:
             one.version,
             "never" if heard is None else now.distance_text(ms_of(heard)),
             "" if one.clock_skew_s is None else f"{one.clock_skew_s:+.1f} s",
-            now.text(ms_of(one.expires)),
+            "needs none" if one.expires is None else now.text(ms_of(one.expires)),
         )
     yield table

@@ -152,7 +152,10 @@ def _set_queues(names: list[str], state: str, message: str, dry_run: bool) -> No
 
 Start = Annotated[
     str,
-    typer.Option(metavar="TIME", help="Start: 2026-05-01T12:00:00Z, now, or 2h for two hours from now."),
+    typer.Option(
+        metavar="TIME",
+        help="Start: 2026-05-01T12:00:00Z, 14:00, tomorrow 09:00, now, or 2h for two hours from now.",
+    ),
 ]
 End = Annotated[str | None, typer.Option(metavar="TIME", help="End. Give this or --for.")]
 Lasting = Annotated[

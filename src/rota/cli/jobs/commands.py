@@ -108,7 +108,7 @@ def logs(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Show only output since then: 2026-05-01T12:00:00Z, or 10m for ten minutes ago.",
+            help="Show only output since then: 2026-05-01, yesterday, 14:00, or 10m for ten minutes ago.",
         ),
     ] = None,
     tail: Annotated[

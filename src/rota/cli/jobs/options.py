@@ -41,7 +41,7 @@ class JobFilter(NamedTuple):
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Show only jobs submitted since then: 2026-05-01T12:00:00Z, or 2h for two hours ago.",
+            help="Show only jobs submitted since then: 2026-05-01, yesterday, 14:00, or 2h for 2 hours ago.",
         ),
     ] = None
     until: Annotated[

@@ -10,7 +10,7 @@ from rota.cli.command_list import new_app
 from rota.cli.option_structs import expand_options
 from rota.cli.options import DryRun, ListOutput, Output
 from rota.cli.output import ListFormat, OutputFormat
-from rota.cli.people.options import AuditFilter
+from rota.cli.people.options import AuditFilter, UsageKind
 
 app = new_app()
 
@@ -32,6 +32,39 @@ def limits(
     from rota.cli.people import limits as work
 
     work.limits(user, project, output)
+
+
+@app.command()
+def usage(
+    since: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="Count from then on: 2026-05-01, yesterday, or 7d for seven days ago."
+        ),
+    ] = "7d",
+    by: Annotated[UsageKind, typer.Option(help="What to add up.")] = UsageKind.PROJECT,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """Show the hours of cores, GPUs and memory that jobs used, in your projects.
+
+    A task counts with what it asked for, for as long as it ran. Jobs that were removed from the history
+    aren't counted (server.history in the settings).
+    """
+    from rota.cli.people import usage as work
+
+    work.usage(since, by, output)
+
+
+@app.command()
+def quota(output: ListOutput = ListFormat.TABLE) -> None:
+    """Show quotas and shares of your projects, and what they hold now. Admins see all projects.
+
+    SHARE is what a project has had lately of the cluster, DUE what its weight gives it. `rota limits` shows
+    the limits of a user.
+    """
+    from rota.cli.people import usage as work
+
+    work.quota(output)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated, NamedTuple
 
 import typer
@@ -31,7 +32,7 @@ class AuditFilter(NamedTuple):
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Show only requests since then: 2026-05-01T12:00:00Z, or 2h for two hours ago.",
+            help="Show only requests since then: 2026-05-01, yesterday, 14:00, or 2h for two hours ago.",
         ),
     ] = None
     until: Annotated[str | None, typer.Option(metavar="TIME", help="Show only requests before then.")] = None
@@ -39,3 +40,11 @@ class AuditFilter(NamedTuple):
         int,
         typer.Option(min=1, max=1_000_000, metavar="NUMBER", help="Show at most this many, the newest."),
     ] = 100
+
+
+class UsageKind(Enum):
+    """As `UsageBy` of the server has it, which commands needn't load."""
+
+    PROJECT = "project"
+    USER = "user"
+    QUEUE = "queue"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import islice
@@ -12,6 +13,7 @@ from typing import TypeVar
 import typer
 
 from rota import clock
+from rota.cli.moments import Way, moment_ms
 from rota.cli.output import talk
 from rota.forecast.estimator import EstimatorState
 from rota.intake.errors import InputError
@@ -23,6 +25,7 @@ from rota.model.ids import TaskName
 from rota.model.job import Job
 from rota.model.policy import Policy
 from rota.model.quantities import QuantityError, parse_bytes, parse_timestamp_ms
+from rota.views.times import Clock
 from rota.views.why.view import Subject
 
 R = TypeVar("R")
@@ -55,7 +58,7 @@ class Question:
 
 
 def read_question(files: Files) -> Question:
-    now_ms = None if files.now is None else _parsed("--now", parse_timestamp_ms, files.now)
+    now_ms = None if files.now is None else _parsed("--now", _moment_ms, files.now)
     max_bytes = _parsed("--max-file-size", parse_bytes, files.max_size)
     host = PluginHost()
     # Reading makes millions of objects that all stay: looking for garbage in between triples the time.
@@ -123,6 +126,13 @@ def _rank_named(name: str, job: Job) -> int | None:
 def _known_names(jobs: Iterable[Job]) -> Iterator[str]:
     for job in jobs:
         yield from job.task_names if job.tasks_are_jobs else (job.id,)
+
+
+def _moment_ms(text: object) -> int:
+    """A plain number is a time here, as in files, and not so long from now."""
+    with suppress(QuantityError):
+        return parse_timestamp_ms(text)
+    return moment_ms(str(text), Clock(clock.now_ms()), Way.FUTURE)
 
 
 def _parsed(option: str, parse: Callable[[object], R], text: str) -> R:

@@ -11,15 +11,22 @@ from rota import __version__
 from rota.cli.command_list import new_app
 from rota.cli.kube_options import KubeOptions
 from rota.cli.option_structs import expand_options
-from rota.cli.options import AllowRoot, ConfigFiles, ListOutput, LogFormat, Output, PolicyFile
+from rota.cli.options import AllowRoot, ConfigFiles, DryRun, ListOutput, LogFormat, Output, PolicyFile
 from rota.cli.output import ListFormat, OutputFormat, write, write_document
 from rota.cli.services.options import KubeServiceOptions, StatelessSchedulerOptions
 
 app = new_app()
 
 
-@app.command()
-def server(
+# -- the server
+
+server = new_app()
+app.add_typer(server, name="server")
+
+
+@server.callback(invoke_without_command=True)
+def run_server(
+    context: typer.Context,
     data: Annotated[
         str | None,
         typer.Option(
@@ -63,8 +70,10 @@ def server(
 
     Settings come from rota.toml, then the environment, then these options; later ones win. `rota config
     check` shows them all. Ctrl-C stops the server. Running jobs go on, and the server finds them again when
-    it starts.
+    it starts. SIGHUP makes it read the policy and settings again, like `rota server reload`.
     """
+    if context.invoked_subcommand is not None:
+        return
     from rota.cli.agents.agent import address_and_port
     from rota.cli.services.server import serve
 
@@ -84,6 +93,20 @@ def server(
         "logs.format": log_format,
     }
     raise typer.Exit(serve(config or (), flags))
+
+
+@server.command()
+def reload(dry_run: DryRun = False, output: Output = OutputFormat.TABLE) -> None:
+    """Let the running server read its policy and settings again; --dry-run shows what would change.
+
+    If anything in the files is wrong, nothing changes. Needs the role admin.
+    """
+    from rota.cli.services import reload as work
+
+    work.reload(output, dry_run=dry_run)
+
+
+# -- other services
 
 
 @app.command()
@@ -131,6 +154,70 @@ def version(output: Output = OutputFormat.TABLE) -> None:
         write(f"rota {__version__}\n")
     else:
         write_document({"rota": __version__, "python": platform.python_version()}, output)
+
+
+# -- copies
+
+CopiedData = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Data folder of the server. [default: from its settings]"),
+]
+CopiedDatabase = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="URL of a PostgreSQL database. [default: from the settings]"),
+]
+
+
+@app.command()
+def backup(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="New folder for the copy.")],
+    with_secrets: Annotated[
+        bool,
+        typer.Option(
+            "--with-secrets", help="Also copy the key of secrets, and passwords that settings contain."
+        ),
+    ] = False,
+    with_files: Annotated[
+        bool,
+        typer.Option("--with-files", help="Also copy the output, kept files and input files of jobs."),
+    ] = False,
+    data: CopiedData = None,
+    database: CopiedDatabase = None,
+    config: ConfigFiles = None,
+) -> None:
+    """Copy the database, policy and settings of a server to a folder, while the server runs.
+
+    Run the command as the user of the server, with the same settings. Only you can read the copy. It holds
+    the authority of the agents and all that jobs were given, so keep it as safe as the server itself.
+    """
+    from rota.cli.services import copies as work
+
+    flags: dict[str, object] = {"server.data": data, "server.database": database}
+    raise typer.Exit(work.backup(folder, config or (), flags, secrets=with_secrets, with_files=with_files))
+
+
+@app.command()
+def restore(
+    folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder that `rota backup` made.")],
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force",
+            help="Restore over a data folder or database that isn't empty. An SQLite database is kept aside.",
+        ),
+    ] = False,
+    data: CopiedData = None,
+    database: CopiedDatabase = None,
+    config: ConfigFiles = None,
+) -> None:
+    """Restore a server from a copy that `rota backup` made. No server may run there meanwhile.
+
+    Jobs keep their numbers, tokens stay valid, and agents that have joined need not join again.
+    """
+    from rota.cli.services import copies as work
+
+    flags: dict[str, object] = {"server.data": data, "server.database": database}
+    raise typer.Exit(work.restore(folder, config or (), flags, force=force))
 
 
 # -- the stateless scheduler
@@ -197,10 +284,13 @@ def check(
     ] = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Show every setting and where it comes from, or the first error."""
+    """Show every setting and where it comes from, or the first error; then what the server would refuse.
+
+    It looks at the policy, certificates, folders, database and ports, and changes nothing.
+    """
     from rota.cli.services import config as work
 
-    work.check(files, output)
+    raise typer.Exit(work.check(files, output))
 
 
 @config.command()

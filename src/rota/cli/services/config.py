@@ -10,6 +10,7 @@ from tempfile import NamedTemporaryFile
 import typer
 from msgspec import Struct
 
+from rota.cli.exits import EX_BAD_INPUT, EX_OK
 from rota.cli.output import ListFormat, OutputFormat, show, talk, write_document
 from rota.cli.showing import show_list
 from rota.cli.tables import GOOD, QUIET, Shown, new_table
@@ -27,17 +28,24 @@ class ContextEntry(Struct, frozen=True):
     in_use: bool
 
 
-def check(files: Sequence[str] | None, output: OutputFormat) -> None:
+def check(files: Sequence[str] | None, output: OutputFormat) -> int:
+    """The exit code. What `rota server` would refuse is told after the settings."""
     resolved = resolve_settings(files or default_files(os.environ), os.environ, {})
     rows = resolved.rows()
     if not output.is_table:
         write_document(rows, output)
-        return
-    table = new_table("setting", "value", "from")
-    for one in rows:
-        is_default = one.origin == DEFAULT
-        table.add_row(one.key, _value(one.value), Text(one.origin, style=QUIET if is_default else GOOD))
-    show([table])
+    else:
+        table = new_table("setting", "value", "from")
+        for one in rows:
+            is_default = one.origin == DEFAULT
+            table.add_row(one.key, _value(one.value), Text(one.origin, style=QUIET if is_default else GOOD))
+        show([table])
+    from rota.server.preflight import preflight
+
+    findings = preflight(resolved.settings)
+    for finding in findings:
+        talk(f"{'warning: ' if finding.is_warning else ''}{finding.text}")
+    return EX_OK if all(finding.is_warning for finding in findings) else EX_BAD_INPUT
 
 
 def contexts(output: ListFormat) -> None:

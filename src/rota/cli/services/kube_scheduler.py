@@ -24,6 +24,7 @@ def schedule_pods(kube: KubeOptions, service: KubeServiceOptions) -> int:
     from rota.kube.api.leader import LeaseTimes
     from rota.kube.scheduling import run
     from rota.server.logs import configure_logs
+    from rota.signals import have_stopped
 
     log_format = service.log_format
     if log_format not in ("auto", "text", "json"):
@@ -51,6 +52,7 @@ def schedule_pods(kube: KubeOptions, service: KubeServiceOptions) -> int:
             something_waits = found.something_waits
         else:
             uvloop.run(run.serve(options))
+            have_stopped()
     except* (InputError, KubeError, OSError) as group:
         problems += _errors_in(group)
     for problem in problems:

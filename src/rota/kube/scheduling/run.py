@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import signal
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -41,6 +40,7 @@ from rota.loop.telemetry.loop_lag import SilenceWatch
 from rota.loop.telemetry.metrics import Metrics
 from rota.model.plan import Plan
 from rota.model.policy import Backfill, Policy, QueuePolicy, SchedulerPolicy
+from rota.signals import heed_stop
 
 DEFAULT_NAME = "batch-scheduler"
 
@@ -183,8 +183,7 @@ async def serve(options: KubeSchedulerOptions) -> None:
     take_turns_often()
     access = find_cluster(options.kubeconfig)
     told_to_stop = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        asyncio.get_running_loop().add_signal_handler(number, told_to_stop.set)
+    heed_stop(told_to_stop.set)
     async with running(access, options, policy) as scheduler, AsyncExitStack() as stack:
         if options.metrics_port is not None:
             address = options.metrics_host, options.metrics_port
@@ -195,6 +194,7 @@ async def serve(options: KubeSchedulerOptions) -> None:
             except OSError as error:
                 raise _cannot_listen(*address, error) from error
         await told_to_stop.wait()
+        log.info("kube.stopping")
 
 
 def _cannot_listen(host: str, port: int, error: OSError) -> InputError:

@@ -22,8 +22,10 @@ from rota.loop.desk.people import PeopleDesk
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits
 from rota.loop.desk.questions import QuestionsDesk
 from rota.loop.desk.queues import QueuesDesk
+from rota.loop.desk.quotas import QuotasDesk
 from rota.loop.desk.secrets import SecretsDesk
 from rota.loop.desk.status import StatusDesk
+from rota.loop.desk.usage import UsageDesk
 from rota.loop.live.forecaster import Forecaster
 from rota.loop.live.loop import LiveLoop
 
@@ -41,11 +43,15 @@ class LiveDesks:
     people: PeopleDesk
     secrets: SecretsDesk
     limits: LimitsDesk
+    usage: UsageDesk
+    quotas: QuotasDesk
     audit: AuditDesk
     status: StatusDesk
     answers: AnswersDesk
     agents: Enrolment | None
     """None: this cluster takes no agents."""
+    allowing: Allowing
+    """What comes in is held to limits here."""
 
     def close(self) -> None:
         self.jobs.close()
@@ -77,8 +83,11 @@ def live_desks(
         people=PeopleDesk(transactor),
         secrets=SecretsDesk(transactor, vault),
         limits=LimitsDesk(transactor, live, allowing),
+        usage=UsageDesk(transactor),
+        quotas=QuotasDesk(transactor, live),
         audit=AuditDesk(transactor.store),
         status=status,
         answers=AnswersDesk(transactor.store),
         agents=enrolment,
+        allowing=allowing,
     )

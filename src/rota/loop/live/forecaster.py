@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import BrokenExecutor, Executor, ProcessPoolExecutor
 from datetime import UTC, datetime
 from functools import partial
 from heapq import nsmallest
@@ -34,6 +34,7 @@ from rota.model.ids import JobId, QueueName
 from rota.model.job import Job, JobTemplate
 from rota.model.plan import Plan
 from rota.model.policy import Policy
+from rota.signals import deaf_children
 from rota.snapshot.state import Snapshot
 from rota.store.batch import Batch, ToldEstimate
 from rota.views.estimates import no_start_text
@@ -124,6 +125,11 @@ class Forecaster:
             with self._learning:
                 self.estimator.ended(state.job(), run_ms, now_ms, state.phase is Phase.SUCCEEDED)
             self._learnt = True
+
+    def set_policy(self, policy: Policy) -> None:
+        """Of all looks ahead from now on."""
+        self._policy = policy
+        self._is_changed.set()
 
     # -- looking ahead
 
@@ -225,7 +231,14 @@ class Forecaster:
         if self._pool is None:
             self._pool = self._make_pool()
         loop = asyncio.get_running_loop()
-        answered = await loop.run_in_executor(self._pool, ahead.answer, question)
+        with deaf_children():
+            asked = loop.run_in_executor(self._pool, ahead.answer, question)
+        try:
+            answered = await asked
+        except BrokenExecutor:
+            # Its process was killed, by a lack of memory, say. The next look has a new one.
+            self._pool = None
+            raise
         forecast = msgpack.decode(answered, type=ahead.Forecast)
         self._planned, self._unknown = forecast.starts, forecast.unknown
         self.never = frozenset(forecast.never)

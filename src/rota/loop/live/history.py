@@ -83,6 +83,9 @@ class HistoryKeeper:
         self._rest_due_s = 0.0
         """Of uploads and tokens, of which few are due at a time."""
 
+    def set_retention(self, retention: Retention) -> None:
+        self._retention = retention
+
     async def run(self) -> None:
         """Until it is cancelled."""
         pause_s = EVERY_S

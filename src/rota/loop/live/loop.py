@@ -139,6 +139,12 @@ class LiveLoop:
         if self._later is None:
             self._later = asyncio.get_running_loop().call_later(LATER_S, self._wake.set)
 
+    def set_policy(self, policy: Policy) -> None:
+        """Decisions from now on. Whoever calls it has the turn."""
+        self.policy = policy
+        self._has_plugins = has_plugins(policy)
+        self.remember()
+
     def look_again(self) -> None:
         """Something changed that no batch tells of: nodes, say."""
         self._wake.set()

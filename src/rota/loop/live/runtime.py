@@ -163,6 +163,19 @@ class Runtime:
             await backend.close()
         await self.transactor.close()
 
+    async def set_policy(self, policy: Policy, note: Callable[[Draft], None], seconds: float) -> None:
+        """Between two decisions. `note` is committed first: if it can't be, nothing changes. Unavailable: a
+        decision takes longer."""
+        async with self.live.own_turn(seconds):
+            await self.transactor.do(note)
+            self.memory.set_policy(policy)
+            self.desks.allowing.set_policy(policy)
+            self.forecaster.set_policy(policy)
+            self.live.set_policy(policy)
+
+    def set_retention(self, retention: Retention) -> None:
+        self._history.set_retention(retention)
+
     def kept(self, batch: Batch, instructions: Sequence[Instruction]) -> None:
         if self.transactor.reloaded.is_set():
             self.dispatcher.await_reconciling()

@@ -21,6 +21,7 @@ from rota.server.routes import (
     service,
     sign_in,
     tokens,
+    usage,
 )
 
 ROUTES: tuple[Route[Any, Any], ...] = (
@@ -34,6 +35,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
     *agents.ROUTES,
     *queues.ROUTES,
     *limits.ROUTES,
+    *usage.ROUTES,
     *bookings.ROUTES,
     *projects.ROUTES,
     *secrets.ROUTES,

@@ -16,7 +16,7 @@ from rota.api.people import Role
 from rota.control.enrolment import Enrolment
 from rota.model.quantities import parse_price_micro
 from rota.server.desks import Invitations
-from rota.server.documents import agent_document, invitation_document
+from rota.server.documents import agent_document, invitation_document, unproven_agent
 from rota.server.reading import read_body, read_name, read_quantity, read_step
 from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, ChangeQuery, Form, Query, Route
@@ -66,10 +66,10 @@ _RENEWAL_SCHEMA: dict[str, object] = {
 
 
 async def list_agents(call: Call[Query, None], agents: Enrolment) -> Reply:
-    known = await agents.agents()
-    return json_reply(
-        Page[AgentDocument](items=[agent_document(agent, seen, call.now_ms) for agent, seen in known])
-    )
+    """Those that have joined, and those of the server's own user on its machine, which need not."""
+    known = [agent_document(agent, seen, call.now_ms) for agent, seen in await agents.agents()]
+    unproven = [unproven_agent(name, seen) for name, seen in (await agents.unproven()).items()]
+    return json_reply(Page[AgentDocument](items=sorted([*known, *unproven], key=lambda one: one.name)))
 
 
 async def invite_agent(call: Call[ChangeQuery, InvitationForm], invitations: Invitations) -> Reply:

@@ -7,18 +7,33 @@ from typing import Any
 from msgspec import Struct
 
 from rota.api.people import MeDocument, Role
-from rota.api.service import StatsDocument
+from rota.api.service import ReloadDocument, StatsDocument
 from rota.control.errors import Unavailable
 from rota.loop.desk.status import StatusDesk
 from rota.loop.telemetry.metrics import CONTENT_TYPE
+from rota.server.reloading import Reloading
 from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
+from rota.server.route import Call, ChangeQuery, Query, Route
 
 TAG = "service"
 
 
 class HealthDocument(Struct, frozen=True):
     status: str
+
+
+WELCOME = """\
+This is a Rota server: a job scheduler.
+
+Commands:      rota --help (set the server with `rota config add`, or sign in with `rota login`)
+REST:          /v1, described by /openapi.json; each request needs a token
+Health:        /healthz, /readyz; metrics for Prometheus: /metrics, with a token
+"""
+
+
+async def show_welcome(call: Call[Query, None]) -> Reply:
+    """What this is, for those who open the address in a browser."""
+    return Reply(200, WELCOME.encode(), "text/plain; charset=utf-8")
 
 
 async def check_alive(call: Call[Query, None]) -> Reply:
@@ -52,6 +67,12 @@ async def show_stats(call: Call[Query, None], status: StatusDesk) -> Reply:
     return json_reply(await status.stats())
 
 
+async def reload_server(call: Call[ChangeQuery, None], reloading: Reloading) -> Reply:
+    """The policy, and settings that can change while the server runs. If anything in them is wrong, nothing
+    changes."""
+    return json_reply(await reloading.reload(call.who.user, call.query.dry_run))
+
+
 async def read_openapi(call: Call[Query, None]) -> Reply:
     """This document: OpenAPI 3.1."""
     return Reply(200, call.service.openapi)
@@ -74,6 +95,18 @@ def _look(
 
 
 ROUTES: tuple[Route[Any, Any], ...] = (
+    Route(
+        method="POST",
+        path="/v1/server/reload",
+        call=reload_server,
+        summary="Read the policy and settings again",
+        tag=TAG,
+        role=Role.ADMIN,
+        query=ChangeQuery,
+        body=type(None),
+        answers={200: ReloadDocument},
+    ),
+    _look("/", show_welcome, "Say what this is", "text/plain", role=None),
     _look("/v1/me", show_me, "Show the user and role of the token", MeDocument),
     _look("/v1/stats", show_stats, "Show metrics", StatsDocument),
     _look("/metrics", read_metrics, "Metrics", "text/plain"),

@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from rota.server.reloading import SettingsSource
 from rota.settings.settings import Settings
 from tests.unit.cli.calling import rota
 
@@ -76,8 +77,8 @@ class TestServer:
     def started(self, monkeypatch: pytest.MonkeyPatch, user_file: Path) -> list[Settings]:
         started: list[Settings] = []
 
-        def run_server(settings: Settings) -> int:
-            started.append(settings)
+        def run_server(source: SettingsSource) -> int:
+            started.append(source.resolved.settings)
             return 7
 
         module = ModuleType("rota.server.run")
@@ -108,3 +109,12 @@ class TestServer:
         result = rota("server", *arguments)
         assert (result.code, result.out, started) == (1, "", [])
         assert "Traceback" not in result.err
+
+    def test_what_a_server_would_refuse_is_refused_by_both(
+        self, started: list[Settings], user_file: Path
+    ) -> None:
+        user_file.write_text("[server]\npolicy = '/no/such/policy.yaml'\n")
+        check, server = rota("config", "check"), rota("server", "--allow-root")
+        assert (check.code, server.code, started) == (1, 1, [])
+        assert "/no/such/policy.yaml" in check.err
+        assert "/no/such/policy.yaml" in server.err

@@ -1,0 +1,1 @@
+"""Copies of all that a server keeps: made while it runs, put back where none does. Called by the commands."""
