@@ -70,7 +70,22 @@ class TakesCommandLine(TyperCommand):
             at = args.index("--")
             ctx.meta[_COMMAND_LINE] = tuple(args[at + 1 :])
             args = args[:at]
-        return super().parse_args(ctx, args)
+        return super().parse_args(ctx, self._by_known_names(args))
+
+    def _by_known_names(self, args: list[str]) -> list[str]:
+        """`--cpu` is `--cpus`, and `--labels` is `--label`."""
+        known = {name for option in self.params for name in option.opts if name.startswith("--")}
+        written: dict[str, str] = {}
+        found: list[str] = []
+        for arg in args:
+            name, equals, value = arg.partition("=")
+            if name.startswith("--"):
+                meant = name if name in known else next((one for one in _numbers(name) if one in known), name)
+                if written.setdefault(meant, name) != name:
+                    raise typer.BadParameter(f"{written[meant]} and {name} are the same option; give one")
+                arg = f"{meant}{equals}{value}"
+            found.append(arg)
+        return found
 
     def collect_usage_pieces(self, ctx: Context) -> list[str]:
         return [*super().collect_usage_pieces(ctx), "[-- COMMAND...]"]
@@ -102,6 +117,13 @@ class TakesArguments(TakesCommandLine):
     def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
         ctx.allow_extra_args = True
         return super().parse_args(ctx, args)
+
+
+def _numbers(name: str) -> tuple[str, ...]:
+    """Of an option, its singular or plural."""
+    if name.endswith("ies"):
+        return (f"{name[:-3]}y",)
+    return (name[:-1],) if name.endswith("s") else (f"{name}s", f"{name[:-1]}ies")
 
 
 _COMMAND_LINE = "rota.command_line"

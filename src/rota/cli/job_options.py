@@ -120,7 +120,10 @@ class JobOptions(NamedTuple):
     ] = None
     array: Annotated[
         str | None,
-        typer.Option(metavar="INDEXES", help="Array: a job for each index, as in 0-9, 1-100:10 or 20."),
+        typer.Option(
+            metavar="INDEXES",
+            help="Array: a job for each index, as in 0-9, 1-100:10 or 20; 0-99%4 runs four at once.",
+        ),
         Fills("array", read.number_or_name),
     ] = None
     retries: Annotated[

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from rota.intake._fields import Amount, Field
+from rota.intake._numbers import other_numbers
 from rota.intake._wording import nearest, quoted
 from rota.intake._writing import Plain
 from rota.model.quantities import (
@@ -48,7 +49,7 @@ def read_resources(form: Mapping[str, Amount], at: Field) -> Resources:
     for name in ("gpu", "gpus"):
         if name in form:
             raise at.at(name).error("GPUs are no plain resource", "state them as `gpus:` beside this mapping")
-    amounts = _read(form, at, _PLAIN_PARSERS)
+    amounts = _read_by_known_names(form, at, _PLAIN_PARSERS)
     return Resources(
         cpu_milli=amounts.pop("cpu", 0),
         memory_bytes=amounts.pop("memory", 0),
@@ -61,6 +62,21 @@ def read_resources(form: Mapping[str, Amount], at: Field) -> Resources:
 def read_amounts(form: Mapping[str, Amount], at: Field) -> Amounts:
     """By name, with `gpu` in thousandths of a device: what quotas are made of."""
     return _read(form, at, _PARSERS_WITH_GPU)
+
+
+def _read_by_known_names(form: Mapping[str, Amount], at: Field, parsers: Mapping[str, Parser]) -> Amounts:
+    """The singular or the plural of a resource, as people write it."""
+    amounts: Amounts = {}
+    written: dict[str, str] = {}
+    for given, amount in form.items():
+        name = given if given in parsers else next(filter(parsers.__contains__, other_numbers(given)), given)
+        if name in amounts:
+            raise at.at(given).error(
+                f"{quoted(written[name])} and {quoted(given)} are the same resource", "give one"
+            )
+        written[name] = given
+        amounts[name] = at.at(given).read(_parser(name, at, parsers), amount)
+    return amounts
 
 
 def _read(form: Mapping[str, Amount], at: Field, parsers: Mapping[str, Parser]) -> Amounts:

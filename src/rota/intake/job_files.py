@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import UNSET, Struct
 
 from rota.intake._fields import Field
-from rota.intake._job_forms import InputFileForm
+from rota.intake._job_forms import InputFileForm, SubmissionForm
+from rota.intake._plurals import by_known_names
 from rota.intake._runs import stage_uploaded
 from rota.intake._source import MAX_BYTES, STANDARD_INPUT, display_name, read_bytes
 from rota.intake._wording import quoted
@@ -65,6 +66,7 @@ def job_file_of(jobs: Sequence[JobData]) -> JobFile:
 
 def _job_file(document: Document, folder: str) -> JobFile:
     local = _LocalFiles(folder)
+    document = by_known_names(document, SubmissionForm)
     submission = read_submission_document(document, stage=local.stage)
     jobs = document.at(("jobs",))
     assert isinstance(jobs, list)

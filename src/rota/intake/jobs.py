@@ -10,6 +10,7 @@ from rota.intake._arrays import read_array
 from rota.intake._fields import Field, raise_all, read_each
 from rota.intake._job_forms import DependencyForm, JobForm, JobsForm
 from rota.intake._names import UniqueNames, read_name, unknown_name
+from rota.intake._plurals import by_known_names
 from rota.intake._running import read_done, read_placements
 from rota.intake._starts import read_period, read_promise
 from rota.intake._templates import TemplateReader
@@ -58,6 +59,7 @@ class JobReader:
             raise document.error(
                 ("nodes",), "a file of jobs can't contain nodes", "give the cluster first, then the jobs"
             )
+        document = by_known_names(document, JobsForm)
         return self.read(convert(document, JobsForm).jobs, Field(document).at("jobs"))
 
     def read(self, forms: Sequence[JobForm], at: Field) -> list[JobRecord]:

@@ -22,6 +22,7 @@ from rota.intake._job_forms import STATE_FIELDS, DependencyForm, SubmissionForm
 from rota.intake._job_forms import SubmittedForm as SubmittedForm
 from rota.intake._json import decode_json_body
 from rota.intake._names import MAX_LENGTH, read_name, unknown_name
+from rota.intake._plurals import by_known_names
 from rota.intake._runs import SECRET_NAME as SECRET_NAME
 from rota.intake._runs import RunReader, Stage, check_input, read_retry, stage_uploaded
 from rota.intake._runs import is_variable as is_variable
@@ -133,8 +134,8 @@ def read_submission(body: bytes, default_project: str, default_user: str) -> Sub
 def read_submission_document(
     document: Document, *, project: str = "default", user: str = "default", stage: Stage = stage_uploaded
 ) -> Submission:
+    document, forms = _forms(document)
     at = Field(document).at("jobs")
-    forms = _forms(document)
     reader = _Reader(TemplateReader(project=project, user=user), stage)
     entries: list[Entry] = []
     errors: list[InputError] = []
@@ -150,7 +151,7 @@ def read_submission_document(
     return Submission(tuple(entries), tuple(reader.warnings))
 
 
-def _forms(document: Document) -> Sequence[SubmittedForm]:
+def _forms(document: Document) -> tuple[Document, Sequence[SubmittedForm]]:
     data = document.data
     if not isinstance(data, dict):
         raise document.error((), "expected a mapping with `jobs`", 'write it like {"jobs": [...]}')
@@ -162,13 +163,13 @@ def _forms(document: Document) -> Sequence[SubmittedForm]:
             raise document.error(
                 ("jobs",), f"{len(jobs):,} jobs at once", f"give at most {MAX_ENTRIES:,}, or an array"
             )
-    if document.has_nonfinite:
-        return convert(document, SubmissionForm).jobs
-    try:
-        return msgspec.convert(data, SubmissionForm).jobs
-    except msgspec.ValidationError:
-        raise_all(_state_errors(jobs, document)[:MAX_ERRORS])
-        return convert(document, SubmissionForm).jobs
+    if not document.has_nonfinite:
+        try:
+            return document, msgspec.convert(data, SubmissionForm).jobs
+        except msgspec.ValidationError:
+            raise_all(_state_errors(jobs, document)[:MAX_ERRORS])
+    document = by_known_names(document, SubmissionForm)
+    return document, convert(document, SubmissionForm).jobs
 
 
 def _state_errors(jobs: object, document: Document) -> list[InputError]:
