@@ -55,6 +55,7 @@ def test_waiting_ends_when_the_job_does(client: Client, server: StandIn) -> None
     assert [document.phase for document in ended] == [Phase.CANCELLED]
 
 
+@pytest.mark.slow
 def test_waiting_goes_on_when_the_stream_breaks(client: Client, server: StandIn) -> None:
     [job] = client.submit({"command": ["true"], "hold": True}).jobs
     ended: list[JobDocument] = []
@@ -68,6 +69,7 @@ def test_waiting_goes_on_when_the_stream_breaks(client: Client, server: StandIn)
     assert len(ended) == 1
 
 
+@pytest.mark.slow
 def test_waiting_for_too_long_says_so_and_leaves_the_job_alone(client: Client) -> None:
     [job] = client.submit({"command": ["true"], "hold": True}).jobs
     with pytest.raises(WaitTimeout, match=r"job 1 wasn't over after 0\.05 s"):

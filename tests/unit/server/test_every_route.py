@@ -72,7 +72,7 @@ def test_only_these_need_no_token() -> None:
             "Bearer " + "z" * 5000,
             "Bearer rota_" + "stale".ljust(43, "x"),
         ],
-        quick=2,
+        quick=1,
     ),
 )
 def test_without_a_valid_token_nothing_is_told(route: Route[Any, Any], authorization: str | None) -> None:

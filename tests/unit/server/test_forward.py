@@ -95,6 +95,7 @@ def run(test: Callable[[], Awaitable[None]]) -> None:
 
 
 @pytest.mark.covers("trust-1")
+@pytest.mark.slow
 def test_whoever_the_leader_knows_has_proved_who_they_are() -> None:
     """Those who haven't give way first when all connections are taken."""
 

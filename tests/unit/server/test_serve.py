@@ -102,6 +102,7 @@ def test_one_connection_takes_many_requests() -> None:
 
 
 @pytest.mark.covers("ops-2")
+@pytest.mark.slow
 def test_tls_works_with_the_servers_own_certificate(tmp_path: Path) -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         assert server.url.startswith("https://127.0.0.1:")
@@ -213,6 +214,7 @@ def test_a_body_that_does_not_arrive_ends_the_request() -> None:
     served(talk, Limits(body_seconds=0.05))
 
 
+@pytest.mark.slow
 def test_a_port_in_use_is_told() -> None:
     async def talk(client: Client, desk: FakeDesk, server: RestServer) -> None:
         port = int(server.url.rpartition(":")[2])

@@ -283,6 +283,7 @@ class TestTokens:
         assert ends == [5000, 5000, 2000]
 
     @pytest.mark.covers("trust-3")
+    @pytest.mark.slow
     def test_tokens_are_not_made_without_end(self) -> None:
         service = Service(Limits(burst=10**9))
         answers = [service.ask("POST", "/v1/tokens", json={"role": "viewer"}) for _ in range(61)]

@@ -29,6 +29,7 @@ def outcome(policy: str, seed: int) -> PackingResult:
         ("fgd", 2, 94.11, 94.67, 0.6574, 0.7355),
     ],
 )
+@pytest.mark.slow
 def test_published_policies(
     policy: str, seed: int, at_100: float, at_130: float, share: float, whole: float
 ) -> None:

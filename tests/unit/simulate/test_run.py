@@ -263,6 +263,7 @@ def test_the_same_replay_gives_the_same_result() -> None:
     assert replayed(*jobs) == replayed(*jobs)
 
 
+@pytest.mark.slow
 def test_nothing_is_ever_oversubscribed() -> None:
     jobs: Sequence[SimJob] = [
         sim_job(f"j{n}", at=n * 3, runs=n * 17 % 70, cpu=1 + n % 4, priority=n % 3 * 1000) for n in range(60)

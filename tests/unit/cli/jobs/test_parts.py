@@ -153,6 +153,7 @@ def test_a_refusal_of_the_first_request_is_all_there_is_to_tell() -> None:
         (KeyboardInterrupt(), "not confirmed: jobs[1000] to jobs[1999]"),
     ],
 )
+@pytest.mark.slow
 def test_a_later_refusal_tells_what_was_kept(error: BaseException, told: str) -> None:
     server = Taking()
     server.fails[1] = error

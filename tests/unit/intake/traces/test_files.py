@@ -37,6 +37,7 @@ class TestAFormat:
         content = unpacked((DATA / name).read_bytes(), name)
         assert len(read(tmp_path, content, "trace", options).jobs) == jobs
 
+    @pytest.mark.slow
     def test_may_be_packed(self, tmp_path: Path, name: str, options: TraceOptions, jobs: int) -> None:
         content = gzip.compress(unpacked((DATA / name).read_bytes(), name))
         assert len(read(tmp_path, content, "trace.gz", options).jobs) == jobs

@@ -165,6 +165,7 @@ def test_who_no_longer_leads_doesnt_ask_again() -> None:
 
 
 @pytest.mark.covers("kube-6")
+@pytest.mark.slow
 def test_a_lease_is_renewed_however_many_pods_are_being_bound() -> None:
     async def question(server: ScriptedServer) -> None:
         async with server.client(connections=1) as client:

@@ -119,6 +119,7 @@ class TestBadPlugins:
         (fault,) = result.faults
         assert "ModuleNotFoundError" in fault.error
 
+    @pytest.mark.slow
     def test_one_whose_import_hangs(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "hangs_on_import.py").write_text("while True: pass")
         monkeypatch.syspath_prepend(tmp_path)

@@ -65,6 +65,7 @@ def test_no_call_ends_the_process(limited: TimeLimit, call: Callable[[], None]) 
     assert limited(lambda: 42) == 42
 
 
+@pytest.mark.slow
 def test_a_call_that_waits_is_left_behind(limited: TimeLimit) -> None:
     opened = threading.Event()
     with pytest.raises(TimeoutError, match=r"longer than 0\.2 s"):

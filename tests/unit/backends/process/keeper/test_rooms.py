@@ -77,6 +77,7 @@ def test_one_that_was_used_and_tidied_up_as_well(rooms: Rooms, room: Room) -> No
 
 
 @pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.slow
 def test_one_that_was_changed_is_not(rooms: Rooms, room: Room, change: Callable[[Room], None]) -> None:
     change(room)
     assert not rooms.give_back(room)
