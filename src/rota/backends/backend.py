@@ -138,6 +138,15 @@ class Fed(Struct, frozen=True, array_like=True):
     """False: no more is taken. It was ended, or nobody reads it."""
 
 
+class KeptFile(Struct, frozen=True, order=True):
+    """One that a task left, as its run declared."""
+
+    rank: int
+    path: str
+    size_bytes: int
+    executable: bool
+
+
 class BackendUnavailable(Exception):
     """What was asked for may or may not have happened: ask again. The text says what to do about it."""
 
@@ -188,6 +197,9 @@ class Backend(Protocol):
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         """A file that a task left, as its run declared; raises FileNotFoundError. `epoch`: in which the job
         came in."""
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        """All files that its tasks left, by rank and path."""
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         """Removes logs and whatever else is left of them."""

@@ -16,6 +16,7 @@ from rota.api.jobs import (
     InputDocument,
     JobDetail,
     JobDocument,
+    OutputsDocument,
     Submitted,
 )
 from rota.api.people import LimitsDocument, MeDocument
@@ -138,6 +139,11 @@ class JobCalls:
         return get(f"/jobs/{segment('job', job)}/eff", EfficiencyDocument)
 
     @sent
+    def outputs(self, job: str) -> Call[OutputsDocument]:
+        """The files that a job's tasks left behind, of the `outputs` it declared, and what is missing."""
+        return get(f"/jobs/{segment('job', job)}/outputs", OutputsDocument)
+
+    @sent
     def output(self, job: str, path: str, *, rank: int = 0) -> Call[bytes]:
         """A file that a task left behind, one of the `outputs` that its job declared."""
         where = f"/jobs/{segment('job', job)}/outputs/{steps('path', path)}"
@@ -155,8 +161,8 @@ class JobCalls:
     ) -> Call[InputDocument]:
         """Send a running job what it reads, up to 1 MiB at a time: `offset` is how much was sent before,
         `end` says that nothing comes after it, and `window` has the rows and columns of its terminal. The
-        answer's `taken` is how much needn't be sent again. A job takes input if its form has `stdin`; it ends when
-        nothing was sent for two minutes, not even an empty piece."""
+        answer's `taken` is how much needn't be sent again. A job takes input if its form has `stdin`; it ends
+        when nothing was sent for two minutes, not even an empty piece."""
         rows, columns = window or (None, None)
         return Call(
             "POST",

@@ -35,7 +35,9 @@ def rota(server: RotaServer, *words: str, **how: object) -> subprocess.Completed
 
 
 @pytest.mark.covers("first-1")
-@pytest.mark.parametrize("data", [b"data\n", b"", bytes(range(256)) * (20 << 10)], ids=["line", "none", "5 MiB"])
+@pytest.mark.parametrize(
+    "data", [b"data\n", b"", bytes(range(256)) * (20 << 10)], ids=["line", "none", "5 MiB"]
+)
 def test_what_is_piped_in_comes_out(server: RotaServer, data: bytes) -> None:
     done = rota(server, *CAT, input=data)
     assert (done.returncode, hashlib.sha256(done.stdout).digest()) == (0, hashlib.sha256(data).digest())
@@ -111,7 +113,7 @@ def test_a_shell_at_a_terminal(server: RotaServer, tmp_path: Path) -> None:
         terminal.sendline("echo sle''eps; sleep 60")
         terminal.expect("sleeps")
         terminal.sendintr()
-        terminal.sendline("echo \"status $?\"; exit 42")
+        terminal.sendline('echo "status $?"; exit 42')
         terminal.expect("status 130")
         ends_with(terminal, 42)
 

@@ -15,6 +15,7 @@ from rota.backends.backend import (
     Fed,
     Health,
     InputPiece,
+    KeptFile,
     LogChunk,
     LogQuery,
     TaskRef,
@@ -156,6 +157,9 @@ class AgentsBackend(AgentPool):
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         return self._arrivals.output(job, rank, path, epoch)
 
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return await self._arrivals.outputs(job, epoch)
+
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._arrivals.forget(jobs)
 
@@ -173,8 +177,10 @@ class AgentsBackend(AgentPool):
     async def arriving(self, task: AgentTask) -> Arriving:
         return await self._arrivals.arriving(task.ref, None if task.start is None else task.start.log_bytes)
 
-    async def keep_file(self, task: AgentTask, path: str, chunks: AsyncIterable[bytes]) -> None:
-        await self._arrivals.keep_file(task.ref, path, chunks)
+    async def keep_file(
+        self, task: AgentTask, path: str, chunks: AsyncIterable[bytes], *, executable: bool = False
+    ) -> None:
+        await self._arrivals.keep_file(task.ref, path, chunks, executable=executable)
 
     async def _watch(self) -> None:
         while True:

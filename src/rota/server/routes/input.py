@@ -34,10 +34,10 @@ class InputQuery(Query, frozen=True, kw_only=True):
 
 
 async def send_input(call: Call[InputQuery, AsyncIterator[bytes]], desk: InputDesk, jobs: JobsDesk) -> Reply:
-    """Only the job's own user may. The answer says how many bytes are taken. None of these is lost without the
-    job failing, and bytes that are sent again count once. It comes once the job reads on, or after 10 seconds.
-    A request without a body says that the client is still there: after two minutes of silence the input ends,
-    and a terminal is hung up."""
+    """Only the job's own user may. The answer says how many bytes are taken. None of these is lost without
+    the job failing, and bytes that are sent again count once. It comes once the job reads on, or after 10
+    seconds. A request without a body says that the client is still there: after two minutes of silence the
+    input ends, and a terminal is hung up."""
     state = await seen_job(call, jobs)
     if state.spec.template.user != call.who.user:
         raise forbidden(

@@ -11,6 +11,7 @@ from rota.backends.backend import (
     Fed,
     Health,
     InputPiece,
+    KeptFile,
     LogChunk,
     LogQuery,
     TaskRef,
@@ -113,6 +114,9 @@ class ProcessBackend:
 
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]:
         return self._left.output(job, rank, path, epoch)
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return await self._left.outputs(job, epoch)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._left.forget(jobs)
