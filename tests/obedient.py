@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from rota.backends.backend import (
+    Fed,
     Health,
+    InputPiece,
+    KeptFile,
     LogChunk,
     LogQuery,
     TaskEnded,
@@ -38,6 +41,7 @@ class ObedientBackend:
         self.seen: list[TaskStart] = []
         self.stopped: list[TaskRef] = []
         self.limits: dict[TaskRef, int] = {}
+        self.read: dict[TaskRef, bytearray] = {}
         self.unsettled: dict[TaskRef, TaskEnded] = {}
         self._at_once = at_once
         self._stops_at_once = stops_at_once
@@ -92,6 +96,11 @@ class ObedientBackend:
     async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
         self.limits[task] = time_limit_ms
 
+    async def feed(self, task: TaskRef, piece: InputPiece) -> Fed:
+        taken = self.read.setdefault(task, bytearray())
+        taken += piece.data[len(taken) - piece.offset_bytes :]
+        return Fed(len(taken), is_open=not piece.ends)
+
     async def running(self) -> Sequence[TaskRef]:
         return [*self.started, *self.unsettled]
 
@@ -111,6 +120,9 @@ class ObedientBackend:
 
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
         return [0] * len(jobs)
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return []
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import stat
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from ssl import SSLContext
@@ -15,6 +16,8 @@ from rota.agent.session import Session
 from rota.backends.backend import TaskRef
 
 MOST_CONNECTIONS = 200
+EXECUTABLE = "rota-executable"
+"""The header of a file that is."""
 _PIECE_BYTES = 1 << 18
 _WITHIN = aiohttp.ClientTimeout(total=600, sock_connect=10, sock_read=60)
 
@@ -45,7 +48,7 @@ class Http:
     async def put_output(self, session: Session, ref: TaskRef, name: str, path: Path) -> None:
         url = f"{_result_url(session, ref)}/outputs/{quote(name)}"
         async with self._http.put(
-            url, data=_pieces(path), headers=_headers(session), ssl=_trust(session)
+            url, data=_pieces(path), headers=_headers(session) | _mode_of(path), ssl=_trust(session)
         ) as answer:
             await _check(answer)
 
@@ -60,6 +63,11 @@ class Http:
 
 def _headers(session: Session) -> dict[str, str]:
     return {"Authorization": f"Bearer {session.secret}"}
+
+
+def _mode_of(path: Path) -> dict[str, str]:
+    """A header, because servers of before refuse a query that they don't know."""
+    return {EXECUTABLE: "true"} if path.stat().st_mode & stat.S_IXUSR else {}
 
 
 def _trust(session: Session) -> aiohttp.Fingerprint | bool:

@@ -131,6 +131,29 @@ class InputDocument(Document, frozen=True, kw_only=True):
     """False: no more is taken. It was ended, or nobody reads it."""
 
 
+class OutputDocument(Document, frozen=True, kw_only=True):
+    """A file that a task left."""
+
+    rank: int
+    path: str
+    size_bytes: int
+    executable: bool
+
+
+class MissingOutput(Document, frozen=True, kw_only=True):
+    """One that a task was to leave, and didn't."""
+
+    rank: int
+    path: str
+    """As the job declares it."""
+
+
+class OutputsDocument(Document, frozen=True, kw_only=True):
+    items: list[OutputDocument]
+    missing: list[MissingOutput]
+    """Of tasks that have ended."""
+
+
 class EstimateDocument(Document, frozen=True, kw_only=True):
     """The estimated start of a waiting job."""
 

@@ -138,6 +138,15 @@ class Fed(Struct, frozen=True, array_like=True):
     """False: no more is taken. It was ended, or nobody reads it."""
 
 
+class KeptFile(Struct, frozen=True, order=True):
+    """One that a task left, as its run declared."""
+
+    rank: int
+    path: str
+    size_bytes: int
+    executable: bool
+
+
 class BackendUnavailable(Exception):
     """What was asked for may or may not have happened: ask again. The text says what to do about it."""
 
@@ -191,6 +200,9 @@ class Backend(Protocol):
 
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
         """In bytes, of all that is kept of what each of them wrote and left; 0: nothing is."""
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        """All files that its tasks left, by rank and path."""
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         """Removes logs and whatever else is left of them."""

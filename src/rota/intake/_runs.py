@@ -145,7 +145,8 @@ class RunReader:
         files: dict[str, InputFile] = {}
         for index, form in enumerate(forms):
             file_at = at.at(index)
-            path = _path_within(form.path, file_at.at("path"))
+            is_root = form.unpack and PurePosixPath(form.path) == PurePosixPath(".")
+            path = "." if is_root else _path_within(form.path, file_at.at("path"))
             if path in files:
                 raise file_at.at("path").error(f"{quoted(path)} is there already", "remove one")
             sha256, size_bytes = self._stage(form, file_at)

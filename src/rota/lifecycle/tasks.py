@@ -68,7 +68,7 @@ def _succeeded(state: JobState, live: Live, done: tuple[int, ...], end: TaskEnd,
         return rank_waits(state, live, at_ms, done=done)
     if state.failed:
         return over(state, Phase.FAILED, at_ms, done=done, cause=Cause.TASK_FAILED)
-    return over(state, Phase.SUCCEEDED, at_ms, done=done, cause=None, message="", last_end=end)
+    return over(state, Phase.SUCCEEDED, at_ms, done=done, cause=None, message=end.message, last_end=end)
 
 
 def _one_less(state: JobState, ending: Phase, live: Live, done: tuple[int, ...], at_ms: int) -> Advanced:

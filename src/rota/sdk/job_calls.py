@@ -17,6 +17,7 @@ from rota.api.jobs import (
     InputDocument,
     JobDetail,
     JobDocument,
+    OutputsDocument,
     Submitted,
 )
 from rota.api.people import LimitsDocument, MeDocument
@@ -144,6 +145,11 @@ class JobCalls:
     def efficiency(self, job: str) -> Call[EfficiencyDocument]:
         """What a job used, against what it asked for."""
         return get(f"/jobs/{segment('job', job)}/eff", EfficiencyDocument)
+
+    @sent
+    def outputs(self, job: str) -> Call[OutputsDocument]:
+        """The files that a job's tasks left behind, of the `outputs` it declared, and what is missing."""
+        return get(f"/jobs/{segment('job', job)}/outputs", OutputsDocument)
 
     @sent
     def output(self, job: str, path: str, *, rank: int = 0) -> Call[bytes]:

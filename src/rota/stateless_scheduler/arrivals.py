@@ -14,7 +14,7 @@ from rota.backends.agents.arrivals import (
     checked_parts,
     not_too_large,
 )
-from rota.backends.backend import LogChunk, LogQuery, TaskRef
+from rota.backends.backend import KeptFile, LogChunk, LogQuery, TaskRef
 from rota.model.ids import JobId
 from rota.stateless_scheduler.actions import Action, Book
 from rota.stateless_scheduler.outbox import Outbox
@@ -41,7 +41,9 @@ class ControllerArrivals:
             return Unheard(0 if action is None else action.output_bytes(ref.fence))
         return PassedOn(action, ref.fence, action.outbox)
 
-    async def keep_file(self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
+    async def keep_file(
+        self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes], *, executable: bool = False
+    ) -> None:
         name = "/".join(checked_parts(path))
         action = self._book.jobs.get(ref.job)
         outbox = None if action is None else action.outbox
@@ -67,6 +69,9 @@ class ControllerArrivals:
 
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
         return [0] * len(jobs)
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return ()
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         pass

@@ -162,6 +162,16 @@ TABLE = (
         "/v1/jobs/{running}/logs?follow=true&form=chunks",
         streams=True,
     ),
+    _entry(
+        "POST /v1/jobs/{job}/input",
+        SUBMITTER,
+        Scope.OTHERS,
+        "/v1/jobs/{running}/input",
+        body=lambda _: b"42",
+        # None of them is its user.
+        fine=(403,),
+    ),
+    _entry("GET /v1/jobs/{job}/outputs", VIEWER, Scope.OTHERS, "/v1/jobs/{done}/outputs"),
     _entry("GET /v1/jobs/{job}/outputs/{path}", VIEWER, Scope.OTHERS, "/v1/jobs/{done}/outputs/deep/out"),
     _entry("POST /v1/plan", SUBMITTER, Scope.REFUSED, body=_jobs),
     _entry("PUT /v1/files/{sha256}", SUBMITTER, Scope.ANYWHERE, body=lambda _: b"42", fine=(200, 201)),

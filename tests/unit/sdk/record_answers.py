@@ -66,6 +66,8 @@ QUESTIONS: tuple[tuple[str, str, str, Any], ...] = (
     ("release_job", "POST", "/v1/jobs/2/release", {}),
     ("extend_job", "POST", "/v1/jobs/1/extend", {"time_limit": "+1h"}),
     ("extend_job", "POST", "/v1/jobs/1/extend", {"time_limit": "1ms"}),
+    ("submit_jobs", "POST", "/v1/jobs", {"jobs": [{"command": "cat", "stdin": "pipe"}]}),
+    ("send_input", "POST", "/v1/jobs/5/input", b"hello"),
     ("put_file", "PUT", f"/v1/files/{SHA256}", b""),
     ("list_events", "GET", "/v1/events?last=5", None),
     ("list_nodes", "GET", "/v1/nodes", None),
@@ -103,6 +105,7 @@ QUESTIONS: tuple[tuple[str, str, str, Any], ...] = (
     ("show_me", "GET", "/v1/me", None),
     ("show_stats", "GET", "/v1/stats", None),
     ("read_logs", "GET", "/v1/jobs/1/logs?form=chunks", None),
+    ("list_outputs", "GET", "/v1/jobs/1/outputs", None),
     ("remove_token", "DELETE", "/v1/tokens/{token}", None),
     ("sign_out", "POST", "/v1/auth/sign-out", None),
 )  # fmt: skip
@@ -166,6 +169,10 @@ async def record(folder: Path) -> None:
 async def _ask_all(client: httpx.AsyncClient, runtime: Runtime, folder: Path) -> None:
     token = ""
     for name, method, path, body in QUESTIONS:
+        if name == "send_input":
+            async with asyncio.timeout(10):
+                while not any(task.started_ms for task in runtime.memory.jobs[JobId("5")].live):
+                    await asyncio.sleep(0.05)
         sent = {"content": body} if isinstance(body, bytes) else {"json": body} if body is not None else {}
         answer = await client.request(method, path.format(token=token), **sent)
         assert answer.is_success or answer.status_code == 409, (name, answer.text)

@@ -10,7 +10,7 @@ from rota.api.jobs import EstimateDocument
 from rota.api.people import LimitsDocument
 from rota.api.questions import PlanAnswer
 from rota.api.service import SchedulingDocument, StatsDocument
-from rota.backends.backend import LogChunk, LogQuery
+from rota.backends.backend import Fed, InputPiece, KeptFile, LogChunk, LogQuery
 from rota.control.access import Who
 from rota.intake.submissions import Submission, expand
 from rota.lifecycle.state import EndReason, JobState, Phase, TaskEnd, Used
@@ -169,6 +169,12 @@ class FakeJobs(FakeState):
         if path != "result.txt":
             raise FileNotFoundError(path)
         yield b"42"
+
+    async def outputs(self, job_id: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return [KeptFile(0, "result.txt", 2, executable=False)]
+
+    async def feed(self, state: JobState, piece: InputPiece) -> Fed:
+        return Fed(piece.offset_bytes + len(piece.data), is_open=not piece.ends)
 
     async def put_file(self, sha256: str, chunks: AsyncIterator[bytes], user: str) -> bool:
         content = b"".join([chunk async for chunk in chunks])

@@ -184,9 +184,10 @@ def test_other_paths_are_problems_too(path: str) -> None:
 
 @pytest.mark.parametrize("route", [one for one in CHANGING if one.query is not ChangeQuery], ids=route_id)
 def test_all_changes_have_a_dry_run(route: Route[Any, Any]) -> None:
-    """But for a question, which changes nothing, files, which are known by their content, and certificates
-    and sessions, which can't be given as if."""
-    assert route.operation_id in ("plan_jobs", "put_file", "join_agent", "renew_agent", "sign_in")
+    """But for a question, which changes nothing, files, which are known by their content, certificates and
+    sessions, which can't be given as if, and input, which a task reads as it comes."""
+    known = ("plan_jobs", "put_file", "join_agent", "renew_agent", "sign_in", "send_input")
+    assert route.operation_id in known
 
 
 @pytest.mark.covers("ops-2")

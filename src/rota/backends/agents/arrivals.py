@@ -12,7 +12,7 @@ from typing import Protocol
 import structlog
 
 from rota.backends.agents.claims import Refusal
-from rota.backends.backend import LogChunk, LogQuery, Stream, TaskRef
+from rota.backends.backend import KeptFile, LogChunk, LogQuery, Stream, TaskRef
 from rota.backends.process.beneath import Leaves, parts_of
 from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
@@ -59,7 +59,9 @@ class Arrivals(Protocol):
         """Waits until it is known how much has come before. `log_bytes`: its limit, which its agent keeps it
         to; of its earlier starts no more is to be kept either."""
 
-    async def keep_file(self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
+    async def keep_file(
+        self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes], *, executable: bool = False
+    ) -> None:
         """One of a task's outputs; there once it is whole. Raises Refusal for what may not be kept, and
         NobodyListens."""
 
@@ -68,6 +70,8 @@ class Arrivals(Protocol):
     def output(self, job: JobId, rank: int, path: str, epoch: int = 0) -> AsyncIterator[bytes]: ...
 
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]: ...
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]: ...
 
     async def forget(self, jobs: Sequence[JobId]) -> None: ...
 
@@ -96,8 +100,11 @@ class FolderArrivals:
     async def arriving(self, ref: TaskRef, log_bytes: int | None = None) -> KeptOutput:
         return KeptOutput(await asyncio.to_thread(OutputFiles, self._folders, ref, self._rotation, log_bytes))
 
-    async def keep_file(self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes]) -> None:
-        await keep_file(self._folders, ref, path, chunks, self._rotation.reserve_bytes)
+    async def keep_file(
+        self, ref: TaskRef, path: str, chunks: AsyncIterable[bytes], *, executable: bool = False
+    ) -> None:
+        mode = 0o700 if executable else 0o600
+        await keep_file(self._folders, ref, path, chunks, self._rotation.reserve_bytes, mode)
 
     def logs(self, query: LogQuery, may_write: Callable[[], bool]) -> AsyncIterator[Sequence[LogChunk]]:
         return self._left.logs(query, may_write)
@@ -107,6 +114,9 @@ class FolderArrivals:
 
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
         return await self._left.sizes(jobs)
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return await self._left.outputs(job, epoch)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._left.forget(jobs)
@@ -178,6 +188,7 @@ async def keep_file(
     path: str,
     chunks: AsyncIterable[bytes],
     reserve_bytes: int = RESERVE_BYTES,
+    mode: int = 0o600,
 ) -> None:
     kept = folders.outputs_of_task(ref).joinpath(*checked_parts(path))
     kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -188,6 +199,7 @@ async def keep_file(
             async for chunk in not_too_large(path, chunks):
                 ensure_room(fd, reserve_bytes)
                 await asyncio.to_thread(file.write, chunk)
+            os.fchmod(fd, mode)
         half.replace(kept)  # noqa: ASYNC240 – a name in a folder is changed: nothing is written
     finally:
         half.unlink(missing_ok=True)  # noqa: ASYNC240 – a name in a folder is changed: nothing is written

@@ -15,6 +15,7 @@ from rota.backends.backend import (
     Fed,
     Health,
     InputPiece,
+    KeptFile,
     LogChunk,
     LogQuery,
     TaskRef,
@@ -159,6 +160,9 @@ class AgentsBackend(AgentPool):
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
         return await self._arrivals.sizes(jobs)
 
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return await self._arrivals.outputs(job, epoch)
+
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._arrivals.forget(jobs)
 
@@ -176,8 +180,10 @@ class AgentsBackend(AgentPool):
     async def arriving(self, task: AgentTask) -> Arriving:
         return await self._arrivals.arriving(task.ref, None if task.start is None else task.start.log_bytes)
 
-    async def keep_file(self, task: AgentTask, path: str, chunks: AsyncIterable[bytes]) -> None:
-        await self._arrivals.keep_file(task.ref, path, chunks)
+    async def keep_file(
+        self, task: AgentTask, path: str, chunks: AsyncIterable[bytes], *, executable: bool = False
+    ) -> None:
+        await self._arrivals.keep_file(task.ref, path, chunks, executable=executable)
 
     async def _watch(self) -> None:
         while True:

@@ -63,6 +63,13 @@ class Folders:
         folders = [self.outputs_of(job) / f"e{each}" for each in epochs if each >= epoch]
         return [folder / str(rank) for folder in (*folders, self.outputs_of(job))]
 
+    def ranks_with_outputs(self, job: JobId) -> list[int]:
+        """That may have left something, in whichever epoch."""
+        kept = self.outputs_of(job)
+        epochs = [kept / name for name in _names_in(kept) if _EPOCH.fullmatch(name)]
+        names = {name for folder in (kept, *epochs) for name in _names_in(folder)}
+        return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
+
     def file(self, sha256: str) -> Path:
         if not is_sha256(sha256):
             raise ValueError(f"sha256: {sha256!r} is not 64 lower-case hexadecimal digits")

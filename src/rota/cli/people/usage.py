@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import RenderableType
-from rich.text import Text
-
 from rota.api.people import QuotaEntry, TenantDocument, UsageDocument
 from rota.cli.client.connection import connect
 from rota.cli.option_values import moment_of
 from rota.cli.output import ListFormat, OutputFormat
 from rota.cli.people.options import UsageKind
 from rota.cli.showing import clock, show_list, show_one
-from rota.cli.tables import BAD, heading, new_table
+from rota.cli.tables import BAD, Shown, heading, new_table
+from rota.cli.text import Text
 from rota.views.quoting import one_line
 from rota.views.times import ms_of
 
@@ -25,7 +23,7 @@ def usage(since: str, by: UsageKind, output: OutputFormat) -> None:
     show_one(found, output, usage_tables)
 
 
-def usage_tables(found: UsageDocument) -> Iterator[RenderableType]:
+def usage_tables(found: UsageDocument) -> Iterator[Shown]:
     yield heading(f"Used since {clock().text(ms_of(found.since))}")
     if not found.items:
         yield Text("nothing")
@@ -44,7 +42,7 @@ def quota(output: ListFormat) -> None:
     show_list(found, output, lambda one: one.tenant, quota_tables)
 
 
-def quota_tables(some: Sequence[TenantDocument]) -> Iterable[RenderableType]:
+def quota_tables(some: Sequence[TenantDocument]) -> Iterable[Shown]:
     if not some:
         yield Text("no quotas, and nothing was used")
         return

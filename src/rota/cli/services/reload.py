@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import RenderableType
-
 from rota.api.service import ChangedField, ReloadDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import OutputFormat, show, talk, write_document
-from rota.cli.tables import new_table
+from rota.cli.tables import Shown, new_table
 from rota.views.amounts import count_text
 from rota.views.quoting import one_line
 
@@ -25,7 +23,7 @@ def reload(output: OutputFormat, *, dry_run: bool) -> None:
         talk(line)
 
 
-def _tables(document: ReloadDocument) -> Iterable[RenderableType]:
+def _tables(document: ReloadDocument) -> Iterable[Shown]:
     changed: Sequence[ChangedField] = (*document.changes, *document.settings, *document.restart)
     if changed:
         table = new_table("field", "before", "after", "")

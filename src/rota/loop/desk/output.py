@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 
-from rota.backends.backend import LogChunk, LogQuery
+from rota.backends.backend import KeptFile, LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.errors import Conflict
 from rota.control.transactor import Transactor
@@ -45,6 +45,10 @@ class OutputDesk:
         """Raises FileNotFoundError before the first bytes, or NotFound."""
         self._check_any_backend(job_id)
         return self._written.output(job_id, rank, path, epoch)
+
+    async def outputs(self, job_id: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        self._check_any_backend(job_id)
+        return await self._written.outputs(job_id, epoch)
 
     def _check_any_backend(self, job_id: JobId) -> None:
         if not len(self._backends):

@@ -8,7 +8,7 @@ from contextlib import aclosing
 
 from msgspec.structs import replace
 
-from rota.backends.backend import Backend, LogChunk, LogQuery
+from rota.backends.backend import Backend, KeptFile, LogChunk, LogQuery
 from rota.backends.registry import Registry
 from rota.control.memory import Memory
 from rota.loop.desk.log_merging import SETTLING_S, merged
@@ -43,6 +43,13 @@ class Written:
             except FileNotFoundError:
                 continue
         raise FileNotFoundError(f"task {rank} of job {job_id} has left no file {path!r}")
+
+    async def outputs(self, job_id: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        """The latest of each."""
+        found: dict[tuple[int, str], KeptFile] = {}
+        for backend in await self._backends_of(job_id):
+            found |= {(one.rank, one.path): one for one in await backend.outputs(job_id, epoch)}
+        return sorted(found.values())
 
     async def _backends_of(self, job_id: JobId) -> list[Backend]:
         """In the order of the job's latest start on each. If one of its nodes is gone, its backend is

@@ -11,6 +11,7 @@ import msgspec
 from litestar.types import ASGIApp
 from msgspec import Meta, Struct
 
+from rota.api.jobs import MissingOutput, OutputDocument, OutputsDocument
 from rota.api.people import Role
 from rota.backends.backend import LogChunk, LogQuery, Stream
 from rota.control.errors import Gone
@@ -18,11 +19,13 @@ from rota.control.origin import reads_others
 from rota.lifecycle.state import JobState
 from rota.loop.desk.jobs import JobsDesk
 from rota.loop.desk.output import OutputDesk
+from rota.model.outputs import is_meant
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.access import at_least
 from rota.server.documents import moment
 from rota.server.problems import not_found
 from rota.server.reading import read_quantity, read_ranks, read_relative_path
+from rota.server.reply import Reply, json_reply
 from rota.server.route import Call, Query, Route
 from rota.server.routes.jobs import TAG
 from rota.server.seen_jobs import seen_job
@@ -30,6 +33,7 @@ from rota.server.streams import StreamReply, begun
 
 BYTES = "application/octet-stream"
 JSON_LINES = "application/x-ndjson"
+_MOST_RANKS = 1000
 
 
 class LogsQuery(Query, frozen=True, kw_only=True):
@@ -121,7 +125,7 @@ async def read_output(call: Call[OutputQuery, None], output: OutputDesk, jobs: J
     state = await seen_job(call, jobs)
     _note_reading(call, state)
     path = read_relative_path(call.names["path"].removeprefix("/"))
-    if path not in state.spec.run.outputs:
+    if not is_meant(path, state.spec.run.outputs):
         raise not_found("output", path)
     try:
         chunks = await begun(output.output(state.id, call.query.rank, path, state.epoch))
@@ -130,6 +134,31 @@ async def read_output(call: Call[OutputQuery, None], output: OutputDesk, jobs: J
             raise _gone(state) from None
         raise not_found("output", path) from None
     return StreamReply(chunks, BYTES, call.streams, still_allowed=_still_allowed(call, state))
+
+
+async def list_outputs(call: Call[Query, None], output: OutputDesk, jobs: JobsDesk) -> Reply:
+    """The files that a job's tasks left, of those that it declares as its outputs, and what is missing."""
+    state = await seen_job(call, jobs)
+    kept = await output.outputs(state.id, state.epoch)
+    items = [
+        OutputDocument(rank=one.rank, path=one.path, size_bytes=one.size_bytes, executable=one.executable)
+        for one in kept
+        if is_meant(one.path, state.spec.run.outputs)
+    ]
+    return json_reply(OutputsDocument(items=items, missing=_missing(state, items)))
+
+
+def _missing(state: JobState, kept: Sequence[OutputDocument]) -> list[MissingOutput]:
+    """Of tasks that have ended."""
+    found: dict[int, list[str]] = {}
+    for one in kept:
+        found.setdefault(one.rank, []).append(one.path)
+    return [
+        MissingOutput(rank=rank, path=path)
+        for rank in state.done[:_MOST_RANKS]
+        for path in state.spec.run.outputs
+        if not any(is_meant(each, (path,)) for each in found.get(rank, ()))
+    ]
 
 
 ROUTES: tuple[Route[Any, Any], ...] = (
@@ -144,6 +173,17 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         body=type(None),
         answers={200: (BYTES, JSON_LINES)},
         streams=True,
+    ),
+    Route(
+        method="GET",
+        path="/v1/jobs/{job}/outputs",
+        call=list_outputs,
+        summary="List the output files of a job",
+        tag=TAG,
+        role=Role.VIEWER,
+        query=Query,
+        body=type(None),
+        answers={200: OutputsDocument},
     ),
     Route(
         method="GET",

@@ -75,7 +75,8 @@ async def put_output(call: Call[Query, AsyncIterator[bytes]]) -> Reply:
     agents, _, task = _task(call)
     path = read_relative_path(call.names["path"].removeprefix("/"))
     try:
-        await agents.backend.keep_file(task, path, call.body)
+        executable = call.headers.get("rota-executable") == "true"
+        await agents.backend.keep_file(task, path, call.body, executable=executable)
     except Refusal as refusal:
         raise bad_input("path", str(refusal), "keep it on the agent") from None
     return json_reply(ChangeDocument(dry_run=False, changed=[path]))

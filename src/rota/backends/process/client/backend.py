@@ -11,6 +11,7 @@ from rota.backends.backend import (
     Fed,
     Health,
     InputPiece,
+    KeptFile,
     LogChunk,
     LogQuery,
     TaskRef,
@@ -116,6 +117,9 @@ class ProcessBackend:
 
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
         return await self._left.sizes(jobs)
+
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return await self._left.outputs(job, epoch)
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await self._left.forget(jobs)

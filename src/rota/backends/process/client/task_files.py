@@ -7,11 +7,12 @@ import errno
 import os
 import shutil
 import stat
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import BinaryIO
 
-from rota.backends.backend import LogChunk, LogQuery
+from rota.backends.backend import KeptFile, LogChunk, LogQuery
 from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 from rota.backends.process.client.log_reader import LogReader
 from rota.backends.process.folders import Folders
@@ -87,6 +88,18 @@ class TaskFiles:
     def _size_bytes(self, job: JobId) -> int:
         return _size_below(self._folders.logs_of(job)) + _size_below(self._folders.outputs_of(job))
 
+    async def outputs(self, job: JobId, epoch: int = 0) -> Sequence[KeptFile]:
+        return await asyncio.to_thread(self._outputs, job, epoch)
+
+    def _outputs(self, job: JobId, epoch: int) -> Sequence[KeptFile]:
+        found: dict[tuple[int, str], KeptFile] = {}
+        for rank in self._folders.ranks_with_outputs(job):
+            for folder in self._folders.all_outputs_of_task(job, rank, epoch):
+                for path, status in _files_below(folder):
+                    executable = bool(status.st_mode & stat.S_IXUSR)
+                    found.setdefault((rank, path), KeptFile(rank, path, status.st_size, executable))
+        return sorted(found.values())
+
     async def forget(self, jobs: Sequence[JobId]) -> None:
         await asyncio.to_thread(self._remove, jobs)
 
@@ -109,6 +122,14 @@ def _size_below(folder: str | os.PathLike[str]) -> int:
     except OSError:
         pass
     return size_bytes
+
+
+def _files_below(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    for path in folder.rglob("*"):
+        with suppress(OSError):
+            status = path.lstat()
+            if stat.S_ISREG(status.st_mode):
+                yield path.relative_to(folder).as_posix(), status
 
 
 def _open_regular(name: str, parent: int) -> BinaryIO:
