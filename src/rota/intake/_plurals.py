@@ -1,5 +1,5 @@
-"""Fields of jobs by their other number: `cpu` and `cpus`, `label` and `labels`. Who writes one of them means the
-other, and there is no field that both could be. Amounts beside the resources are taken for such."""
+"""Fields of jobs by their other number: `cpu` and `cpus`, `label` and `labels`. Who writes one of them means
+the other, and there is no field that both could be. Amounts beside the resources are taken for such."""
 
 from dataclasses import replace
 from functools import cache

@@ -8,7 +8,7 @@ import pytest
 from msgspec import json
 
 from rota.intake._job_forms import SubmittedForm
-from rota.intake._plurals import other_numbers
+from rota.intake._numbers import other_numbers
 from rota.intake.errors import InputError
 from rota.intake.submissions import read_submission
 from rota.model.run import JobSpec
