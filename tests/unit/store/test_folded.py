@@ -32,9 +32,8 @@ def rows(store: Store, wanted: JobFilter, limit: int = 100) -> list[tuple[str, d
         page = store.folded_jobs(wanted, after, limit)
         assert len(page.rows) <= limit
         for state, counts in page.rows:
-            found.append(
-                (state.id, None if counts is None else {phase.value: n for phase, n in counts.items()})
-            )
+            told = None if counts is None else {phase.value: n for phase, n in counts.items()}
+            found.append((state.id, told))
         if page.next is None:
             return found
         after = page.next

@@ -189,6 +189,7 @@ def list_tokens(output: ListOutput = ListFormat.TABLE) -> None:
     work.tokens(output)
 
 
+@token.command("create", hidden=True)
 @token.command("add")
 def add_token(
     user: Annotated[str, typer.Argument(metavar="USER", help="User whom the token stands for.")],
