@@ -78,7 +78,7 @@ def _own_company(signature: Signature) -> list[str]:
     return [
         rule.term.topology_key
         for rule in signature.domain_rules.near
-        if rule.may_be_first and not rule.counter.total
+        if rule.is_first
     ]
 
 
