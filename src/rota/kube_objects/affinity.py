@@ -91,8 +91,8 @@ class AffinityReader:
 
 
 def _keys_of(selector: LabelSelector | None) -> set[str]:
-    """Label keys that the API server has put into the selector already, with the labels that the pod had when it
-    was created: what counts are those."""
+    """Label keys that the API server has put into the selector already, with the labels that the pod had when
+    it was created: what counts are those."""
     return {one.key for one in (selector and selector.match_expressions) or ()}
 
 

@@ -47,8 +47,8 @@ def all_of(selectors: Iterable[Selector]) -> Selector:
 
 
 def node_terms(selector: NodeSelector | None) -> tuple[NodeTerm, ...]:
-    """Its alternatives; none for no selector. A term without conditions matches no node at all, but it is there:
-    only if every term names nodes, others aren't asked."""
+    """Its alternatives; none for no selector. A term without conditions matches no node at all, but it is
+    there: only if every term names nodes, others aren't asked."""
     if selector is None:
         return ()
     return tuple(node_term(term) or NO_NODE for term in selector.node_selector_terms or ()) or (NO_NODE,)
@@ -66,6 +66,17 @@ def node_term(term: NodeSelectorTerm) -> NodeTerm | None:
             Requirement(one.key, Operator(one.operator), tuple(one.values)) for one in term.match_fields or ()
         ),
     )
+
+
+def named_nodes(terms: tuple[NodeTerm, ...]) -> set[str] | None:
+    """None: some term names none. Empty: every term asks for several names at once, and no node has two."""
+    named: set[str] = set()
+    for term in terms:
+        lists = [set(one.values) for one in term.names if one.operator is Operator.IN]
+        if not lists:
+            return None
+        named |= set.intersection(*lists)
+    return named if terms else None
 
 
 def _requirement(key: str, operator: str | Operator, values: list[str] | None) -> Requirement:

@@ -37,8 +37,8 @@ class JobAffinity(Struct, frozen=True, cache_hash=True):
 
 
 ENDING = (f"{_PRIVATE}ending", "")
-"""The label of a task that was told to end and still runs: its room is taken, and others keep their distance, but
-a spread may leave it out."""
+"""The label of a task that was told to end and still runs: its room is taken, and others keep their distance,
+but a spread may leave it out."""
 NOT_ENDING = Requirement(ENDING[0], Operator.DOES_NOT_EXIST)
 
 

@@ -230,7 +230,9 @@ class TestSpread:
         spec = task_spec(f"topologySpreadConstraints: [{constraint}]", metadata="labels: {hash: f00}")
         assert spec.spread == (meaning,)
 
-    @pytest.mark.parametrize("selector", ["", "labelSelector: {}", "labelSelector: {}, matchLabelKeys: [none]"])
+    @pytest.mark.parametrize(
+        "selector", ["", "labelSelector: {}", "labelSelector: {}, matchLabelKeys: [none]"]
+    )
     def test_an_empty_selector_counts_no_pod(self, selector: str) -> None:
         """Elsewhere in Kubernetes it selects all of them."""
         constraint = f"{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {selector}}}"

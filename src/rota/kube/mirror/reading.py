@@ -31,8 +31,8 @@ def read_node(node: Node) -> ModelNode | None:
 
 
 def _with_cordon(node: ModelNode, spec: NodeSpec | None) -> ModelNode:
-    """In a live cluster `unschedulable` is one thing, and a taint of that name another: a spread that honours taints
-    counts a cordoned node until a controller has given it the taint."""
+    """In a live cluster `unschedulable` is one thing, and a taint of that name another: a spread that honours
+    taints counts a cordoned node until a controller has given it the taint."""
     written = tuple(as_taint(taint) for taint in (spec and spec.taints) or ())
     cordoned = bool(spec and spec.unschedulable)
     return replace(node, spec=replace(node.spec, taints=written), cordoned=cordoned)

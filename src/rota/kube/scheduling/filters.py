@@ -8,10 +8,10 @@ import numpy as np
 
 from rota.engine.loosening import Loosening
 from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
+from rota.kube_objects.selectors import named_nodes
 from rota.kube_objects.taints import UNSCHEDULABLE
 from rota.model.ids import NodeName
 from rota.model.job import JobTemplate
-from rota.model.selectors import NodeTerm, Operator
 from rota.model.taints import Effect, Taint, Tolerations, tolerated
 from rota.model.verdict import Reason
 from rota.plugins import FILTERS
@@ -87,17 +87,6 @@ class UntoleratedFilter(TaintFilter):
         borne = Tolerations(task.spec.tolerations)
         firsts = [_first_untolerated(borne, taints) for taints in nodes.taint_sets]
         return refusals_by_taint([untolerated(taint, None) if taint else None for taint in firsts], nodes)
-
-
-def named_nodes(terms: tuple[NodeTerm, ...]) -> set[str] | None:
-    """None: some term names none. Empty: every term asks for several names at once, and no node has two."""
-    named: set[str] = set()
-    for term in terms:
-        lists = [set(one.values) for one in term.names if one.operator is Operator.IN]
-        if not lists:
-            return None
-        named |= set.intersection(*lists)
-    return named if terms else None
 
 
 def _first_untolerated(borne: Tolerations, taints: tuple[Taint, ...]) -> Taint | None:

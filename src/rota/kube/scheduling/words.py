@@ -27,8 +27,8 @@ from rota.kube.mirror.reasons import (
     Unusable,
     VolumeMissing,
 )
-from rota.kube.scheduling.filters import named_nodes
 from rota.kube_objects.pods import PodTask
+from rota.kube_objects.selectors import named_nodes
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobTemplate
 from rota.model.plan import Plan

@@ -54,10 +54,11 @@ class TestNear:
         both = [near("zone", "app In db"), near("host", "app In web")]
         assert allowed(cluster.job("j", affinity=both)) == ["a2"]
 
-
     def test_who_has_company_by_one_key_is_not_the_first_by_another(self) -> None:
         """It runs in a zone, but in no rack: whoever must be near it in both has nowhere to go."""
-        cluster = ZONES.node("a3", cpu=9, zone="a", labels={"rack": "r"}).running("db", on=["a1"], labels={"app": "db"})
+        cluster = ZONES.node("a3", cpu=9, zone="a", labels={"rack": "r"}).running(
+            "db", on=["a1"], labels={"app": "db"}
+        )
         both = [near("zone", "app In db"), near("rack", "app In db")]
         assert allowed(cluster.job("j", labels={"app": "db"}, affinity=both)) == []
         assert allowed(cluster.job("j", labels={"app": "db"}, affinity=both[1:])) == ["a3"]
@@ -179,7 +180,6 @@ class TestSpread:
         rule = spread("zone", "app In web")
         job = cluster.job("j", labels={"app": "web"}, spread=[rule], selector={"disk": "ssd"})
         assert allowed(job) == ["a1", "b1"]
-
 
     def test_nodes_that_lack_the_key_of_another_spread_count_for_none(self) -> None:
         """Zone c is empty, but nothing can go there: it doesn't hold up the others."""

@@ -68,7 +68,9 @@ def test_the_taint_of_a_cordon_by_itself_is_a_taint() -> None:
     ]
 
 
-@pytest.mark.parametrize(("taints", "told"), [([], ["1 node(s) were unschedulable", UNEVEN]), ([CORDONED], [])])
+@pytest.mark.parametrize(
+    ("taints", "told"), [([], ["1 node(s) were unschedulable", UNEVEN]), ([CORDONED], [])]
+)
 def test_a_spread_that_honours_taints_counts_cordoned_nodes_without_the_taint(
     taints: list[dict[str, str]], told: list[str]
 ) -> None:
@@ -126,6 +128,12 @@ def test_terms_that_name_nobody_conflict() -> None:
     nodes = [node("a"), node("b")]
     assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b")))) == ["pod affinity terms conflict"]
     assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b"), named("b")))) == []
+
+
+def test_names_that_conflict_are_told_before_claims_that_are_missing() -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
+    lost = pod("p", affinity=on_terms(named("a", "b")), volumes=volumes)
+    assert reasons([node("a"), node("b")], lost) == ["pod affinity terms conflict"]
 
 
 def test_ports_come_before_amounts() -> None:
