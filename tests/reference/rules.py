@@ -192,7 +192,17 @@ def _near(world: World, ask: Ask, term: JobAffinity, node: Node) -> Iterator[Bec
         return
     namespace = ask.job.template.namespace
     is_of_the_kind = selects(term, namespace, namespace, ask.spec.labels)
-    first = is_of_the_kind and not any(_all_in_domains(world, term, namespace))
+    wanted = term.namespaces or (namespace,)
+    alike = [
+        other
+        for other in ask.spec.job_affinity
+        if other.is_required
+        and not other.anti
+        and (other.selector, other.namespaces or (namespace,)) == (term.selector, wanted)
+    ]
+    first = is_of_the_kind and not any(
+        task for other in alike for task in _all_in_domains(world, other, namespace)
+    )
     if not first and not _in_domain(world, term, namespace, node):
         yield JobAffinityUnmet, ""
 
@@ -244,7 +254,7 @@ def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Becaus
     counts: dict[str, int] = {}
     for other in world.nodes.values():
         there = domain(other, rule.topology_key)
-        if there is not None and _counts_for_spread(ask, rule, other):
+        if there is not None and _has_keys(ask, other) and _counts_for_spread(ask, rule, other):
             counts[there] = counts.get(there, 0) + sum(
                 _is_spread(rule.selector, ask.job, task) for task in world.on(other)
             )
@@ -252,6 +262,11 @@ def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Becaus
     itself = int(rule.selector.selects(ask.spec.labels))
     if counts.get(here, 0) + itself - least > rule.max_skew:
         yield SpreadUneven, rule.topology_key
+
+
+def _has_keys(ask: Ask, node: Node) -> bool:
+    """Of all spreads that it must keep to: it could never go to another node."""
+    return all(domain(node, one.topology_key) is not None for one in ask.spec.spread if one.required)
 
 
 def _counts_for_spread(ask: Ask, rule: Spread, node: Node) -> bool:

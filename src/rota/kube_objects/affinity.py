@@ -8,8 +8,10 @@ from msgspec import structs
 from rota.kube_objects.namespaces import Namespaces
 from rota.kube_objects.objects.affinity import PodAffinity, PodAffinityTerm, TopologySpreadConstraint
 from rota.kube_objects.objects.pods import PodSpec
+from rota.kube_objects.objects.selectors import LabelSelector
 from rota.kube_objects.selectors import NOTHING, all_of, label_selector
-from rota.model.task import JobAffinity, Spread
+from rota.model.selectors import Selector
+from rota.model.task import NOT_ENDING, JobAffinity, Spread
 
 _OwnLabels: TypeAlias = Mapping[str, str] | None
 
@@ -44,8 +46,12 @@ class AffinityReader:
         )
 
     def _affinity(self, term: PodAffinityTerm, anti: bool = False, weight: int | None = None) -> JobAffinity:
+        merged = _keys_of(term.label_selector)
         selector = label_selector(
-            term.label_selector, self._labels, term.match_label_keys, term.mismatch_label_keys
+            term.label_selector,
+            self._labels,
+            [key for key in term.match_label_keys or () if key not in merged],
+            [key for key in term.mismatch_label_keys or () if key not in merged],
         )
         namespaces = self._namespaces_of(term)
         if namespaces is None:
@@ -84,13 +90,25 @@ class AffinityReader:
         return tuple(sorted(names)) or None
 
 
+def _keys_of(selector: LabelSelector | None) -> set[str]:
+    """Label keys that the API server has put into the selector already, with the labels that the pod had when
+    it was created: what counts are those."""
+    return {one.key for one in (selector and selector.match_expressions) or ()}
+
+
 def as_spread(constraint: TopologySpreadConstraint, labels: _OwnLabels) -> Spread:
     return Spread(
         topology_key=constraint.topology_key,
         max_skew=constraint.max_skew,
-        selector=label_selector(constraint.label_selector, labels, constraint.match_label_keys),
+        selector=_spread_pods(constraint, labels),
         required=constraint.when_unsatisfiable == "DoNotSchedule",
         min_domains=constraint.min_domains or 1,
         honor_affinity=constraint.node_affinity_policy != "Ignore",
         honor_taints=constraint.node_taints_policy == "Honor",
     )
+
+
+def _spread_pods(constraint: TopologySpreadConstraint, labels: _OwnLabels) -> Selector:
+    """Here, unlike elsewhere, an empty selector counts no pod, and a pod that is ending isn't counted."""
+    selector = label_selector(constraint.label_selector, labels, constraint.match_label_keys)
+    return all_of((selector, Selector((NOT_ENDING,)))) if selector.requirements else NOTHING

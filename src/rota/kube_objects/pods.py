@@ -31,7 +31,7 @@ from rota.model.job import Job, JobRecord, JobTemplate, Placement, TaskGroup
 from rota.model.quantities import CountOrPercent, QuantityError, parse_count_or_percent
 from rota.model.resources import HostPort
 from rota.model.selectors import PreferredNodeTerm
-from rota.model.task import TaskSpec, one_at_a_time
+from rota.model.task import ENDING, TaskSpec, one_at_a_time
 
 DEFAULT_SCHEDULER = "default-scheduler"
 """Every pod that names no scheduler gets this name in Kubernetes: it stands for no choice."""
@@ -159,6 +159,8 @@ class PodReader:
         if spec is None:
             spec = self._specs(self._read_spec(pod, namespace, note))
             self._spec_by_needs[needs] = spec
+        if pod.spec.node_name and pod.metadata.deletion_timestamp is not None:
+            spec = self._specs(structs.replace(spec, labels=tuple(sorted((*spec.labels, ENDING)))))
         return self._specs(self._with_volumes(spec, pod)) if pod.spec.volumes else spec
 
     def _with_volumes(self, spec: TaskSpec, pod: Pod) -> TaskSpec:

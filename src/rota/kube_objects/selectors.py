@@ -9,8 +9,7 @@ from rota.model.selectors import NodeTerm, Operator, Requirement, Selector
 NOTHING = Selector((Requirement("", Operator.IN),))
 """Selects nothing: no value is among none."""
 
-_NODE_NAME = "metadata.name"
-NO_NODE = NodeTerm(names=(Requirement(_NODE_NAME, Operator.IN),))
+NO_NODE = NodeTerm(NOTHING)
 
 
 def as_labels(labels: Mapping[str, str] | None) -> Labels:
@@ -48,11 +47,11 @@ def all_of(selectors: Iterable[Selector]) -> Selector:
 
 
 def node_terms(selector: NodeSelector | None) -> tuple[NodeTerm, ...]:
-    """Its alternatives; none for no selector. A term without conditions matches no node at all."""
+    """Its alternatives; none for no selector. A term without conditions matches no node at all, but it is
+    there: only if every term names nodes, others aren't asked."""
     if selector is None:
         return ()
-    terms = (node_term(term) for term in selector.node_selector_terms or ())
-    return tuple(term for term in terms if term is not None) or (NO_NODE,)
+    return tuple(node_term(term) or NO_NODE for term in selector.node_selector_terms or ()) or (NO_NODE,)
 
 
 def node_term(term: NodeSelectorTerm) -> NodeTerm | None:
@@ -67,6 +66,17 @@ def node_term(term: NodeSelectorTerm) -> NodeTerm | None:
             Requirement(one.key, Operator(one.operator), tuple(one.values)) for one in term.match_fields or ()
         ),
     )
+
+
+def named_nodes(terms: tuple[NodeTerm, ...]) -> set[str] | None:
+    """None: some term names none. Empty: every term asks for several names at once, and no node has two."""
+    named: set[str] = set()
+    for term in terms:
+        lists = [set(one.values) for one in term.names if one.operator is Operator.IN]
+        if not lists:
+            return None
+        named |= set.intersection(*lists)
+    return named if terms else None
 
 
 def _requirement(key: str, operator: str | Operator, values: list[str] | None) -> Requirement:

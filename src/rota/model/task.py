@@ -36,6 +36,12 @@ class JobAffinity(Struct, frozen=True, cache_hash=True):
         return self.weight is None
 
 
+ENDING = (f"{_PRIVATE}ending", "")
+"""The label of a task that was told to end and still runs: its room is taken, and others keep their distance,
+but a spread may leave it out."""
+NOT_ENDING = Requirement(ENDING[0], Operator.DOES_NOT_EXIST)
+
+
 def one_at_a_time(claim: str) -> tuple[tuple[str, str], JobAffinity]:
     """A label that nobody else gives, and a rule that no two tasks with it run at the same time."""
     label = f"{_PRIVATE}claim {claim}"

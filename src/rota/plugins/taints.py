@@ -74,8 +74,12 @@ class TaintFilter(NodeFilter):
         for number in np.argsort(-size, kind="stable").tolist():
             lacking = _lacking(tolerations, nodes.taint_sets[number])
             if lacking:
-                extra = tuple(Toleration(t.key, not t.value, t.value, t.effect) for t in lacking)
-                yield Loosening(Tolerate(lacking), with_specs(template, _tolerating(extra)))
+                yield tolerating(template, lacking)
+
+
+def tolerating(template: JobTemplate, taints: tuple[Taint, ...]) -> Loosening:
+    extra = tuple(Toleration(t.key, not t.value, t.value, t.effect) for t in taints)
+    return Loosening(Tolerate(taints), with_specs(template, _tolerating(extra)))
 
 
 def untolerated(taint: Taint, effect: Effect | None) -> UntoleratedTaint | UntoleratedPassingTaint:

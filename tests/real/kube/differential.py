@@ -25,6 +25,7 @@ from rota.kube.api.resources import (
     CLAIMS,
     CSI_DRIVERS,
     CSI_NODES,
+    NAMESPACES,
     NODES,
     PODS,
     STORAGE_CAPACITIES,
@@ -39,11 +40,12 @@ from tests.real.kube.pods import Place
 from tests.real.kube.random_cluster import (
     HEAVY_RUNTIME,
     PRIORITIES,
-    REQUIRED,
     RandomCluster,
     RandomPod,
+    only_on,
     random_cluster,
 )
+from tests.real.kube.random_rules import NAMESPACES as OTHER_NAMESPACES
 from tests.real.kube.random_volumes import CLASSES, SPACE_DRIVER, SPACIOUS, ZONAL, shared_storage
 from tests.real.kube.storage import (
     BINDS_VOLUMES,
@@ -103,6 +105,8 @@ class Differential:
 
     async def prepare(self) -> None:
         """What all clusters have in common."""
+        for name, labels in OTHER_NAMESPACES.items():
+            await self._client.create(NAMESPACES, {"metadata": {"name": name, "labels": labels}})
         for storage_class in CLASSES:
             await self._client.create(STORAGE_CLASSES, storage_class)
         await self._client.create(RUNTIME_CLASSES, HEAVY_RUNTIME)
@@ -122,15 +126,29 @@ class Differential:
         self._running = [numbered(pod, 0) for pod in cluster.running]
         for pod in self._running:
             await create_storage(self._client, pod.storage, self._place.namespace)
-            await self._client.create(PODS, pod.body, self._place.namespace)
+            await self._run(pod)
         try:
             return [text for pod in cluster.pods if (text := await self._difference(seed, pod))]
         finally:
             await self._remove(cluster)
 
+    async def _run(self, pod: RandomPod) -> None:
+        namespace = self._namespace_of(pod)
+        await self._client.create(PODS, pod.body, namespace)
+        if pod.phase:
+            await self._client.patch_status(PODS, pod.name, {"status": {"phase": pod.phase}}, namespace)
+        if pod.is_ending:
+            await self._client.delete(PODS, pod.name, namespace)
+
+    def _namespace_of(self, pod: RandomPod) -> str:
+        return pod.namespace or self._place.namespace
+
     async def _remove(self, cluster: RandomCluster) -> None:
         for pod in self._running:
-            await self._delete_pod(pod.name)
+            if pod.is_ending:
+                free = {"metadata": {"finalizers": None}}
+                await self._client.patch(PODS, pod.name, free, self._namespace_of(pod))
+            await self._delete_pod(pod.name, self._namespace_of(pod))
             await remove_storage(self._client, pod.storage, self._place.namespace)
         for csi_node in cluster.limits:
             await self._client.delete(CSI_NODES, csi_node["metadata"]["name"])
@@ -178,7 +196,7 @@ class Differential:
         except TimeoutError:
             return Answer(refusals=("no answer",))
         finally:
-            await self._delete_pod(pod.name)
+            await self._delete_pod(pod.name, namespace)
             await remove_storage(self._client, pod.storage, namespace)
             await self._put_back()
 
@@ -213,18 +231,19 @@ class Differential:
 
     async def _gone(self) -> list[RandomPod]:
         """Pods that had to go."""
-        there = await self._place.pods()
-        return [pod for pod in self._running if pod.name not in there]
+        found = await self._client.list_all(PODS)
+        there = {(pod.metadata.namespace, pod.metadata.name) for pod in found}
+        return [pod for pod in self._running if (self._namespace_of(pod), pod.name) not in there]
 
     async def _put_back(self) -> None:
         """For the next question; not before whoever they went for is gone. Two pods with the same port on one
         node are one to kube-scheduler."""
         for pod in await self._gone():
-            await self._client.create(PODS, pod.body, self._place.namespace)
+            await self._run(pod)
 
-    async def _delete_pod(self, name: str) -> None:
+    async def _delete_pod(self, name: str, namespace: str) -> None:
         with suppress(NotFound):
-            await self._client.delete(PODS, name, self._place.namespace, grace_s=0)
+            await self._client.delete(PODS, name, namespace, grace_s=0)
 
     async def _add_node(self, node: dict[str, Any]) -> None:
         await self._client.create(NODES, node)
@@ -253,14 +272,13 @@ def _counts(text: str) -> tuple[str, ...]:
 
 
 def _pinned(pod: RandomPod, node: str) -> RandomPod:
-    """It may go to that node alone, if it may at all."""
+    """It may go to that node alone, if it may at all: it asks for what no other has. An affinity would change
+    what counts for a spread."""
     body = deepcopy(pod.body)
-    affinity = body["spec"].setdefault("affinity", {}).setdefault("nodeAffinity", {})
-    terms = affinity.setdefault(REQUIRED, {}).setdefault("nodeSelectorTerms", [{}])
-    here = {"key": "metadata.name", "operator": "In", "values": [node]}
-    for term in terms:
-        term["matchFields"] = [*term.get("matchFields", ()), here]
-    return RandomPod(body, pod.storage)
+    resources = body["spec"]["containers"][0]["resources"]
+    for amounts in (resources["requests"], resources.setdefault("limits", {})):
+        amounts[only_on(node)] = "1"
+    return msgspec.structs.replace(pod, body=body)
 
 
 def _shown(answer: Answer) -> str:

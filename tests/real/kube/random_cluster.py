@@ -7,6 +7,19 @@ from typing import Any
 
 from msgspec import Struct
 
+from tests.real.kube.random_rules import (
+    APPS,
+    DISKS,
+    NAMESPACES,
+    REQUIRED,
+    VERSIONS,
+    ZONES,
+    host_ports,
+    node_terms,
+    pod_terms,
+    spreads,
+    toleration,
+)
 from tests.real.kube.random_volumes import (
     ALONE,
     HOST,
@@ -20,22 +33,25 @@ from tests.real.kube.random_volumes import (
     waiting_storage,
 )
 
-ZONES = ("north", "south", "east")
-DISKS = ("ssd", "hdd")
-APPS = ("web", "db", "cache")
-VERSIONS = ("1", "2")
 TAINTS = (
     {"key": "team", "value": "red", "effect": "NoSchedule"},
     {"key": "team", "value": "blue", "effect": "NoExecute"},
     {"key": "gpu", "effect": "NoSchedule"},
     {"key": "slow", "value": "yes", "effect": "PreferNoSchedule"},
 )
+CORDON = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
 class RandomPod(Struct, frozen=True):
     body: dict[str, Any]
     storage: Storage = Storage()
+    namespace: str = ""
+    """Empty: that of the pods that wait."""
+    phase: str = ""
+    """How it has ended; empty: it hasn't."""
+    is_ending: bool = False
+    """Told to end, and kept by a finalizer."""
 
     @property
     def name(self) -> str:
@@ -57,6 +73,7 @@ HEAVY = "heavy"
 """The runtime class of pods that come with an overhead."""
 HEAVY_RUNTIME = {"metadata": {"name": HEAVY}, "handler": HEAVY, "overhead": {"podFixed": {"cpu": "250m"}}}
 PRIORITIES = {"high": 1000, "low": -1000}
+FINALIZER = "test.example/keeps-it"
 GRACE = {"terminationGracePeriodSeconds": 0}
 """Nobody is there to end them."""
 
@@ -71,6 +88,9 @@ def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
         pod["spec"] |= {"nodeName": chance.choice(names), **GRACE}
         if chance.random() < 0.3:
             pod["spec"]["priorityClassName"] = "low"
+        if chance.random() < 0.3:
+            running.append(_elsewhere(chance, pod))
+            continue
         storage = running_storage(chance, f"runs{number}")
         if number == 0 and chance.random() < 0.5:
             storage = PodStorage([mount(ALONE)])
@@ -94,6 +114,24 @@ def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
     )
 
 
+def _elsewhere(chance: Random, pod: dict[str, Any]) -> RandomPod:
+    """In another namespace, or ended, or ending. Those that are ending have the highest priority:
+    kube-scheduler would have others end once more, and ours leaves them alone."""
+    kind = chance.choice(("namespace", "ended", "ending"))
+    if kind == "namespace":
+        return RandomPod(pod, namespace=chance.choice(sorted(NAMESPACES)))
+    if kind == "ended":
+        return RandomPod(pod, phase=chance.choice(("Succeeded", "Failed")))
+    pod["metadata"]["finalizers"] = [FINALIZER]
+    pod["spec"]["priorityClassName"] = "high"
+    return RandomPod(pod, is_ending=True)
+
+
+def only_on(node: str) -> str:
+    """A resource that this node alone has."""
+    return f"example.com/only-on-{node}"
+
+
 def _node(chance: Random, name: str) -> dict[str, Any]:
     labels = {HOST: name}
     if chance.random() < 0.85:
@@ -101,21 +139,25 @@ def _node(chance: Random, name: str) -> dict[str, Any]:
     if chance.random() < 0.7:
         labels["disk"] = chance.choice(DISKS)
     if chance.random() < 0.4:
-        labels["rank"] = str(chance.randint(1, 9))
+        labels["rank"] = chance.choice(("1", "2", "5", "9", "x5", "007"))
     amounts = {
         "cpu": str(chance.randint(1, 4)),
         "memory": f"{chance.randint(1, 4)}Gi",
         "pods": chance.choice(("2", "3", "110", "110")),
         "ephemeral-storage": "10Gi",
+        only_on(name): "1",
     }
     if chance.random() < 0.3:
         amounts["example.com/device"] = str(chance.randint(1, 3))
     is_ready = chance.random() < 0.9
     taints = chance.sample(TAINTS, chance.choice((0, 0, 0, 1, 1, 2)))
+    is_cordoned = chance.random() < 0.1
+    if chance.random() < (0.5 if is_cordoned else 0.02):
+        taints.append(CORDON)
     return {
         "metadata": {"name": name, "labels": labels},
         "spec": {
-            "unschedulable": chance.random() < 0.1,
+            "unschedulable": is_cordoned,
             # What the cluster's controllers make of it.
             "taints": taints if is_ready else [*taints, NOT_READY],
         },
@@ -143,8 +185,11 @@ def _pod(  # noqa: C901, PLR0912 – one chance for each field of a pod
         resources["limits"] = {"example.com/device": requests["example.com/device"]}
     container: dict[str, Any] = {"name": "main", "image": "example.invalid/none", "resources": resources}
     if chance.random() < 0.2:
-        container["ports"] = [{"containerPort": 80, "hostPort": chance.choice((8080, 9090))}]
+        container["ports"] = host_ports(chance)
     spec: dict[str, Any] = {"containers": [container]}
+    if "ports" not in container and chance.random() < 0.04:
+        spec["hostNetwork"] = True
+        container["ports"] = [{"containerPort": chance.choice((8080, 9090))}]
     if chance.random() < 0.15:
         spec["initContainers"] = [
             {"name": "init", "image": "x", "resources": {"requests": {"cpu": chance.choice(("50m", "3"))}}}
@@ -163,78 +208,18 @@ def _pod(  # noqa: C901, PLR0912 – one chance for each field of a pod
     if chance.random() < 0.25:
         spec["nodeSelector"] = {"disk": chance.choice(DISKS)}
     if chance.random() < 0.6:
-        spec["tolerations"] = [_toleration(chance) for _ in range(chance.randint(1, 2))]
+        spec["tolerations"] = [toleration(chance) for _ in range(chance.randint(1, 2))]
     affinity: dict[str, Any] = {}
     if chance.random() < 0.3:
-        affinity["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": [_node_term(chance, nodes)]}}
+        affinity["nodeAffinity"] = {REQUIRED: {"nodeSelectorTerms": node_terms(chance, nodes)}}
     for kind in ("podAffinity", "podAntiAffinity"):
         if chance.random() < (0.2 if not is_small else 0.1):
-            affinity[kind] = {REQUIRED: [_pod_term(chance)]}
+            affinity[kind] = {REQUIRED: pod_terms(chance)}
     if affinity:
         spec["affinity"] = affinity
     if chance.random() < 0.3:
-        spec["topologySpreadConstraints"] = [_spread(chance)]
+        spec["topologySpreadConstraints"] = spreads(chance)
     labels = {"app": chance.choice(APPS), "version": chance.choice(VERSIONS)}
+    if chance.random() < 0.4:
+        labels["tier"] = chance.choice(("front", "back"))
     return {"metadata": {"name": name, "labels": labels}, "spec": spec}
-
-
-REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-
-
-def _toleration(chance: Random) -> dict[str, Any]:
-    return chance.choice(
-        (
-            {"key": "team", "operator": "Equal", "value": "red", "effect": "NoSchedule"},
-            {"key": "team", "operator": "Exists"},
-            {"key": "gpu", "operator": "Exists", "effect": "NoSchedule"},
-            {"operator": "Exists", "effect": "NoExecute"},
-            {"key": "node.kubernetes.io/unschedulable", "operator": "Exists"},
-        )
-    )
-
-
-def _node_term(chance: Random, nodes: list[str] | None) -> dict[str, Any]:
-    if nodes and chance.random() < 0.2:
-        field = {"key": "metadata.name", "operator": chance.choice(("In", "NotIn"))}
-        return {"matchFields": [{**field, "values": [chance.choice(nodes)]}]}
-    return {
-        "matchExpressions": [
-            chance.choice(
-                (
-                    {"key": ZONE, "operator": "In", "values": chance.sample(ZONES, 2)},
-                    {"key": ZONE, "operator": "NotIn", "values": [chance.choice(ZONES)]},
-                    {"key": "rank", "operator": chance.choice(("Gt", "Lt")), "values": ["4"]},
-                    {"key": "disk", "operator": chance.choice(("Exists", "DoesNotExist"))},
-                )
-            )
-        ]
-    }
-
-
-def _pod_term(chance: Random) -> dict[str, Any]:
-    term: dict[str, Any] = {
-        "topologyKey": chance.choice((ZONE, HOST)),
-        "labelSelector": {"matchLabels": {"app": chance.choice(APPS)}},
-    }
-    if chance.random() < 0.2:
-        term["namespaceSelector"] = {}
-    if chance.random() < 0.2:
-        term[chance.choice(("matchLabelKeys", "mismatchLabelKeys"))] = ["version"]
-    return term
-
-
-def _spread(chance: Random) -> dict[str, Any]:
-    constraint: dict[str, Any] = {
-        "topologyKey": chance.choice((ZONE, HOST)),
-        "maxSkew": chance.randint(1, 2),
-        "whenUnsatisfiable": chance.choice(("DoNotSchedule", "DoNotSchedule", "ScheduleAnyway")),
-        "labelSelector": {"matchLabels": {"app": chance.choice(APPS)}},
-    }
-    if constraint["whenUnsatisfiable"] == "DoNotSchedule" and chance.random() < 0.2:
-        constraint["minDomains"] = chance.randint(1, 4)
-    if chance.random() < 0.2:
-        constraint["matchLabelKeys"] = ["version"]
-    for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-        if chance.random() < 0.3:
-            constraint[policy] = chance.choice(("Honor", "Ignore"))
-    return constraint

@@ -57,10 +57,16 @@ def pod(
     return msgspec.convert(body, Pod)
 
 
-def node(name: str, cpu: str = "2", taints: list[dict[str, str]] | None = None, **labels: str) -> Node:
+def node(
+    name: str,
+    cpu: str = "2",
+    taints: list[dict[str, str]] | None = None,
+    is_cordoned: bool = False,
+    **labels: str,
+) -> Node:
     body = {
         "metadata": {"name": name, "labels": labels},
-        "spec": {"taints": taints},
+        "spec": {"taints": taints, "unschedulable": is_cordoned},
         "status": {"allocatable": {"cpu": cpu, "memory": "1Gi", "pods": "10"}},
     }
     return msgspec.convert(body, Node)

@@ -3,8 +3,8 @@
 import pytest
 
 from rota.model.selectors import Operator, Requirement, Selector
-from rota.model.task import JobAffinity, Spread
-from tests.unit.kube_objects.reading import pod, read, refusal, task_spec
+from rota.model.task import NOT_ENDING, JobAffinity, Spread
+from tests.unit.kube_objects.reading import node, pod, read, refusal, task_spec
 
 pytestmark = pytest.mark.covers("kube-3")
 
@@ -94,6 +94,14 @@ class TestSelectors:
             metadata="labels: {hash: f00}",
         )
         assert found.selector.requirements == (is_in("hash", "f00"),)
+
+    def test_label_keys_stand_for_the_labels_that_the_pod_was_created_with(self) -> None:
+        found = affinity(
+            "{topologyKey: z, labelSelector: {matchExpressions: [{key: hash, operator: NotIn, values: [f00]}]},"
+            " mismatchLabelKeys: [hash]}",
+            metadata="labels: {hash: changed}",
+        )
+        assert found.selector.requirements == (Requirement("hash", Operator.NOT_IN, ("f00",)),)
 
 
 BLUE = "{apiVersion: v1, kind: Namespace, metadata: {name: blue, labels: {team: a}}}"
@@ -189,23 +197,31 @@ class TestSeveralRequiredTerms:
         ]
 
 
+WEB = "labelSelector: {matchLabels: {app: web}}"
+
+
+def staying(key: str, value: str) -> Selector:
+    """Pods with this label that aren't ending."""
+    return Selector((NOT_ENDING, is_in(key, value)))
+
+
 class TestSpread:
     @pytest.mark.parametrize(
         ("fields", "meaning"),
         [
-            ("labelSelector: {matchLabels: {app: web}}", Spread("zone", 2, Selector((is_in("app", "web"),)))),
-            ("labelSelector: {}, minDomains: 3", Spread("zone", 2, Selector(), min_domains=3)),
+            (WEB, Spread("zone", 2, staying("app", "web"))),
+            (f"{WEB}, minDomains: 3", Spread("zone", 2, staying("app", "web"), min_domains=3)),
             (
-                "labelSelector: {}, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor",
-                Spread("zone", 2, Selector(), honor_affinity=False, honor_taints=True),
+                f"{WEB}, nodeAffinityPolicy: Ignore, nodeTaintsPolicy: Honor",
+                Spread("zone", 2, staying("app", "web"), honor_affinity=False, honor_taints=True),
             ),
             (
-                "labelSelector: {}, nodeAffinityPolicy: Honor, nodeTaintsPolicy: Ignore",
-                Spread("zone", 2, Selector(), honor_affinity=True, honor_taints=False),
+                f"{WEB}, nodeAffinityPolicy: Honor, nodeTaintsPolicy: Ignore",
+                Spread("zone", 2, staying("app", "web"), honor_affinity=True, honor_taints=False),
             ),
             (
                 "labelSelector: {}, matchLabelKeys: [hash]",
-                Spread("zone", 2, Selector((is_in("hash", "f00"),))),
+                Spread("zone", 2, staying("hash", "f00")),
             ),
         ],
     )
@@ -213,6 +229,28 @@ class TestSpread:
         constraint = f"{{maxSkew: 2, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {fields}}}"
         spec = task_spec(f"topologySpreadConstraints: [{constraint}]", metadata="labels: {hash: f00}")
         assert spec.spread == (meaning,)
+
+    @pytest.mark.parametrize(
+        "selector", ["", "labelSelector: {}", "labelSelector: {}, matchLabelKeys: [none]"]
+    )
+    def test_an_empty_selector_counts_no_pod(self, selector: str) -> None:
+        """Elsewhere in Kubernetes it selects all of them."""
+        constraint = f"{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {selector}}}"
+        [spread] = task_spec(f"topologySpreadConstraints: [{constraint}]").spread
+        assert not spread.selector.selects((("app", "web"),))
+
+    def test_pods_that_are_ending_are_not_counted_but_distance_is_kept_from_them(self) -> None:
+        constraint = f"{{maxSkew: 1, topologyKey: zone, whenUnsatisfiable: DoNotSchedule, {WEB}}}"
+        term = f"{{topologyKey: zone, {WEB}}}"
+        spec = f"""
+            nodeName: n1
+            topologySpreadConstraints: [{constraint}]
+            affinity: {{podAntiAffinity: {{{REQUIRED}: [{term}]}}}}
+        """
+        for ending, counts in (("", True), ('deletionTimestamp: "2026-01-01T00:00:00Z"', False)):
+            found = task_spec(spec, node(), metadata=f"labels: {{app: web}}\n{ending}")
+            assert found.spread[0].selector.selects(found.labels) is counts
+            assert found.job_affinity[0].selector.selects(found.labels)
 
     def test_some_are_mere_wishes(self) -> None:
         [spread] = task_spec("""

@@ -202,11 +202,14 @@ class TestNodeSelection:
     @pytest.mark.parametrize("terms", ["[]", "null", "[{}]", "[{matchExpressions: [], matchFields: null}]"])
     def test_terms_without_conditions_match_no_node(self, terms: str) -> None:
         [term] = task_spec(required_nodes(terms)).node_affinity
-        assert not term.names[0].admits("n1")
+        assert not term.labels.selects(()) and not term.labels.selects((("a", "b"),))
+        assert not term.names, "it names no node, not even none"
 
-    def test_an_empty_term_beside_others_adds_no_alternative(self) -> None:
+    def test_an_empty_term_beside_others_holds_nowhere(self) -> None:
         spec = task_spec(required_nodes("[{}, {matchExpressions: [{key: a, operator: Exists}]}]"))
-        assert spec.node_affinity == (NodeTerm(Selector((Requirement("a", Operator.EXISTS),))),)
+        empty, other = spec.node_affinity
+        assert not empty.labels.selects((("a", "b"),))
+        assert other == NodeTerm(Selector((Requirement("a", Operator.EXISTS),)))
 
     def test_preferred_affinity_has_weights_and_ignores_empty_terms(self) -> None:
         spec = task_spec("""

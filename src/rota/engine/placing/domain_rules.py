@@ -35,13 +35,23 @@ def compile_rules(
         elif term.anti:
             away.append(Away(term, counter))
         else:
-            near.append(Near(term, counter, group.includes(namespace, spec.labels)))
+            company = tuple(
+                topology.members(group, other.topology_key)
+                for other in spec.job_affinity
+                if other.is_required and not other.anti and affinity_group(other, namespace) == group
+            )
+            near.append(Near(term, counter, group.includes(namespace, spec.labels), company))
     away += [Away(None, counter) for counter in topology.owned_against(namespace, spec.labels)]
     even = []
+    # A node that lacks a key of one spread can't be used: it counts for none.
+    required = [nodes.topology(one.topology_key).codes >= 0 for one in spec.spread if one.required]
+    with_keys = np.logical_and.reduce(required) if len(required) > 1 else None
     for spread in spec.spread:
         group = Group(spread.selector, (namespace,))
         counter = topology.members(group, spread.topology_key)
         eligible = _spread_nodes(spread, task, nodes, filters)
+        if with_keys is not None and spread.required:
+            eligible &= with_keys
         domains = counter.domain[eligible & counter.has_key]
         even.append(
             Even(

@@ -75,11 +75,7 @@ def rules_of(work: Work) -> tuple[TopologyRule, ...]:
 
 def _own_company(signature: Signature) -> list[str]:
     """Keys over which tasks of this kind have to be together, as the first of their kind."""
-    return [
-        rule.term.topology_key
-        for rule in signature.domain_rules.near
-        if rule.may_be_first and not rule.counter.total
-    ]
+    return [rule.term.topology_key for rule in signature.domain_rules.near if rule.is_first]
 
 
 _MANY = 64

@@ -202,6 +202,13 @@ class Near:
     term: JobAffinity
     counter: Counter
     may_be_first: bool
+    company: tuple[Counter, ...]
+    """The same group over every key that the task must be near it by: who is the first has none of it in any
+    domain of any of them."""
+
+    @property
+    def is_first(self) -> bool:
+        return self.may_be_first and not any(counter.total for counter in self.company)
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +229,9 @@ class Away:
 class Even:
     """A spread; `counts_itself` where the task is one of those it spreads.
 
-    Only eligible nodes make domains, and only tasks on them count. Where that is all nodes, the
-    domains' counter tells; else its counts are summed up from the nodes'.
+    Only eligible nodes make domains, and only tasks on them count: a domain in which no node will do must
+    not hold up the others. Where that is all nodes, the domains' counter tells; else its counts are summed
+    up from the nodes'.
     """
 
     max_skew: int
@@ -287,7 +295,7 @@ class DomainRules:
 
     def opened_by(self) -> list[Counter]:
         """Counters by which a placement can make nodes allowed."""
-        found = [rule.counter for rule in self.near]
+        found = [counter for rule in self.near for counter in rule.company]
         for even in self.even:
             found += [even.counter] if even.by_node is None else [even.counter, even.by_node]
         return found
@@ -320,7 +328,7 @@ SPREAD_WISH_WEIGHT = 100
 
 
 def near_allowed(rule: Near) -> Bools:
-    if rule.may_be_first and rule.counter.total == 0:
+    if rule.is_first:
         return rule.counter.has_key
     held = rule.counter.count > 0
     held[-1] = False

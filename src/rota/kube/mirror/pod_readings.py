@@ -17,6 +17,7 @@ from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFi
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import GangKeys, PodState, PodTask
+from rota.kube_objects.selectors import named_nodes
 from rota.model.ids import NodeName, TaskName
 from rota.model.job import Job
 
@@ -105,7 +106,10 @@ class PodReadings:
             return task
         if assumed_on is not None:
             return replace(task, state=PodState.RUNNING, node=assumed_on)
-        hold = hold or self._context.volumes.hold(pod) or self._awaited(pod, task)
+        if hold is None and named_nodes(task.spec.node_affinity) != set():
+            # Otherwise no claim would help it: kube-scheduler doesn't even look at them.
+            hold = self._context.volumes.hold(pod)
+        hold = hold or self._awaited(pod, task)
         if hold is not None:
             self.holds[name] = hold
             # To its gang it is there, but it can't start.

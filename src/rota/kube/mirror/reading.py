@@ -9,9 +9,10 @@ from rota.intake.errors import InputError
 from rota.kube.mirror.reasons import Misread
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.nodes import as_node
-from rota.kube_objects.objects.nodes import Node
+from rota.kube_objects.objects.nodes import Node, NodeSpec
 from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import PodReader, PodTask
+from rota.kube_objects.taints import as_taint
 from rota.model.node import Node as ModelNode
 from rota.model.taints import Effect
 
@@ -23,10 +24,18 @@ _NEVER_MS = 2**62
 def read_node(node: Node) -> ModelNode | None:
     """None: nothing can be made of it, and nobody is put there."""
     try:
-        return _without_ends(as_node(node))
+        return _without_ends(_with_cordon(as_node(node), node.spec))
     except FieldError as error:
         log.warning("kube.node_unreadable", node=node.metadata.name, why=problem_of(error))
         return None
+
+
+def _with_cordon(node: ModelNode, spec: NodeSpec | None) -> ModelNode:
+    """In a live cluster `unschedulable` is one thing, and a taint of that name another: a spread that honours
+    taints counts a cordoned node until a controller has given it the taint."""
+    written = tuple(as_taint(taint) for taint in (spec and spec.taints) or ())
+    cordoned = bool(spec and spec.unschedulable)
+    return replace(node, spec=replace(node.spec, taints=written), cordoned=cordoned)
 
 
 def read_pod(pod: Pod, reader: PodReader, min_available_key: str) -> tuple[PodTask, Misread | None]:

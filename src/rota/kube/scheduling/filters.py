@@ -6,18 +6,20 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from rota.engine.loosening import Loosening
 from rota.engine.plugin import Bools, Concern, NodeFilter, TaskView
+from rota.kube_objects.selectors import named_nodes
 from rota.kube_objects.taints import UNSCHEDULABLE
 from rota.model.ids import NodeName
-from rota.model.selectors import NodeTerm, Operator
+from rota.model.job import JobTemplate
 from rota.model.taints import Effect, Taint, Tolerations, tolerated
 from rota.model.verdict import Reason
 from rota.plugins import FILTERS
 from rota.plugins.node_affinity import NodeAffinityFilter
 from rota.plugins.node_name import NodeNameFilter, OtherNodeNamed
-from rota.plugins.node_ready import NodeCordoned
+from rota.plugins.node_ready import NodeCordoned, NodeNotReady, NodeReadyFilter
 from rota.plugins.node_selector import NodeSelectorFilter
-from rota.plugins.taints import TaintFilter, refusals_by_taint, untolerated
+from rota.plugins.taints import TaintFilter, refusals_by_taint, tolerating, untolerated
 from rota.snapshot.nodes import NodeColumns
 
 
@@ -28,7 +30,7 @@ class NamedNodesFilter(NodeFilter):
     concern = Concern.AFFINITY
 
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
-        named = _named_nodes(task.spec.node_affinity)
+        named = named_nodes(task.spec.node_affinity)
         if named is None:
             return None
         mask = np.zeros(len(nodes), dtype=np.bool_)
@@ -49,15 +51,27 @@ class UnschedulableFilter(NodeFilter):
     def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
         if tolerated(UNSCHEDULABLE, task.spec.tolerations):
             return None
-        return ~self._cordoned(nodes)
+        return ~nodes.cordoned
 
     def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
         if not tolerated(UNSCHEDULABLE, task.spec.tolerations):
-            yield NodeCordoned(), self._cordoned(nodes)
+            yield NodeCordoned(), nodes.cordoned
 
-    def _cordoned(self, nodes: NodeColumns) -> Bools:
-        having = [any(map(_is_cordon, taints)) for taints in nodes.taint_sets]
-        return np.array(having, dtype=np.bool_)[nodes.taint_set]
+    def loosenings(self, template: JobTemplate, nodes: NodeColumns) -> Iterator[Loosening]:
+        if nodes.cordoned.any():
+            yield tolerating(template, (UNSCHEDULABLE,))
+
+
+class UnreadyFilter(NodeFilter):
+    """Nodes that aren't ready, where nobody has made a taint of it yet."""
+
+    concern = Concern.CONDITION
+
+    def passes(self, task: TaskView, nodes: NodeColumns) -> Bools | None:
+        return nodes.ready
+
+    def refusals(self, task: TaskView, nodes: NodeColumns) -> Iterator[tuple[Reason, Bools]]:
+        yield NodeNotReady(), ~nodes.ready
 
 
 class UntoleratedFilter(TaintFilter):
@@ -75,21 +89,6 @@ class UntoleratedFilter(TaintFilter):
         return refusals_by_taint([untolerated(taint, None) if taint else None for taint in firsts], nodes)
 
 
-def _named_nodes(terms: tuple[NodeTerm, ...]) -> set[str] | None:
-    """None: some term names none."""
-    named: set[str] = set()
-    for term in terms:
-        lists = [set(one.values) for one in term.names if one.operator is Operator.IN]
-        if not lists:
-            return None
-        named |= set.intersection(*lists)
-    return named if terms else None
-
-
-def _is_cordon(taint: Taint) -> bool:
-    return (taint.key, taint.effect) == (UNSCHEDULABLE.key, UNSCHEDULABLE.effect)
-
-
 def _first_untolerated(borne: Tolerations, taints: tuple[Taint, ...]) -> Taint | None:
     keeping_away = (taint for taint in taints if taint.effect is not Effect.PREFER_NO_SCHEDULE)
     return next((taint for taint in keeping_away if not tolerated(taint, borne)), None)
@@ -102,12 +101,13 @@ _IN_KUBERNETES_ORDER: tuple[NodeFilter, ...] = (
     NodeSelectorFilter(),
     NodeAffinityFilter(),
 )
-_INSTEAD = (NodeNameFilter, TaintFilter)
-"""A pod that names its node itself never waits; taints are judged by `UntoleratedFilter`."""
+_INSTEAD = (NodeNameFilter, TaintFilter, NodeReadyFilter)
+"""A pod that names its node itself never waits; for the others there are filters above."""
 
 KUBE_FILTERS: tuple[NodeFilter, ...] = (
     *_IN_KUBERNETES_ORDER,
     *(one for one in FILTERS if not isinstance(one, (*_INSTEAD, NodeSelectorFilter, NodeAffinityFilter))),
+    UnreadyFilter(),
 )
 """Those that kube-scheduler has come first. Pools come from a policy, and readiness matters only where nobody
 has made taints of it."""

@@ -28,6 +28,7 @@ from rota.kube.mirror.reasons import (
     VolumeMissing,
 )
 from rota.kube_objects.pods import PodTask
+from rota.kube_objects.selectors import named_nodes
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobTemplate
 from rota.model.plan import Plan
@@ -95,6 +96,7 @@ _BY_EVICTING = (
     GangLacksRoom,
 )
 """Reasons that the end of other pods could do away with."""
+_NAMES_CONFLICT = "pod affinity terms conflict"
 _NO_HELP = "Preemption is not helpful for scheduling"
 _NO_VICTIMS = "No preemption victims found for incoming pod"
 
@@ -148,11 +150,12 @@ def unschedulable_text(verdict: Verdict, task: PodTask, nodes: int) -> str:
         helps[_NO_VICTIMS if isinstance(refusal.reason, _BY_EVICTING) else _NO_HELP] += refusal.nodes
     if not counts:
         return f"0/{nodes} nodes are available: {', '.join(others)}."
+    refused = _NAMES_CONFLICT if named_nodes(task.spec.node_affinity) == set() else _histogram(counts)
     if task.template.may_preempt is False:
         preemption = "not eligible due to preemptionPolicy=Never."
     else:
         preemption = f"0/{nodes} nodes are available: {_histogram(helps)}."
-    return f"0/{nodes} nodes are available: {_histogram(counts)}. preemption: {preemption}"
+    return f"0/{nodes} nodes are available: {refused}. preemption: {preemption}"
 
 
 def held_text(hold: Hold, nodes: int) -> str:

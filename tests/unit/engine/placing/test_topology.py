@@ -54,6 +54,15 @@ class TestNear:
         both = [near("zone", "app In db"), near("host", "app In web")]
         assert allowed(cluster.job("j", affinity=both)) == ["a2"]
 
+    def test_who_has_company_by_one_key_is_not_the_first_by_another(self) -> None:
+        """It runs in a zone, but in no rack: whoever must be near it in both has nowhere to go."""
+        cluster = ZONES.node("a3", cpu=9, zone="a", labels={"rack": "r"}).running(
+            "db", on=["a1"], labels={"app": "db"}
+        )
+        both = [near("zone", "app In db"), near("rack", "app In db")]
+        assert allowed(cluster.job("j", labels={"app": "db"}, affinity=both)) == []
+        assert allowed(cluster.job("j", labels={"app": "db"}, affinity=both[1:])) == ["a3"]
+
 
 class TestApart:
     @pytest.mark.parametrize(
@@ -171,6 +180,21 @@ class TestSpread:
         rule = spread("zone", "app In web")
         job = cluster.job("j", labels={"app": "web"}, spread=[rule], selector={"disk": "ssd"})
         assert allowed(job) == ["a1", "b1"]
+
+    def test_nodes_that_lack_the_key_of_another_spread_count_for_none(self) -> None:
+        """Zone c is empty, but nothing can go there: it doesn't hold up the others."""
+        cluster = (
+            Cluster()
+            .node("a", cpu=9, zone="a", labels={"rack": "r1"})
+            .node("b", cpu=9, zone="b", labels={"rack": "r2"})
+            .node("c", cpu=9, zone="c")
+            .running("web", on=["a", "b"], labels={"app": "web"})
+        )
+        by_zone, by_rack = spread("zone", "app In web"), spread("rack", "app In web")
+        assert allowed(cluster.job("j", labels={"app": "web"}, spread=[by_zone])) == ["c"]
+        assert allowed(cluster.job("j", labels={"app": "web"}, spread=[by_zone, by_rack])) == ["a", "b"]
+        wished = spread("rack", "app In web", required=False)
+        assert allowed(cluster.job("j", labels={"app": "web"}, spread=[by_zone, wished])) == ["c"]
 
 
 class TestWishes:

@@ -18,6 +18,7 @@ from tests.unit.kube.pods import SCHEDULER, Told, node, pod
 pytestmark = pytest.mark.covers("kube-3", "kube-7")
 
 TAINTED = [{"key": "k", "value": "v", "effect": "NoSchedule"}]
+UNEVEN = "1 node(s) didn't match pod topology spread constraints"
 CORDONED = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
 
 
@@ -53,11 +54,35 @@ def test_taints_come_before_selectors_and_these_before_amounts() -> None:
     ]
 
 
-def test_cordons_come_before_taints_unless_tolerated() -> None:
-    nodes = [node("a", taints=[*TAINTED, CORDONED])]
+@pytest.mark.parametrize("also", [[], [CORDONED]])
+def test_cordons_come_before_taints_unless_tolerated(also: list[dict[str, str]]) -> None:
+    nodes = [node("a", taints=[*TAINTED, *also], is_cordoned=True)]
     assert reasons(nodes, pod("p")) == ["1 node(s) were unschedulable"]
     tolerations = [{"key": CORDONED["key"], "operator": "Exists"}]
     assert reasons(nodes, pod("p", tolerations=tolerations)) == ["1 node(s) had untolerated taint {k: v}"]
+
+
+def test_the_taint_of_a_cordon_by_itself_is_a_taint() -> None:
+    assert reasons([node("a", taints=[CORDONED])], pod("p")) == [
+        "1 node(s) had untolerated taint {node.kubernetes.io/unschedulable: }"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("taints", "told"), [([], ["1 node(s) were unschedulable", UNEVEN]), ([CORDONED], [])]
+)
+def test_a_spread_that_honours_taints_counts_cordoned_nodes_without_the_taint(
+    taints: list[dict[str, str]], told: list[str]
+) -> None:
+    rule = {
+        "topologyKey": "zone",
+        "maxSkew": 1,
+        "whenUnsatisfiable": "DoNotSchedule",
+        "labelSelector": {"matchExpressions": [{"key": "none", "operator": "DoesNotExist"}]},
+        "nodeTaintsPolicy": "Honor",
+    }
+    nodes = [node("a", zone="a"), node("b", taints=taints, is_cordoned=True, zone="b")]
+    assert reasons(nodes, pod("p", topologySpreadConstraints=[rule]), pod("q", node="a")) == sorted(told)
 
 
 def test_taints_that_only_advise_refuse_nobody() -> None:
@@ -74,6 +99,41 @@ def test_nodes_that_arent_named_are_asked_nothing_else() -> None:
         "1 node(s) didn't satisfy plugin(s) [NodeAffinity]",
         "1 node(s) had untolerated taint {k: v}",
     ]
+
+
+def named(*names: str) -> dict[str, list[dict[str, object]]]:
+    """A term of a node affinity that asks for every one of these names."""
+    return {"matchFields": [{"key": "metadata.name", "operator": "In", "values": [name]} for name in names]}
+
+
+def on_terms(*terms: dict[str, list[dict[str, object]]]) -> dict[str, object]:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": list(terms)}}
+    return {"nodeAffinity": required}
+
+
+def test_beside_a_term_without_conditions_all_nodes_are_asked() -> None:
+    """It holds nowhere, but it names no node either."""
+    nodes = [node("a", taints=TAINTED), node("b")]
+    assert reasons(nodes, pod("p", affinity=on_terms({}, named("c")))) == [
+        "1 node(s) didn't match Pod's node affinity/selector",
+        "1 node(s) had untolerated taint {k: v}",
+    ]
+    assert reasons(nodes, pod("p", affinity=on_terms({}))) == [
+        "1 node(s) didn't match Pod's node affinity/selector",
+        "1 node(s) had untolerated taint {k: v}",
+    ]
+
+
+def test_terms_that_name_nobody_conflict() -> None:
+    nodes = [node("a"), node("b")]
+    assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b")))) == ["pod affinity terms conflict"]
+    assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b"), named("b")))) == []
+
+
+def test_names_that_conflict_are_told_before_claims_that_are_missing() -> None:
+    volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
+    lost = pod("p", affinity=on_terms(named("a", "b")), volumes=volumes)
+    assert reasons([node("a"), node("b")], lost) == ["pod affinity terms conflict"]
 
 
 def test_ports_come_before_amounts() -> None:
