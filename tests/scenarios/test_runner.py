@@ -141,7 +141,7 @@ def test_a_later_cycle_that_goes_another_way_is_named(tmp_path: Path) -> None:
     "right, wrong, message",
     [
         ("finish: [new]", "finish: [newer]", "then[0].finish[0]: there is no job newer"),
-        ("{cpu: 1}", "{cpus: 1}", "then[0].submit[0].resources.cpus: unknown resource"),
+        ("{cpu: 1}", "{cores: 1}", "then[0].submit[0].resources.cores: unknown resource"),
         ("after: 1h", "after: soon", "then[0].after: "),
     ],
 )

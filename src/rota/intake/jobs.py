@@ -111,7 +111,7 @@ class JobReader:
         ):
             if is_given:
                 raise at.at(field).error("an array has elements", "write those that run as jobs of their own")
-        ids = tuple(JobId(f"{name}.{index}") for index in read_array(form.array, at.at("array")))
+        ids = tuple(JobId(f"{name}.{index}") for index in read_array(form.array, at.at("array")).indexes)
         for job_id in ids:
             self._names.claim(job_id, at.at("name"))
         self._arrays[name] = ids

@@ -281,7 +281,6 @@ TABLE = (
     _entry("GET /readyz", None, Scope.NOBODY),
     _entry("GET /openapi.json", None, Scope.NOBODY),
     # -- pages, for browsers; errors would be pages for one that asks for them
-    _entry("GET /", None, Scope.NOBODY, fine=(404,)),
     _entry("GET /sign-in", None, Scope.NOBODY),
     _entry("GET /sign-in/provider", None, Scope.NOBODY, fine=(404,)),
     _entry("GET /sign-in/callback", None, Scope.NOBODY, "/sign-in/callback?state=x&code=y", fine=(404,)),

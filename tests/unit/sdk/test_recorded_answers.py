@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 VERSIONS = sorted(path for path in FOLDER.iterdir() if path.is_dir())
 BY_NAME = {route.operation_id: route for route in ROUTES}
-NOT_JSON = {"show_welcome", "read_metrics", "read_openapi", "read_output", "follow_events", "read_logs"}
+NOT_JSON = {"read_metrics", "read_openapi", "read_output", "follow_events", "read_logs"}
 NOT_FOR_USERS = {"check_alive", "check_ready", "join_agent", "renew_agent"}
 RECORDED = [path for version in VERSIONS for path in sorted(version.glob("*.json"))]
 

@@ -142,8 +142,8 @@ def _check_whole(file: str, header: Mapping[str, tuple[str, Line]], jobs: list[L
         raise InputError(
             file,
             f"ends after {len(jobs):,} of the {count:,} jobs that its header announces",
-            f"download the file again; for an excerpt, give all of it and --first {len(jobs)}, or correct"
-            f" {key}",
+            f"download the file again; for an excerpt, give all of it with --first {len(jobs)},"
+            f" or correct {key}",
             position=Position(end, 1),
         )
 

@@ -70,11 +70,9 @@ _sign_outs = msgspec.json.Decoder(SignOut)
 
 
 async def show_home(call: Call[Query, None], people: PeopleDesk) -> Reply:
-    """Who is signed in."""
+    """Who is signed in; for anything but a browser, what this is."""
     if not wants_html(call.headers.get("accept")):
-        raise ProblemError(
-            HTTPStatus.NOT_FOUND, "not-found", "there is nothing at this path", help="see /openapi.json"
-        )
+        return Reply(200, WELCOME.encode(), "text/plain; charset=utf-8")
     pages = _pages(call)
     if is_from_elsewhere(call.headers):
         return onward_page("/")

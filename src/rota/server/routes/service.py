@@ -31,11 +31,6 @@ Health:        /healthz, /readyz; metrics for Prometheus: /metrics, with a token
 """
 
 
-async def show_welcome(call: Call[Query, None]) -> Reply:
-    """What this is, for those who open the address in a browser."""
-    return Reply(200, WELCOME.encode(), "text/plain; charset=utf-8")
-
-
 async def check_alive(call: Call[Query, None]) -> Reply:
     """The process answers; no more than that."""
     return json_reply(HealthDocument("ok"))
@@ -106,7 +101,6 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         body=type(None),
         answers={200: ReloadDocument},
     ),
-    _look("/", show_welcome, "Say what this is", "text/plain", role=None),
     _look("/v1/me", show_me, "Show the user and role of the token", MeDocument),
     _look("/v1/stats", show_stats, "Show metrics", StatsDocument),
     _look("/metrics", read_metrics, "Metrics", "text/plain"),

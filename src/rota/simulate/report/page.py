@@ -21,6 +21,8 @@ _STYLE = Path(__file__).with_name("style.css")
 _ALLOWED = "default-src 'none'; style-src 'unsafe-inline'"
 """Nothing is loaded and no script runs, even if a name from a trace should ever get through as HTML."""
 
+_NO_ESTIMATES = "No job that started had been told when it would: --estimates makes estimates."
+
 
 def write_report(results: Sequence[SimResult], folder: Path) -> Path:
     """One result a policy. `folder` is made where it is missing; returns the page in it."""
@@ -61,7 +63,7 @@ def _sections(runs: Sequence[Run]) -> dict[str, Markup]:
         "Load and waits": _figures([*over_time_figures(runs), *waits_figures(runs)], "No job arrived."),
         "Estimates of the start": _figures(
             [*bounds_figures(runs), *error_figures(runs)],
-            "No job that started had been told when it would: --estimates makes estimates.",
+            _NO_ESTIMATES,
         ),
         "Nodes over time": _figures(
             [one for run in runs for one in gantt_figures(run, tenants, span)], "Nothing ran."

@@ -52,7 +52,7 @@ class TestTheSamePolicy:
         record(tmp_path, RECORDS, decided(), moved("a"), decided())
         result = rota("replay", str(tmp_path), columns=120)
         assert result.code == 2
-        heading, columns, row, _, summary = result.lines
+        summary, _, heading, columns, row = result.lines
         assert heading == "Differs from the record"
         assert columns.split() == ["CYCLE", "TIME", "JOBS", "FIRST", "DIFFERENCE"]
         assert row.split(maxsplit=3)[0] == "2"
@@ -97,8 +97,9 @@ class TestTheSamePolicy:
 
     def test_many_rows_are_cut_unless_asked_for(self, tmp_path: Path) -> None:
         record(tmp_path, RECORDS, *[moved("a")] * 45)
-        assert "… and 5 more (-o wide shows all)" in rota("replay", str(tmp_path), columns=120).lines
-        assert len(rota("replay", str(tmp_path), "-o", "wide", columns=120).lines) == 49
+        assert "… and 40 more (--all shows them)" in rota("replay", str(tmp_path), columns=120).lines
+        for asked in (("--all",), ("-o", "wide")):
+            assert len(rota("replay", str(tmp_path), *asked, columns=120).lines) == 49
 
 
 @pytest.mark.covers("why-4")
@@ -108,18 +109,18 @@ class TestAnotherPolicy:
         (file,) = write(tmp_path, policy=PACKING)
         result = rota("replay", str(tmp_path / "record"), "--policy", file, columns=150)
         assert result.code == 2
-        heading, columns, *_ = result.lines
+        first, _, heading, columns, *_ = result.lines
         assert heading == f"Would differ under {file}"
         assert columns.split()[:3] == ["CYCLE", "TIME", "ELSEWHERE"]
         summary = "2 cycles replayed, 1 plan equal, 1 differs; of the jobs, 1 would start elsewhere"
-        assert result.lines[-1] == summary
+        assert first == summary
 
     def test_one_cycle_in_detail(self, tmp_path: Path) -> None:
         record_plans(tmp_path / "record", RECORDS, [Policy()] * 2)
         (file,) = write(tmp_path, policy=PACKING)
         result = rota("replay", str(tmp_path / "record"), "--policy", file, "--cycle", "1", columns=150)
         assert result.code == 2
-        heading, inputs, columns, row, *_ = result.lines
+        _, _, heading, inputs, columns, row, *_ = result.lines
         assert heading.startswith("Cycle 1 at 20")
         assert inputs.startswith("inputs ")
         assert columns.split()[:3] == ["JOB", "RECORDED", "UNDER"]

@@ -73,7 +73,7 @@ def read_experiment(options: SimOptions, policy_files: Sequence[str]) -> Experim
 
 
 def looks_ahead(policy: Policy) -> bool:
-    """Whether it plans later starts, which are on certain nodes: then it matters how many there are."""
+    """Whether it plans later starts. Those are on certain nodes, so it matters whether there are several."""
     return any(
         queue.interactive or (queue.backfill is not Backfill.NONE and not queue.strict)
         for scheduler in policy.schedulers
