@@ -97,8 +97,8 @@ class TestSelectors:
 
     def test_label_keys_stand_for_the_labels_that_the_pod_was_created_with(self) -> None:
         found = affinity(
-            "{topologyKey: z, labelSelector: {matchExpressions: [{key: hash, operator: NotIn, values: [f00]}]},"
-            " mismatchLabelKeys: [hash]}",
+            "{topologyKey: z, mismatchLabelKeys: [hash], labelSelector:"
+            " {matchExpressions: [{key: hash, operator: NotIn, values: [f00]}]}}",
             metadata="labels: {hash: changed}",
         )
         assert found.selector.requirements == (Requirement("hash", Operator.NOT_IN, ("f00",)),)

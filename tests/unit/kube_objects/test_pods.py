@@ -202,7 +202,8 @@ class TestNodeSelection:
     @pytest.mark.parametrize("terms", ["[]", "null", "[{}]", "[{matchExpressions: [], matchFields: null}]"])
     def test_terms_without_conditions_match_no_node(self, terms: str) -> None:
         [term] = task_spec(required_nodes(terms)).node_affinity
-        assert not term.labels.selects(()) and not term.labels.selects((("a", "b"),))
+        assert not term.labels.selects(())
+        assert not term.labels.selects((("a", "b"),))
         assert not term.names, "it names no node, not even none"
 
     def test_an_empty_term_beside_others_holds_nowhere(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ from rota.engine.placing.selected import Group, affinity_group
 from rota.engine.placing.topology import (
     SPREAD_WISH_WEIGHT,
     Away,
+    Counter,
     DomainRules,
     Even,
     Near,
@@ -27,6 +29,7 @@ def compile_rules(
 ) -> DomainRules:
     spec, namespace = task.spec, task.template.namespace
     near, away, wishes = [], [], []
+    company: defaultdict[Group, list[Counter]] = defaultdict(list)
     for term in spec.job_affinity:
         group = affinity_group(term, namespace)
         counter = topology.members(group, term.topology_key)
@@ -35,12 +38,8 @@ def compile_rules(
         elif term.anti:
             away.append(Away(term, counter))
         else:
-            company = tuple(
-                topology.members(group, other.topology_key)
-                for other in spec.job_affinity
-                if other.is_required and not other.anti and affinity_group(other, namespace) == group
-            )
-            near.append(Near(term, counter, group.includes(namespace, spec.labels), company))
+            company[group].append(counter)
+            near.append(Near(term, counter, group.includes(namespace, spec.labels), company[group]))
     away += [Away(None, counter) for counter in topology.owned_against(namespace, spec.labels)]
     even = []
     # A node that lacks a key of one spread can't be used: it counts for none.

@@ -8,7 +8,7 @@ is compiled once a kind of task (its footprint), and what a kind demands of them
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
@@ -202,7 +202,7 @@ class Near:
     term: JobAffinity
     counter: Counter
     may_be_first: bool
-    company: tuple[Counter, ...]
+    company: Sequence[Counter]
     """The same group over every key that the task must be near it by: who is the first has none of it in any
     domain of any of them."""
 
@@ -295,7 +295,7 @@ class DomainRules:
 
     def opened_by(self) -> list[Counter]:
         """Counters by which a placement can make nodes allowed."""
-        found = [counter for rule in self.near for counter in rule.company]
+        found = [rule.counter for rule in self.near]
         for even in self.even:
             found += [even.counter] if even.by_node is None else [even.counter, even.by_node]
         return found
