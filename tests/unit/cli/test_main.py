@@ -119,9 +119,11 @@ def _stumble(files: object) -> None:
 @pytest.mark.slow
 class TestStreams:
     def test_data_goes_to_stdout_and_talk_to_stderr(self, tmp_path: Path) -> None:
-        pod = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"
-        result = rota("plan", *write(tmp_path, cluster=CLUSTER, jobs=pod), "-o", "json")
-        assert result.data == {"bindings": [], "evictions": [], "waiting": [], "starts": []}
+        found = "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}}"
+        spec = "{containers: [{name: c, resources: {requests: {cpu: 1}}}]}"
+        found += f"\n---\n{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {spec}}}"
+        result = rota("plan", *write(tmp_path, cluster=CLUSTER, jobs=found), "-o", "json")
+        assert [one["node"] for one in result.data["bindings"]] == ["n"]
         assert result.err.startswith("rota: note: ")
 
     @pytest.mark.parametrize("arguments", [("plan", *MIXED_FILES), ("plan", *MIXED_FILES, "-o", "json")])

@@ -36,6 +36,14 @@ T = TypeVar("T")
 TAG = "pages"
 FORM = "application/x-www-form-urlencoded"
 _HTML = "text/html"
+WELCOME = """\
+This is a Rota server: a job scheduler.
+
+Commands:      rota --help (set the server with `rota config add`, or sign in with `rota login`)
+REST:          /v1, described by /openapi.json; each request needs a token
+Health:        /healthz, /readyz; metrics for Prometheus: /metrics, with a token
+"""
+"""For whoever asks without a browser."""
 _RETURN = Meta(max_length=LONGEST, description="A path of this server, to go on to.")
 
 
@@ -290,7 +298,7 @@ def _sent(path: str, call: Any, summary: str) -> Route[Any, Any]:
 
 
 PAGE_ROUTES: tuple[Route[Any, Any], ...] = (
-    _shown("/", show_home, "Who is signed in"),
+    _shown("/", show_home, "Who is signed in, or what this is"),
     _shown("/sign-in", show_sign_in_page, "How to sign in", SignInQuery),
     _shown("/sign-in/provider", go_to_provider, "Sign in with the provider", SignInQuery),
     _shown(CALLBACK, come_from_provider, "Come back from the provider", CallbackQuery),

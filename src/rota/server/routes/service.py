@@ -22,15 +22,6 @@ class HealthDocument(Struct, frozen=True):
     status: str
 
 
-WELCOME = """\
-This is a Rota server: a job scheduler.
-
-Commands:      rota --help (set the server with `rota config add`, or sign in with `rota login`)
-REST:          /v1, described by /openapi.json; each request needs a token
-Health:        /healthz, /readyz; metrics for Prometheus: /metrics, with a token
-"""
-
-
 async def check_alive(call: Call[Query, None]) -> Reply:
     """The process answers; no more than that."""
     return json_reply(HealthDocument("ok"))
