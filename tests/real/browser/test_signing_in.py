@@ -119,9 +119,10 @@ def test_a_page_for_whoever_follows_a_link_from_elsewhere(browser: Browser) -> N
     assert 'content="0;url=/"' in browser.get("/", sec_fetch_site="cross-site").text
 
 
-def test_programs_get_no_page(server: RotaServer) -> None:
+def test_programs_are_told_what_this_is(server: RotaServer) -> None:
     answer = httpx.get(server.url)
-    assert "html" not in answer.headers["content-type"]
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/plain; charset=utf-8")
+    assert "/openapi.json" in answer.text
 
 
 def test_only_the_provider_where_tokens_are_not_taken(

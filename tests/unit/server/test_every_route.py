@@ -48,7 +48,6 @@ def test_operation_ids_and_paths_are_unique() -> None:
 def test_only_these_need_no_token() -> None:
     """Agents prove who they are in other ways."""
     assert {route.path for route in ROUTES if route.role is None} == {
-        "/",
         "/healthz",
         "/readyz",
         "/openapi.json",
@@ -225,9 +224,3 @@ def test_a_fault_of_our_own_shows_nothing_but_an_id() -> None:
     assert "secret" not in response.text
     assert "Traceback" not in response.text
     assert re.search("[0-9a-f]{32}", problem["detail"])
-
-
-def test_the_address_alone_says_what_this_is() -> None:
-    response = Service().ask("GET", "/", role=None)
-    assert (response.status_code, response.headers["content-type"]) == (200, "text/plain; charset=utf-8")
-    assert "/openapi.json" in response.text
