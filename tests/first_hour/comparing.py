@@ -17,7 +17,7 @@ def differences(page: str, parts: Sequence[Part], printed: Printed) -> Iterator[
 
 
 def _same(step: Step, now: Sequence[str]) -> bool:
-    return [alike(line) for line in step.printed] == [alike(line) for line in now]
+    return alike(step.printed) == alike(now)
 
 
 def _told(page: str, step: Step, now: Sequence[str]) -> str:

@@ -123,11 +123,18 @@ _VARYING = (
     (re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "-<random>"),  # the end of a pod's name
     (re.compile(r"[━─╸╺]+"), "─"),
     (re.compile(r"\s+"), " "),
+    (re.compile(r"<time>, (?:now|in <duration>|<duration> ago)"), "<time>"),
+    (re.compile(r"(?:; |next in its queue; )?expected about <time>"), ""),
+    (re.compile(r"; in nine of ten cases by <time>"), ""),
+    (re.compile(r"; by limits alone <time>"), ""),
+    (re.compile(r"\s+"), " "),
 )
 
 
-def alike(line: str) -> str:
-    """A line without what differs from run to run: clocks, durations, ports, tokens, the width of columns."""
+def alike(lines: Sequence[str]) -> str:
+    """What is printed, without what differs from run to run: clocks, durations, ports, tokens, the width of
+    columns, and estimates, which a server may or may not have worked out by then."""
+    text = "\n".join(lines)
     for pattern, name in _VARYING:
-        line = pattern.sub(name, line)
-    return line.strip()
+        text = pattern.sub(name, text)
+    return text.strip()

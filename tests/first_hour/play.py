@@ -75,10 +75,13 @@ def _take(terminal: Terminal, step: Step, *, lasting: bool) -> list[str]:
     if not lasting:
         return terminal.run(step.typed)
     if step.typed == INTERRUPT:
+        terminal.skip()
         terminal.interrupt()
     else:
         terminal.begin(step.typed)
-    return [line for line in terminal.settled() if line != INTERRUPT]
+    shown = (line.removeprefix(INTERRUPT) for line in terminal.settled())
+    # Users aren't root. Whoever runs this may be.
+    return [line for line in shown if line and "isolation.root" not in line]
 
 
 def _end_keeper(home: Path) -> None:

@@ -7,6 +7,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -71,6 +72,12 @@ class Terminal:
 
     def interrupt(self) -> None:
         self._shell.sendintr()
+
+    def skip(self) -> None:
+        """What was printed since the last look."""
+        with suppress(pexpect.TIMEOUT, pexpect.EOF):
+            while True:
+                self._shell.read_nonblocking(65_536, timeout=0)
 
     def settled(self) -> list[str]:
         """What was printed since the last look, once nothing more comes."""

@@ -10,6 +10,7 @@ from rota.cli.exits import EX_BAD_INPUT, EX_OK
 from rota.cli.output import talk
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
+from rota.views.amounts import count_text
 
 
 def backup(
@@ -26,7 +27,8 @@ def backup(
     except (CopyError, StoreError) as error:
         talk(str(error))
         return EX_BAD_INPUT
-    talk(f"{target} has {manifest.jobs:,} jobs and {manifest.tokens:,} tokens; keep it private")
+    held = f"{count_text(manifest.jobs, 'job')} and {count_text(manifest.tokens, 'token')}"
+    talk(f"{target} has {held}; keep it private")
     if not secrets:
         talk("the key of secrets and passwords in settings are left out; --with-secrets adds them")
     if not with_files:

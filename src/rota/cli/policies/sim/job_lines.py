@@ -42,7 +42,7 @@ def write_job_lines(path: str, results: Sequence[SimResult]) -> None:
         Path(path).write_bytes(b"".join(json.encode(line) + b"\n" for line in lines))
         return
     with Path(path).open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
+        writer = csv.writer(file, lineterminator="\n")
         writer.writerow(JobLine.__struct_fields__)
         writer.writerows(structs.astuple(line) for line in lines)
 
