@@ -13,7 +13,7 @@ from typing import Final
 
 import pexpect
 
-PATIENCE_S: Final = 120.0
+PATIENCE_S: Final = 300.0
 _SETTLED_S: Final = 2.0
 _COLUMNS: Final = 80
 _CONTROLS: Final = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[=>]|\][^\x07]*\x07)")
@@ -38,6 +38,7 @@ class Terminal:
     def __init__(self, home: Path, name: str, environment: Mapping[str, str]) -> None:
         self.status = 0
         """Of the last command that is over."""
+        self._typed, self._is_over = "", True
         self._commands = home / f".commands-{name or 'first'}".replace(" ", "-")
         os.mkfifo(self._commands)
         self._shell: pexpect.spawn[str] = pexpect.spawn(
@@ -58,12 +59,20 @@ class Terminal:
 
     def end(self) -> list[str]:
         """What was printed since the last look, once the command is over."""
-        self._shell.expect(_DONE)
+        if self._is_over:
+            return []
+        try:
+            self._shell.expect(_DONE)
+        except pexpect.TIMEOUT:
+            raise AssertionError(
+                f"not over in {PATIENCE_S:.0f} s: {self._typed}\n{self._shell.before}"
+            ) from None
         assert isinstance(self._shell.match, re.Match)
         self.status = int(self._shell.match[1])
         return _lines(str(self._shell.before))
 
     def begin(self, command: str) -> None:
+        self._typed, self._is_over = command, False
         with self._commands.open("w", encoding="utf-8") as commands:
             commands.write(command + "\0")
 
@@ -89,6 +98,8 @@ class Terminal:
             except (pexpect.TIMEOUT, pexpect.EOF):
                 if printed:
                     break
+        if done := _DONE.search(printed):
+            self.status, self._is_over = int(done[1]), True
         return _lines(_DONE.sub("", printed))
 
     def close(self) -> None:

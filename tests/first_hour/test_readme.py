@@ -88,7 +88,9 @@ def _on_a_laptop(newcomer: Newcomer) -> None:
     project = newcomer.home / "project"
     project.mkdir()
     (project / "Makefile").write_text("all:\n\techo built\n")
-    (project / "simulate").write_text("#!/bin/sh\necho simulated\n")
+    (project / "simulate").write_text(
+        "#!/bin/sh\nwhile [ ! -e may_end ]; do sleep 0.2; done; echo simulated\n"
+    )
     (project / "simulate").chmod(0o755)
     newcomer.types(f"cd {project}")
     lines = newcomer.takes("On a laptop")
@@ -96,11 +98,14 @@ def _on_a_laptop(newcomer: Newcomer) -> None:
         assert "built" in newcomer.types(next(lines))
         assert "submitted" in newcomer.types(next(lines))
         for line in lines:
+            if "logs -f" in line:
+                (project / "may_end").touch()
             newcomer.first.begin(line)
             if "rota watch" in line:
                 newcomer.first.settled()
                 newcomer.first.press("q")
-            newcomer.first.end()
+            printed = newcomer.first.end()
+            assert newcomer.first.status == 0, f"{line}\n" + "\n".join(printed)
         _python(newcomer)
 
 
