@@ -136,7 +136,7 @@ async def test_outputs_are_kept_and_nothing_else_is(place: Place) -> None:
     async with opened(place) as before:
         await before.backend.start([shell(place, "1", script, rank=2, run=run)])
         end = (await before.end_of(ref("1", rank=2))).end
-        assert (end.exit_code, end.message) == (3, "")
+        assert (end.exit_code, end.message) == (3, "not kept: 'missing', which isn't there")
         await before.backend.settle([ref("1", rank=2)])
     async with opened(place) as after:
         assert await after.left("1", "d/a", rank=2) == b"kept\n"

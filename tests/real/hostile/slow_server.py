@@ -14,6 +14,7 @@ import time
 
 import rota.loop.desk.job_admission
 import rota.loop.live.loop
+import rota.loop.desk.preview
 import rota.loop.desk.questions
 import rota.loop.live.small_decisions
 
@@ -40,7 +41,7 @@ rota.loop.live.small_decisions.MOST_NODES = 0
 for what, module, name in (
     ("decision", rota.loop.live.loop, "decide"),
     ("question", rota.loop.desk.questions, "explain"),
-    ("question", rota.loop.desk.questions, "decide"),
+    ("question", rota.loop.desk.preview, "decide"),
     ("question", rota.loop.desk.questions, "extend"),
     ("admission", rota.loop.desk.job_admission, "explain"),
 ):

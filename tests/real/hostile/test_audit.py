@@ -146,7 +146,7 @@ def test_prying_into_other_projects_is_told_to_their_admins(
     thief = client_of("mallory", Role.PROJECT_ADMIN, ["blue"])
     [job] = owner.submit(shell("true", project="green", hold=True)).jobs
     for pry in (lambda: thief.job(job.id), lambda: list(thief.logs(job.id)), lambda: thief.cancel(job.id)):
-        with pytest.raises(NotFound):
+        with pytest.raises(Forbidden):
             pry()
     with pytest.raises(Forbidden):
         thief.submit(shell("true", project="green"))

@@ -50,7 +50,7 @@ def test_other_projects_things_are_not_there(server: RotaServer, client_of: Clie
         lambda: theirs.efficiency(job.id),
         lambda: theirs.extend(job.id, "+1h"),
     ):
-        with pytest.raises(NotFound):
+        with pytest.raises(Forbidden, match="of a project that your token may not do this in"):
             ask()
     assert [one.id for one in theirs.jobs()] == []
     assert job.id in [one.id for one in ours.jobs()]

@@ -62,7 +62,7 @@ def test_a_file_of_jobs_is_planned_and_submitted(server: RotaServer, tmp_path: P
         "  - {name: first, command: [echo, one], time_limit: 1m}\n"
         "  - {name: second, command: [echo, two], depends_on: [first], time_limit: 1m}\n"
     )
-    assert "first" in server.cli("plan", str(file))
+    assert "waits for first to end" in server.cli("plan", str(file), status=2)
     [first, second] = server.cli("submit", str(file), "-o", "name").split()
     assert server.over(second).phase is Phase.SUCCEEDED
     assert server.cli("logs", second) == "two\n"

@@ -161,9 +161,9 @@ async def show_array(call: Call[Query, None], questions: QuestionsDesk, jobs: Jo
 
 
 def _spec_shown(state: JobState, who: Who) -> dict[str, object]:
-    """Only the owner and admins see the environment of a job: it may contain secrets."""
+    """Only the owner sees the environment of a job: it may contain secrets."""
     form = form_of(state.spec)
-    if who.user != state.spec.template.user and who.role is not Role.ADMIN:
+    if who.user != state.spec.template.user:
         form.pop("environment", None)
     return form
 
