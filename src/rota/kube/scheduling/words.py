@@ -150,12 +150,14 @@ def unschedulable_text(verdict: Verdict, task: PodTask, nodes: int) -> str:
         helps[_NO_VICTIMS if isinstance(refusal.reason, _BY_EVICTING) else _NO_HELP] += refusal.nodes
     if not counts:
         return f"0/{nodes} nodes are available: {', '.join(others)}."
-    refused = _NAMES_CONFLICT if named_nodes(task.spec.node_affinity) == set() else _histogram(counts)
+    if named_nodes(task.spec.node_affinity) == set():
+        # Nodes aren't even asked, nor who could go.
+        return f"0/{nodes} nodes are available: {_NAMES_CONFLICT}."
     if task.template.may_preempt is False:
         preemption = "not eligible due to preemptionPolicy=Never."
     else:
         preemption = f"0/{nodes} nodes are available: {_histogram(helps)}."
-    return f"0/{nodes} nodes are available: {refused}. preemption: {preemption}"
+    return f"0/{nodes} nodes are available: {_histogram(counts)}. preemption: {preemption}"
 
 
 def held_text(hold: Hold, nodes: int) -> str:

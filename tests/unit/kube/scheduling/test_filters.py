@@ -13,6 +13,10 @@ from rota.kube.scheduling.run import default_policy
 from rota.kube.scheduling.words import waiting_texts
 from rota.kube_objects.objects.nodes import Node
 from rota.kube_objects.objects.pods import Pod
+from rota.kube_objects.taints import UNSCHEDULABLE
+from rota.model.ids import JobId
+from rota.model.taints import tolerated
+from rota.plugins.taints import Tolerate
 from tests.unit.kube.pods import SCHEDULER, Told, node, pod
 
 pytestmark = pytest.mark.covers("kube-3", "kube-7")
@@ -60,6 +64,19 @@ def test_cordons_come_before_taints_unless_tolerated(also: list[dict[str, str]])
     assert reasons(nodes, pod("p")) == ["1 node(s) were unschedulable"]
     tolerations = [{"key": CORDONED["key"], "operator": "Exists"}]
     assert reasons(nodes, pod("p", tolerations=tolerations)) == ["1 node(s) had untolerated taint {k: v}"]
+
+
+def test_to_tolerate_a_cordon_would_help() -> None:
+    told = Told()
+    told.mirror.node_changed(None, node("a", is_cordoned=True))
+    told.add(pod("p"))
+    told.mirror.settle(0.0)
+    snapshot = told.mirror.state.snapshot()
+    template = snapshot.jobs[JobId("default/p")].job.template
+    offered = [one for kind in KUBE_FILTERS for one in kind.loosenings(template, snapshot.nodes)]
+    assert [one.change for one in offered] == [Tolerate((UNSCHEDULABLE,))]
+    [toleration] = offered[0].template.groups[0].spec.tolerations
+    assert tolerated(UNSCHEDULABLE, (toleration,))
 
 
 def test_the_taint_of_a_cordon_by_itself_is_a_taint() -> None:
@@ -126,14 +143,14 @@ def test_beside_a_term_without_conditions_all_nodes_are_asked() -> None:
 
 def test_terms_that_name_nobody_conflict() -> None:
     nodes = [node("a"), node("b")]
-    assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b")))) == ["pod affinity terms conflict"]
+    assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b")))) == ["pod affinity terms conflict."]
     assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b"), named("b")))) == []
 
 
 def test_names_that_conflict_are_told_before_claims_that_are_missing() -> None:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
     lost = pod("p", affinity=on_terms(named("a", "b")), volumes=volumes)
-    assert reasons([node("a"), node("b")], lost) == ["pod affinity terms conflict"]
+    assert reasons([node("a"), node("b")], lost) == ["pod affinity terms conflict."]
 
 
 def test_ports_come_before_amounts() -> None:
