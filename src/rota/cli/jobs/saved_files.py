@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 from contextlib import suppress
+from pathlib import Path
 
 from rota.backends.process.beneath import Leaves, opened, parent_of, parts_of
 
@@ -22,7 +23,7 @@ class Folder:
         """Something is there, be it a link that leads nowhere."""
         parts = _parts(path)
         try:
-            with opened(self.path) as folder, parent_of(folder, parts, make=False) as parent:
+            with opened(Path(self.path)) as folder, parent_of(folder, parts, make=False) as parent:
                 os.lstat(parts[-1], dir_fd=parent)
         except FileNotFoundError:
             return False
@@ -36,7 +37,7 @@ class Folder:
         os.makedirs(self.path, exist_ok=True)
         name, begun = parts[-1], f".rota-{secrets.token_hex(8)}"
         try:
-            with opened(self.path) as folder, parent_of(folder, parts, make=True) as parent:
+            with opened(Path(self.path)) as folder, parent_of(folder, parts, make=True) as parent:
                 flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
                 file = os.open(begun, flags, 0o777 if executable else 0o666, dir_fd=parent)
                 try:
