@@ -62,6 +62,10 @@ class JobDocument(Document, frozen=True, kw_only=True):
     elements: ElementsDocument | None = None
     """Of an array."""
 
+    def __repr__(self) -> str:
+        """Short: a notebook shows it."""
+        return f"JobDocument(id={self.id!r}, name={self.name!r}, phase={self.phase.value!r})"
+
     @property
     def phases(self) -> dict[Phase, int]:
         """Of an array, how many of its jobs are in each; else its own."""

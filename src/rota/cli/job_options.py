@@ -102,10 +102,41 @@ class JobOptions(NamedTuple):
         typer.Option(metavar="VARIABLE[=NAME]", help="Environment variable that holds a project's secret."),
         Fills("secrets", read.secrets),
     ] = None
+    git: Annotated[
+        bool,
+        typer.Option(
+            "--git",
+            help="Copy the Git checkout that you stand in, as it is, without what it ignores. The job runs"
+            " at its top.",
+        ),
+        Fills("files", read.checkout),
+    ] = False
+    git_ref: Annotated[
+        str | None,
+        typer.Option(
+            "--git-ref",
+            metavar="REF",
+            help="Copy that commit, branch or tag of the checkout, not what lies there now.",
+        ),
+        Fills("files", read.commit),
+    ] = None
     take: Annotated[
         Many,
-        typer.Option("--file", metavar="LOCAL[:REMOTE]", help="File to copy into the folder of each task."),
+        typer.Option(
+            "--file",
+            metavar="LOCAL[:REMOTE]",
+            help="File, or folder with all that is in it, to copy into the folder of each task.",
+        ),
         Fills("files", read.files),
+    ] = None
+    keep: Annotated[
+        Many,
+        typer.Option(
+            "--keep",
+            metavar="PATTERN",
+            help="Keep these files when a task ends, as in 'out/**': `rota fetch` fetches them.",
+        ),
+        Fills("outputs"),
     ] = None
     label: Annotated[
         Many, typer.Option(metavar="KEY=VALUE", help="Label of the job."), Fills("labels", read.labels)
@@ -145,13 +176,21 @@ def job_of(options: JobOptions, command: Sequence[str], environment: Mapping[str
         value = fills.value(given, environment)
         there = job.get(outer)
         if not inner:
-            # Two options can fill one mapping; the later one goes first.
-            job[outer] = {**there, **value} if isinstance(there, dict) and isinstance(value, dict) else value
+            job[outer] = _both(there, value)
         else:
             nested = job.setdefault(outer, {})
             assert isinstance(nested, dict)
             nested[inner] = value
     return job
+
+
+def _both(there: object, value: object) -> object:
+    """Two options can fill one field; in a mapping, the later one goes first."""
+    if isinstance(there, dict) and isinstance(value, dict):
+        return {**there, **value}
+    if isinstance(there, list) and isinstance(value, list):
+        return [*there, *value]
+    return value
 
 
 def option_of(field: str) -> str | None:

@@ -89,12 +89,46 @@ def _secret(text: str) -> tuple[str, str]:
 
 
 def _file(text: str) -> dict[str, object]:
-    """`LOCAL` or `LOCAL:REMOTE`."""
-    local, _, remote = text.partition(":")
-    name = remote or os.path.basename(local)
+    """`LOCAL`, `LOCAL:REMOTE` or `LOCAL=REMOTE`. A folder goes along as an archive."""
+    local, remote = _local_and_remote(text)
+    name = remote or os.path.basename(local.rstrip("/")) or local
     if not name:
         raise typer.BadParameter(f'"{text}" names no file', param_hint="--file")
+    if os.path.isdir(os.path.expanduser(local)):
+        from rota.cli import archives  # most commands need none
+
+        return _unpacked(remote or _name_of_folder(local), archives.of_folder(os.path.expanduser(local)))
     return {"path": name, "from": local, "executable": os.access(local, os.X_OK)}
+
+
+def _local_and_remote(text: str) -> tuple[str, str]:
+    if os.path.lexists(os.path.expanduser(text)):
+        return text, ""
+    mark = ":" if ":" in text else "="
+    local, _, remote = text.partition(mark)
+    return local, remote
+
+
+def _name_of_folder(local: str) -> str:
+    """As cp has it: `src` and `../src/` are `src`, and `.` is what lies here."""
+    name = os.path.basename(os.path.normpath(local))
+    return "." if name in ("", "..") else name
+
+
+def _unpacked(path: str, archive: str) -> dict[str, object]:
+    return {"path": path, "from": archive, "unpack": True}
+
+
+def checkout(_: bool, __: Environment) -> list[dict[str, object]]:
+    from rota.cli import archives
+
+    return [_unpacked(".", archives.of_checkout(os.getcwd()))]
+
+
+def commit(ref: str, _: Environment) -> list[dict[str, object]]:
+    from rota.cli import archives
+
+    return [_unpacked(".", archives.of_commit(os.getcwd(), ref))]
 
 
 def _dependency(text: str) -> dict[str, str]:

@@ -21,6 +21,7 @@ SECTIONS = {
         Listed("ls", "jobs", "List jobs."),
         Listed("show", "jobs", "Show the details of a job."),
         Listed("logs", "jobs", "Show the output of a job."),
+        Listed("fetch", "jobs", "Fetch the files that a job has kept."),
         Listed("wait", "jobs", "Wait until jobs are over."),
         Listed("cancel", "jobs", "Cancel jobs that wait or run."),
         Listed("hold", "jobs", "Hold waiting jobs: they don't start until they are released."),

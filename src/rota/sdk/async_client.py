@@ -7,6 +7,7 @@ import random
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import datetime
+from io import BytesIO
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -29,6 +30,8 @@ from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
 from rota.sdk.wording import ended_badly, not_over, reason_of, silence, unreachable, untrusted
 
 T = TypeVar("T")
+
+LARGE_BYTES = 1 << 20
 
 
 class AsyncClient(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Awaiting):
@@ -191,7 +194,7 @@ class AsyncClient(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls,
             async with self._session.request(
                 call.method,
                 URL(f"{url}/v1{call.target}", encoded=True),
-                data=call.body,
+                data=_in_parts(call.body),
                 headers=call.headers,
                 timeout=aiohttp.ClientTimeout(sock_connect=CONNECT_S, sock_read=silence_s),
                 allow_redirects=False,
@@ -226,3 +229,8 @@ async def _pause(retries: Retries, failures: int, failure: RotaError) -> None:
     if pause_s is None:
         raise failure
     await asyncio.sleep(pause_s)
+
+
+def _in_parts(body: bytes | None) -> bytes | BytesIO | None:
+    """A large one is sent bit by bit, so that all else goes on meanwhile."""
+    return body if body is None or len(body) < LARGE_BYTES else BytesIO(body)

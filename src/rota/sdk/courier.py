@@ -30,12 +30,12 @@ from rota.lifecycle.state import TERMINAL
 from rota.sdk import payload
 from rota.sdk.async_client import AsyncClient
 from rota.sdk.connection import Connection
-from rota.sdk.errors import BadAnswer, ExecutorClosed, NotFound, RotaError
+from rota.sdk.errors import BadAnswer, ExecutorClosed, NotFound, RotaError, TooLarge
 from rota.sdk.job_calls import JobForm
 from rota.sdk.orders import JobFuture, Order, Parcel, first_batch, parcels
 from rota.sdk.patience import STREAMS, Retries
 from rota.sdk.streams import EventPosition
-from rota.sdk.wording import ended_badly
+from rota.sdk.wording import ended_badly, too_large
 
 RESULTS_AT_ONCE = 8
 LAST_WORDS_BYTES = 2000
@@ -200,13 +200,17 @@ class Courier:
     async def _staged(self, client: AsyncClient, parcel: Parcel) -> JobForm:
         """The form of the job, or array, once its files are there."""
         calls = payload.packed([order.arguments for order in parcel.orders], sys.path)
+        name = parcel.function.name
         contents = {payload.FUNCTION_FILE: parcel.function.data, payload.CALLS_FILE: calls}
-        digests = await asyncio.gather(*(client.upload(content) for content in contents.values()))
+        digests = await asyncio.gather(
+            _uploaded(client, parcel.function.data, f"the function {name}, with what it refers to"),
+            _uploaded(client, calls, f"the arguments of {name}"),
+        )
         files = [
             {"path": path, "sha256": digest, "size": len(content)}
             for (path, content), digest in zip(contents.items(), digests, strict=True)
         ]
-        form = {"name": parcel.function.name, **self._form, "files": files, "outputs": [payload.RESULT_FILE]}
+        form = {"name": name, **self._form, "files": files, "outputs": [payload.RESULT_FILE]}
         if len(parcel.orders) > 1:
             form["array"] = len(parcel.orders)
         return form
@@ -271,6 +275,13 @@ class Courier:
             if future.done():
                 self._jobs.pop(job, None)
             self._changed.set()
+
+
+async def _uploaded(client: AsyncClient, content: bytes, what: str) -> str:
+    try:
+        return await client.upload(content)
+    except TooLarge as error:
+        raise too_large(what, len(content), error) from None
 
 
 async def _bring_outcome(client: AsyncClient, job: str, future: JobFuture[Any]) -> bool:

@@ -6,7 +6,7 @@ import os
 
 from rota.api.jobs import JobDocument
 from rota.lifecycle.state import Phase
-from rota.sdk.errors import JobFailed, Silence, Unreachable, Untrusted, WaitTimeout
+from rota.sdk.errors import JobFailed, Silence, TooLarge, Unreachable, Untrusted, WaitTimeout
 
 _ENDED = {
     Phase.FAILED: "failed",
@@ -37,6 +37,15 @@ def untrusted(url: str, reason: str) -> Untrusted:
     return Untrusted(
         f"the certificate of {url} isn't trusted: {reason}",
         help="pass the file of the server's certificate as ca=… or ROTA_CA",
+    )
+
+
+def too_large(what: str, size_bytes: int, error: TooLarge) -> TooLarge:
+    return TooLarge(
+        f"{what}: {size_bytes:,} bytes are more than the server takes as one file",
+        help="pass the path of a file that nodes can read, or have the setting server.limits.upload raised",
+        kind=error.kind,
+        status=error.status,
     )
 
 

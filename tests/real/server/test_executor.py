@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rota.lifecycle.state import Phase
-from rota.sdk.errors import JobFailed
+from rota.sdk.errors import JobFailed, TooLarge
 from rota.sdk.executor import Executor
 from tests.real.server.rota_server import RotaServer, eventually
 
@@ -46,6 +46,13 @@ def test_exceptions_are_carried_back(server: RotaServer) -> None:
             executor.submit(os._exit, 7).result(60)
     assert failed.value.job is not None
     assert failed.value.job.exit_code == 7
+
+
+def test_an_argument_that_is_too_large_is_told_with_the_setting(server: RotaServer) -> None:
+    with Executor(server.client, time_limit="1m") as executor:
+        with pytest.raises(TooLarge, match=r"^the arguments of len: .*server\.limits\.upload"):
+            executor.submit(len, bytes(65 << 20)).result(60)
+        assert executor.submit(len, b"small").result(60) == 5
 
 
 def test_a_call_that_runs_can_be_cancelled(server: RotaServer, tmp_path: Path) -> None:

@@ -32,6 +32,9 @@ from rota.api.jobs import (
     EstimateDocument,
     JobDetail,
     JobDocument,
+    MissingOutput,
+    OutputDocument,
+    OutputsDocument,
 )
 from rota.api.people import LimitsDocument, MeDocument, ProjectDocument, Role, SecretDocument, TokenDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
@@ -70,6 +73,9 @@ class FakeServer(Client):
         """Of each time that logs are asked for."""
         self.logs_of: list[str] = []
         self.log_queries: list[dict[str, Any]] = []
+        self.kept: dict[str, dict[tuple[int, str], bytes]] = {}
+        """Output files of jobs, by rank and path. Those in a folder `bin` are executable."""
+        self.missing: dict[str, list[MissingOutput]] = {}
         self.happened: list[EventDocument] = []
         self.node_list: list[NodeDocument] = []
         self.queue_list: list[QueueDocument] = []
@@ -107,6 +113,9 @@ class FakeServer(Client):
     def send(self, call: Call[T]) -> T:
         _, *steps = map(unquote, call.path.split("/"))
         params = dict(call.params)
+        if call.method == "GET" and steps[2:3] == ["outputs"] and steps[3:]:
+            kept = self.kept[steps[1]]
+            return call.read(kept[int(params.get("rank", 0)), "/".join(steps[3:])])
         if call.method == "GET":
             answer = self._looked_up(steps, params)
         elif steps[0] == "files":
@@ -147,8 +156,18 @@ class FakeServer(Client):
                 return self.estimates[job]
             case "eff":
                 return self.efficiencies[job]
+            case "outputs":
+                return self._outputs(job)
             case _:
                 return self._array_detail(job) if noun == "arrays" else self._detail(job)
+
+    def _outputs(self, job: str) -> OutputsDocument:
+        self._detail(job)
+        items = [
+            OutputDocument(rank=rank, path=path, size_bytes=len(data), executable="bin" in path.split("/"))
+            for (rank, path), data in self.kept.get(job, {}).items()
+        ]
+        return OutputsDocument(items=items, missing=self.missing.get(job, []))
 
     def _found(self, params: Mapping[str, str]) -> list[JobDocument]:
         jobs = [steps[0].job for steps in self.details.values()]

@@ -37,6 +37,7 @@ class StandIn:
         self.jobs: dict[str, JobDocument] = {}
         self.requests: list[str] = []
         self.keys: list[str] = []
+        self.most_file_bytes = 64 << 20
         self._forms: dict[str, dict[str, Any]] = {}
         self._answers: dict[str, bytes] = {}
         self._files: dict[str, bytes] = {}
@@ -158,6 +159,10 @@ class StandIn:
         digest = request.match_info["digest"]
         if hashlib.sha256(body).hexdigest() != digest:
             return problem(request, 422, "bad-input", "the content has another hash", field="sha256")
+        if len(body) > self.most_file_bytes:
+            return problem(
+                request, 413, "too-large", f"the body has more than {self.most_file_bytes:,} bytes"
+            )
         self._files[digest] = body
         return web.Response(status=201)
 

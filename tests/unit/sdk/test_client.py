@@ -31,6 +31,11 @@ def test_a_command_runs_as_a_job_and_its_end_is_told(client: Client) -> None:
     assert (job.is_over, job.succeeded, job.name, job.project) == (True, True, "quick", "vision")
 
 
+def test_a_job_shows_itself_in_short(client: Client) -> None:
+    job = client.run("true", name="short")
+    assert repr(job) == f"JobDocument(id='{job.id}', name='short', phase='succeeded')"
+
+
 def test_a_command_that_fails_raises_with_the_job_unless_told_not_to(client: Client) -> None:
     with pytest.raises(JobFailed, match=r"job 1 failed with status 3") as caught:
         client.run("/bin/sh", "-c", "exit 3")

@@ -15,7 +15,7 @@ import pytest
 import rota
 from rota.lifecycle.state import Phase
 from rota.sdk.client import Client
-from rota.sdk.errors import BadInput, ExecutorClosed, JobFailed, NotPicklable, Unauthorised
+from rota.sdk.errors import BadInput, ExecutorClosed, JobFailed, NotPicklable, TooLarge, Unauthorised
 from rota.sdk.executor import Executor
 from rota.sdk.payload import RemoteTraceback
 from tests.kit.waiting import wait_until
@@ -60,6 +60,19 @@ def test_many_calls_are_few_arrays_and_few_requests(executor: Executor, server: 
     assert len(server.jobs) == 12
     posts = [request for request in server.requests if request == "POST /jobs"]
     assert len(posts) < 12
+
+
+def test_arguments_that_are_too_large_are_named_and_so_is_the_limit(
+    executor: Executor, server: StandIn
+) -> None:
+    server.most_file_bytes = 100_000
+    large = executor.submit(len, b"x" * 200_000)
+    with pytest.raises(TooLarge, match=r"^the arguments of len: \d{3},\d{3} bytes .*server\.limits\.upload"):
+        large.result(30)
+    kept = b"x" * 200_000
+    with pytest.raises(TooLarge, match=r"^the function .*, with what it refers to: "):
+        executor.submit(lambda: len(kept)).result(30)
+    assert executor.submit(len, b"small").result(30) == 5
 
 
 @pytest.mark.slow

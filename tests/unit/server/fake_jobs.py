@@ -171,7 +171,7 @@ class FakeJobs(FakeState):
         yield b"42"
 
     async def outputs(self, job_id: JobId, epoch: int = 0) -> Sequence[KeptFile]:
-        return [KeptFile(0, "result.txt", 2, executable=False)]
+        return [] if job_id in self.silenced else [KeptFile(0, "result.txt", 2, executable=False)]
 
     async def feed(self, state: JobState, piece: InputPiece) -> Fed:
         return Fed(piece.offset_bytes + len(piece.data), is_open=not piece.ends)

@@ -77,6 +77,6 @@ def test_slurms_way_to_write_an_element_is_understood() -> None:
 def test_output_that_was_removed_is_not_taken_for_no_output() -> None:
     service = Service()
     service.desk.silenced.add("17")
-    for path in ("/v1/jobs/17/logs", "/v1/jobs/17/outputs/deep/er.txt"):
+    for path in ("/v1/jobs/17/logs", "/v1/jobs/17/outputs", "/v1/jobs/17/outputs/deep/er.txt"):
         problem = assert_problem(service.ask("GET", path, Role.VIEWER), 410, "gone")
         assert "no longer kept; the job itself still is" in problem["detail"]

@@ -1,1 +1,1 @@
-"""Commands about jobs: submit, run, list, show, logs, watch, cancel, hold, release, efficiency."""
+"""Commands about jobs: submit, run, list, show, logs, fetch, watch, cancel, hold, release, efficiency."""

@@ -131,6 +131,43 @@ def logs(
 
 
 @app.command()
+def fetch(
+    job: JobArgument,
+    path: Annotated[
+        str | None,
+        typer.Argument(metavar="PATH", help="Only this file or folder, or what this pattern means."),
+    ] = None,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to", metavar="DIR", help="Folder the files go to. [default: this one]", show_default=False
+        ),
+    ] = ".",
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there already.")] = False,
+    listing: Annotated[
+        bool, typer.Option("--list", "-l", help="List the files and what is missing; fetch nothing.")
+    ] = False,
+    output: Annotated[
+        ListFormat | None,
+        typer.Option("--output", "-o", help="Output format of --list: a table, data, or names only."),
+    ] = None,
+) -> None:
+    """Fetch the files that a job has kept: its outputs, as declared with --keep or in its file.
+
+    If several tasks left files of the same path, each task has a folder named after its rank. Of an array,
+    each job has a folder named after its id.
+
+    The exit status is 3 if something that was declared is missing.
+    """
+    from rota.cli.jobs import fetch as work
+
+    work.check_options(output, listing=listing, force=force)
+    if listing:
+        raise typer.Exit(work.list_files(job, path, output or ListFormat.TABLE))
+    raise typer.Exit(work.fetch(job, path, to, force=force))
+
+
+@app.command()
 def watch(
     jobs: Annotated[
         list[str] | None,

@@ -22,12 +22,14 @@ from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
 from rota.intake.sbatch import is_script, read_sbatch, with_array_names
+from rota.sdk.errors import TooLarge
 from rota.settings.contexts import current_context
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
+from rota.views.amounts import amount_text
 
 _STANDARD_INPUT = "-"
-_ADDED_TO = ("depends_on", "files")
+_ADDED_TO = ("depends_on", "files", "outputs")
 
 
 def read_jobs(
@@ -130,8 +132,22 @@ def upload(server: Server, jobs: JobFile) -> None:
     for one in jobs.uploads:
         with open(one.path, "rb") as file:
             data = file.read()
-        if server.upload(data) != one.sha256:
+        try:
+            digest = server.upload(data)
+        except TooLarge as error:
+            raise _too_large(one.path, len(data), error) from None
+        if digest != one.sha256:
             raise typer.BadParameter(f"{one.path} changed while it was read; try again", param_hint="--file")
+
+
+def _too_large(path: str, size_bytes: int, error: TooLarge) -> TooLarge:
+    size = amount_text("storage", size_bytes)
+    return TooLarge(
+        f"{os.path.basename(path)} has {size}, more than the server takes as one file",
+        help="leave out what the job doesn't need, or have server.limits.upload raised",
+        kind=error.kind,
+        status=error.status,
+    )
 
 
 def _checked(jobs: Sequence[dict[str, object]]) -> JobFile:

@@ -140,6 +140,8 @@ async def list_outputs(call: Call[Query, None], output: OutputDesk, jobs: JobsDe
     """The files that a job's tasks left, of those that it declares as its outputs, and what is missing."""
     state = await seen_job(call, jobs)
     kept = await output.outputs(state.id, state.epoch)
+    if not kept and await output.is_gone(state):
+        raise _gone(state)
     items = [
         OutputDocument(rank=one.rank, path=one.path, size_bytes=one.size_bytes, executable=one.executable)
         for one in kept

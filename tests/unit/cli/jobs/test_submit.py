@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 from datetime import datetime
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from rota.api.questions import PlanAnswer, PlannedChange, PlannedJob
-from rota.sdk.errors import BadInput
+from rota.sdk.errors import BadInput, TooLarge
 from tests.unit.cli.calling import rota, write
 from tests.unit.cli.documents import NOW, a_job, later
 from tests.unit.cli.fake_server import FakeServer
@@ -261,3 +262,70 @@ class TestAfter:
         result = rota("submit", "--after", "nothing", "--", "true")
         assert (result.code, server.submitted) == (3, [])
         assert 'there is no job named "nothing"' in result.err
+
+
+@pytest.mark.covers("first-1")
+class TestFilesInAndOut:
+    @pytest.fixture(autouse=True)
+    def folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "src").mkdir()
+        (tmp_path / "src/a.txt").write_text("a")
+        monkeypatch.chdir(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("given", "path"),
+        [
+            ("src", "src"),
+            ("src/", "src"),
+            ("src:lib", "lib"),
+            ("src=lib/x", "lib/x"),
+            ("src:.", "."),
+            (".", "."),
+        ],
+    )
+    def test_folders(self, server: FakeServer, given: str, path: str) -> None:
+        assert rota("submit", "--file", given, "--", "make").code == 0
+        [data] = server.uploaded
+        digest = hashlib.sha256(data).hexdigest()
+        assert server.submitted[0]["files"] == [
+            {"path": path, "unpack": True, "sha256": digest, "size": len(data)}
+        ]
+        assert "directory" not in server.submitted[0]
+
+    def test_a_name_with_an_equals_sign(self, server: FakeServer, tmp_path: Path) -> None:
+        (tmp_path / "a=b:c").write_text("x")
+        rota("submit", "--file", "a=b:c", "--", "make")
+        job: Any = server.submitted[0]
+        assert job["files"][0]["path"] == "a=b:c"
+
+    def test_a_checkout_and_files(self, server: FakeServer, tmp_path: Path) -> None:
+        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+        (tmp_path / "x").write_text("x")
+        assert rota("submit", "--git", "--file", "x:y", "--", "make").code == 0
+        job: Any = server.submitted[0]
+        assert [file["path"] for file in job["files"]] == [".", "y"]
+
+    def test_a_commit_that_is_none(self, server: FakeServer, tmp_path: Path) -> None:
+        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+        result = rota("submit", "--git-ref", "v1", "--", "make")
+        assert (result.code, server.submitted) == (1, [])
+        assert '--git-ref: "v1" is no commit, branch or tag' in result.err
+
+    def test_what_is_kept(self, server: FakeServer, tmp_path: Path) -> None:
+        rota("submit", "--keep", "out/**", "--keep", "log.txt", "--", "make")
+        (path,) = write(tmp_path, jobs="jobs:\n  - {command: [make], outputs: [a.csv]}\n")
+        rota("submit", path, "--keep", "b.csv")
+        assert [job["outputs"] for job in server.submitted] == [["out/**", "log.txt"], ["a.csv", "b.csv"]]
+        result = rota("submit", "--keep", "../x", "--", "make")
+        assert result.code == 1
+        assert "--keep" in result.err
+
+    def test_more_than_the_server_takes(self, server: FakeServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        def refuse(_: bytes) -> str:
+            raise TooLarge("the body has more than 4 bytes")
+
+        monkeypatch.setattr(server, "upload", refuse)
+        result = rota("submit", "--file", "src", "--", "make")
+        assert (result.code, server.submitted) == (1, [])
+        assert "src-" in result.err
+        assert "server.limits.upload" in result.err

@@ -117,7 +117,7 @@ class _Unpacking:
                 return
         with parent_of(self._folder, parts, make=True) as parent:
             if member.issym():
-                _check_target(member, len(parts) - len(self._prefix) - 1)
+                check_target(member, len(parts) - len(self._prefix) - 1)
                 os.symlink(member.linkname, parts[-1], dir_fd=parent)
             elif member.islnk():
                 self._link(member, parts[-1], parent)
@@ -208,7 +208,7 @@ def _shown(member: tarfile.TarInfo) -> str:
     return repr(member.name[:200])
 
 
-def _check_target(member: tarfile.TarInfo, depth: int) -> None:
+def check_target(member: tarfile.TarInfo, depth: int) -> None:
     """A link may go up only from where it lies: after a name, which may be a link itself, '..' could
     lead anywhere."""
     target = member.linkname

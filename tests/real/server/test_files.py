@@ -1,0 +1,75 @@
+"""Files that go along with a command, and those that it leaves, on a real server."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.real.server.rota_server import PATIENCE_S, RotaServer
+
+pytestmark = pytest.mark.covers("first-1")
+
+SCRIPT = """#!/bin/sh
+mkdir -p out/bin empty
+wc -l < src/data/in.csv > out/lines-$ROTA_RANK.txt
+cp "$0" out/bin/$ROTA_RANK.sh
+ln -s /etc/passwd out/link
+"""
+
+
+def rota_in(folder: Path, server: RotaServer, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "rota", *words],
+        env=server.environment,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "proj"
+    (folder / "src/data").mkdir(parents=True)
+    (folder / "src/data/in.csv").write_text("a\nb\n")
+    (folder / "src/go.sh").write_text(SCRIPT)
+    (folder / "src/go.sh").chmod(0o755)
+    return folder
+
+
+def test_a_folder_there_and_files_back(server: RotaServer, project: Path) -> None:
+    done = rota_in(
+        project, server, "run", "--clean", "--name", "round", "--file", "src", "--keep", "out/**", "--keep",
+        "gone.txt", "--", "src/go.sh",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    fetched = rota_in(project, server, "fetch", "round", "--to", "back")
+    assert fetched.returncode == 3
+    assert "gone.txt is missing" in fetched.stderr
+    assert (project / "back/out/lines-0.txt").read_text().strip() == "2"
+    assert (project / "back/out/bin/0.sh").read_text() == SCRIPT
+    assert os.access(project / "back/out/bin/0.sh", os.X_OK)
+    found = {path.name for path in (project / "back").rglob("*") if not path.is_dir()}
+    assert found == {"lines-0.txt", "0.sh"}
+    again = rota_in(project, server, "fetch", "round", "out", "--to", "back")
+    assert (again.returncode, "already there" in again.stderr) == (1, True)
+    assert rota_in(project, server, "fetch", "round", "out/bin", "--to", "back", "--force").returncode == 0
+    listed = rota_in(project, server, "fetch", "round", "--list", "-o", "name")
+    assert sorted(listed.stdout.split()) == ["out/bin/0.sh", "out/lines-0.txt"]
+
+
+def test_a_checkout_and_a_commit(server: RotaServer, project: Path) -> None:
+    for words in (("init", "-q"), ("add", "src/go.sh"), ("commit", "-qm", "first")):
+        who = ("-c", "user.name=Ada", "-c", "user.email=ada@example.org")
+        subprocess.run(["git", *who, *words], cwd=project, check=True)
+    shown = ("--", "find", "src", "-type", "f")
+    now = rota_in(project, server, "run", "--clean", "--git", *shown)
+    assert sorted(now.stdout.split()) == ["src/data/in.csv", "src/go.sh"], now.stderr
+    then = rota_in(project, server, "run", "--clean", "--git-ref", "HEAD", *shown)
+    assert then.stdout.split() == ["src/go.sh"], then.stderr
