@@ -10,6 +10,7 @@ What any program in Python costs, `python -c pass`, is measured in the same run.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ from statistics import median, quantiles
 
 from bench.finished import finished_database
 from bench.harness import Result, report
-from bench.rota_server import RotaServer, clean_environment, running
+from bench.rota_server import RotaServer, running
 from bench.wire import Wire
 
 CALLS = 30
@@ -73,10 +74,9 @@ def _compared(case: str, server: RotaServer, commands: Sequence[Sequence[str]]) 
 def _environment(server: RotaServer) -> dict[str, str]:
     """Of a user who has started that server."""
     own = {"XDG_CONFIG_HOME": str(server.folder), "XDG_DATA_HOME": str(server.folder)}
-    environment = clean_environment() | own
-    # Without it, a checkout that nobody has run before would be compiled at each call.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    return environment
+    # With PYTHONDONTWRITEBYTECODE, a checkout that nobody has run before would be compiled at each call.
+    left_out = ("ROTA_", "PYTHONDONTWRITEBYTECODE")
+    return {name: value for name, value in os.environ.items() if not name.startswith(left_out)} | own
 
 
 def _calls_ms(command: Sequence[str], environment: Mapping[str, str]) -> list[float]:

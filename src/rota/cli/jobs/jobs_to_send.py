@@ -21,7 +21,6 @@ from rota.cli.jobs.surroundings import as_here, surroundings_of
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
-from rota.intake.sbatch import is_script, read_sbatch, with_array_names
 from rota.settings.contexts import current_context
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
@@ -51,6 +50,9 @@ def read_jobs(
             f'there is no file "{file}"; a command stands after `--`: `-- {shlex.join((file, *command))}`',
             param_hint="FILE",
         )
+    # Only here: a command needs none of it.
+    from rota.intake.sbatch import with_array_names
+
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     given = job_of(options, (), os.environ)
     is_of_slurm = _is_script(file, raw)
@@ -89,6 +91,8 @@ def context_project() -> str:
 
 
 def _is_script(file: str, raw: bytes | None) -> bool:
+    from rota.intake.sbatch import is_script
+
     if raw is not None:
         return is_script(raw)
     try:
@@ -103,6 +107,8 @@ def _read_script(
     file: str, raw: bytes | None, arguments: Sequence[str], given: Mapping[str, object], options: JobOptions
 ) -> JobFile:
     """As with sbatch, it runs in the folder it is submitted from, with the environment of this shell."""
+    from rota.intake.sbatch import read_sbatch
+
     here = surroundings_of(given, options, os.environ)
     return read_sbatch(
         file,
