@@ -109,6 +109,10 @@ class _Following:
         waited_s = 0.0
         with StatusLine() as line:
             while True:
+                # Also before the first look: no job has started by then, and a question would delay it.
+                pause_s = min(max(_SHORTEST_PAUSE_S, waited_s * _PAUSE_OF_WAIT), _LONGEST_PAUSE_S)
+                time.sleep(pause_s)
+                waited_s += pause_s
                 detail = self._server.job(self._job)
                 if detail.job.phase is Phase.RUNNING or detail.job.phase.is_terminal:
                     return detail
@@ -116,9 +120,6 @@ class _Following:
                     now = clock()
                     state = f"job {self._job} {state_text(detail.job, now)}"
                     line.show(state, estimate_text(detail.estimate, now))
-                pause_s = min(max(_SHORTEST_PAUSE_S, waited_s * _PAUSE_OF_WAIT), _LONGEST_PAUSE_S)
-                time.sleep(pause_s)
-                waited_s += pause_s
 
     def _pass_on_output(self, *, is_over: bool) -> None:
         """Until its tasks have ended. `is_over`: they have, so nothing is left to be followed."""
