@@ -73,7 +73,7 @@ tutorials: setup ## Run every command of docs/tutorials and write what it prints
 	@$(BIN)/python -m tests.first_hour $(PAGES)
 
 .PHONY: bench bench-engine
-bench: bench-engine bench-growth bench-openb bench-sim bench-server bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-growth bench-openb bench-sim bench-server bench-cli bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 
@@ -92,6 +92,10 @@ bench-sim: setup-run ## Replay public workloads: makespans, waits, promises, est
 .PHONY: bench-server
 bench-server: setup-run ## Measure the server beside HyperQueue and Slurm (CASES="array submit" for some)
 	@CASES="$(CASES)" $(BIN)/python -m bench.server
+
+.PHONY: bench-cli
+bench-cli: setup-run ## Measure commands from prompt to prompt, on an idle server and on a full store
+	@$(BIN)/python -m bench.cli
 
 .PHONY: bench-agents
 bench-agents: setup-run ## Measure agents: lost ones, busy ones, many, their logs, 20 min (CASES="many logs" for some)

@@ -165,6 +165,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "growth": fastest_growing,
     "sim": lambda: table(("sim-makespans", "sim-waits", "sim-estimates", "sim-speed")),
     "server": lambda: table(("server",)),
+    "cli": lambda: table(("cli",)),
     "isolation": lambda: table(("isolation",)),
     "agents": lambda: table(
         ("agents-recovery", "agents-busy", "agents-many", "agents-logs", "agents-scheduler")

@@ -14,7 +14,7 @@ from typer._click import Command, Context, HelpFormatter  # Typer names these no
 from typer._click.exceptions import UsageError
 from typer._click.globals import get_current_context
 from typer.core import TyperCommand, TyperGroup
-from typer.main import get_group
+from typer.main import get_command_from_info, get_command_name, get_group
 
 
 class Listed(NamedTuple):
@@ -45,7 +45,7 @@ def list_class(sections: Mapping[str, Sequence[Listed]]) -> type[TyperGroup]:
             one = listed.get(cmd_name)
             if one is None:
                 return None
-            return _room(one.room).get_command(ctx, cmd_name)
+            return _command(one.room, cmd_name)
 
         def format_commands(self, ctx: Context, formatter: HelpFormatter) -> None:
             width = max(map(len, listed))
@@ -57,8 +57,20 @@ def list_class(sections: Mapping[str, Sequence[Listed]]) -> type[TyperGroup]:
 
 
 @cache
-def _room(name: str) -> TyperGroup:
-    return get_group(import_module(f"rota.cli.{name}.commands").app)
+def _command(room: str, name: str) -> Command | None:
+    """Without the others of its room: to read the declarations of their options takes as long as to ask a
+    server."""
+    app: typer.Typer = import_module(f"rota.cli.{room}.commands").app
+    for info in app.registered_commands:
+        assert info.callback is not None
+        if name == (info.name or get_command_name(info.callback.__name__)):
+            return get_command_from_info(
+                info,
+                pretty_exceptions_short=app.pretty_exceptions_short,
+                rich_markup_mode=app.rich_markup_mode,
+            )
+    # One with subcommands.
+    return get_group(app).commands.get(name)
 
 
 class TakesCommandLine(TyperCommand):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache
 from typing import Any, get_type_hints
 
 
@@ -34,9 +35,10 @@ def _is_struct(annotation: object) -> bool:
     return inspect.isclass(annotation) and issubclass(annotation, tuple) and hasattr(annotation, "_fields")
 
 
-def _fields(struct: Any) -> list[inspect.Parameter]:
+@cache
+def _fields(struct: Any) -> tuple[inspect.Parameter, ...]:
     hints = get_type_hints(struct, include_extras=True)
-    return [
+    return tuple(
         inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,
@@ -44,4 +46,4 @@ def _fields(struct: Any) -> list[inspect.Parameter]:
             default=struct._field_defaults.get(name, inspect.Parameter.empty),
         )
         for name in struct._fields
-    ]
+    )

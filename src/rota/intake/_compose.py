@@ -20,9 +20,9 @@ from yaml.events import (
 )
 
 from rota.intake._scalars import resolve
+from rota.intake._source import MAX_DEPTH
 from rota.intake.errors import InputError, Position
 
-MAX_DEPTH = 100
 MAX_ALIASED_VALUES = 2_000_000
 
 _CORE = "tag:yaml.org,2002:"

@@ -20,13 +20,11 @@ from yaml.events import (
     SequenceStartEvent,
 )
 
-from rota.intake._compose import MAX_DEPTH, compose
+from rota.intake._compose import compose
+from rota.intake._json_body import STRING, TOO_DEEP, is_sound
 from rota.intake.errors import InputError, Position
 
-_STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_STRINGS = re.compile(_STRING)
-_TOKENS = re.compile(rf"{_STRING}|[{{}}\[\]]|[^\s\"{{}}\[\],:]+")
-_TOO_DEEP = object()
+_TOKENS = re.compile(rf"{STRING}|[{{}}\[\]]|[^\s\"{{}}\[\],:]+")
 _DECODE_MESSAGE = re.compile(
     r"(?:JSON is malformed: )?(?P<reason>.*?)(?: \(byte (?P<offset>\d+)\)| - at `.*`)?"
 )
@@ -36,38 +34,13 @@ def decode_json(file: str, text: str) -> object:
     try:
         data = msgspec.json.decode(text)
     except RecursionError:
-        data = _TOO_DEEP
+        data = TOO_DEEP
     except msgspec.DecodeError as error:
         raise _malformed(file, text, error) from None
-    if not _is_sound(data, text):
+    if not is_sound(data, text):
         # Raises at the key that is there twice, or where the nesting becomes too deep.
         list(compose(file, json_events(text)))
     return data
-
-
-def decode_json_body(body: bytes) -> object:
-    """Of a request: where in the text an error is matters less than that it costs a sender nothing to make
-    one, so the text isn't gone through again for it."""
-    try:
-        text = body.decode()
-        data = msgspec.json.decode(text)
-    except UnicodeDecodeError as error:
-        raise InputError("", f"byte {error.start} is not UTF-8 text", "send JSON in UTF-8") from None
-    except RecursionError:
-        data = _TOO_DEEP
-    except msgspec.DecodeError as error:
-        raise InputError("", f"not valid JSON: {error}", "correct it") from None
-    if not _is_sound(data, text):
-        raise InputError(
-            "",
-            f"a key is there twice in one object, or it is nested deeper than {MAX_DEPTH} levels",
-            "write each key once, and make it flatter",
-        )
-    return data
-
-
-def _is_sound(data: object, text: str) -> bool:
-    return data is not _TOO_DEEP and _count_keys(data) == _count_written_keys(text)
 
 
 def json_events(text: str) -> Iterator[Event]:
@@ -103,29 +76,6 @@ def _tokens(text: str) -> Iterator[tuple[str, Mark]]:
             line_start = text.rindex("\n", end, match.start()) + 1
         yield match[0], Mark("", match.start(), line, match.start() - line_start, None, 0)
         end = match.end()
-
-
-def _count_written_keys(text: str) -> int:
-    """In valid JSON a colon outside of strings follows a key."""
-    return _STRINGS.sub("", text).count(":")
-
-
-def _count_keys(data: object) -> int | None:
-    """None if it is nested too deep."""
-    keys = 0
-    level = [data]
-    for _ in range(MAX_DEPTH + 1):
-        below: list[object] = []
-        for value in level:
-            if isinstance(value, dict):
-                keys += len(value)
-                below.extend(value.values())
-            elif isinstance(value, list):
-                below.extend(value)
-        if not below:
-            return keys
-        level = below
-    return None
 
 
 def _malformed(file: str, text: str, error: msgspec.DecodeError) -> InputError:

@@ -8,6 +8,8 @@ from rota.intake.errors import InputError, Position
 
 STANDARD_INPUT = "-"
 MAX_BYTES = 64 * 2**20
+MAX_DEPTH = 100
+"""Of lists and mappings within each other."""
 
 
 def read_text(path: str, max_bytes: int) -> str:

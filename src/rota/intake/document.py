@@ -1,28 +1,14 @@
 """Files of YAML or JSON as plain data that remembers where each field was written."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
-from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
-from yaml.events import (
-    AliasEvent,
-    DocumentStartEvent,
-    Event,
-    MappingStartEvent,
-    NodeEvent,
-    ScalarEvent,
-    SequenceStartEvent,
-)
-
-from rota.intake._compose import Composed, compose, items_until_end, position_of
-from rota.intake._json import decode_json, json_events
 from rota.intake._source import MAX_BYTES, decode, display_name, read_text
-from rota.intake._yaml import yaml_events
 from rota.intake.errors import FieldPath, InputError, Position
+
+if TYPE_CHECKING:
+    from rota.intake._text import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +18,7 @@ class Document:
     path: str
     data: object
     has_nonfinite: bool
-    _source: "_Source | None"
+    _source: "Source | None"
     """None: it never stood in a file."""
     _index: int
 
@@ -76,7 +62,10 @@ def parse_documents(raw: bytes, file: str) -> tuple[Document, ...]:
 
 
 def _parse(text: str, file: str) -> tuple[Document, ...]:
-    source, composed = _compose(text, file)
+    # Only here: a job that is put together from options comes from no file, and needs no YAML.
+    from rota.intake._text import compose_text
+
+    source, composed = compose_text(text, file)
     documents = tuple(
         Document(file, data, has_nonfinite, source, index)
         for index, (data, has_nonfinite) in enumerate(composed)
@@ -85,66 +74,3 @@ def _parse(text: str, file: str) -> tuple[Document, ...]:
     if not documents:
         raise InputError(file, "is empty", "write at least one document into it")
     return documents
-
-
-def _compose(text: str, file: str) -> "tuple[_Source, list[Composed]]":
-    if file.endswith(".json"):
-        return _compose_json(text, file)
-    if text.lstrip().startswith(("{", "[")):
-        # YAML may begin like that too, and is told what is wrong in its own terms.
-        with suppress(InputError):
-            return _compose_json(text, file)
-    return _Source(file, text, is_json=False), list(compose(file, yaml_events(file, text)))
-
-
-def _compose_json(text: str, file: str) -> "tuple[_Source, list[Composed]]":
-    if not text.strip():
-        return _Source(file, text, is_json=True), []
-    return _Source(file, text, is_json=True), [Composed(decode_json(file, text), has_nonfinite=False)]
-
-
-class _Place(NamedTuple):
-    position: Position
-    children: "Mapping[str | int, _Place]" = MappingProxyType({})
-
-
-@dataclass(frozen=True, eq=False)
-class _Source:
-    """The text a document came from: read once more for positions, if anybody asks for one."""
-
-    file: str
-    text: str
-    is_json: bool
-
-    @cached_property
-    def places(self) -> list[_Place]:
-        events = json_events(self.text) if self.is_json else yaml_events(self.file, self.text)
-        return [
-            _place(next(events), events, anchors={})
-            for event in events
-            if isinstance(event, DocumentStartEvent)
-        ]
-
-
-def _place(event: Event, events: Iterator[Event], anchors: dict[str | None, _Place]) -> _Place:
-    """Of data that was composed without error."""
-    if isinstance(event, AliasEvent):
-        return anchors[event.anchor]
-    place = _Place(position_of(event))
-    if isinstance(event, SequenceStartEvent):
-        items = enumerate(items_until_end(events))
-        place = _Place(place.position, {index: _place(item, events, anchors) for index, item in items})
-    elif isinstance(event, MappingStartEvent):
-        keys = items_until_end(events)
-        place = _Place(place.position, dict(_place_of_field(key, events, anchors) for key in keys))
-    if isinstance(event, NodeEvent) and event.anchor is not None:
-        anchors[event.anchor] = place
-    return place
-
-
-def _place_of_field(
-    key: Event, events: Iterator[Event], anchors: dict[str | None, _Place]
-) -> tuple[str, _Place]:
-    assert isinstance(key, ScalarEvent)
-    value = _place(next(events), events, anchors)
-    return key.value, _Place(position_of(key), value.children)

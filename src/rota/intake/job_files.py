@@ -56,17 +56,18 @@ def read_submission_file(
     first, *others = parse_documents(raw, display_name(name))
     if others:
         raise others[0].error((), "jobs to submit are one document", "put all of them under one `jobs:`")
+    first = by_known_names(first, SubmissionForm)
     return _job_file(first, "" if name == STANDARD_INPUT else os.path.dirname(name))
 
 
 def job_file_of(jobs: Sequence[JobData]) -> JobFile:
-    """The same for jobs that were put together from options; local files are found from here on."""
+    """The same for jobs that were put together from options, by the names that fields have; local files are
+    found from here on."""
     return _job_file(document_of({"jobs": list(jobs)}), "")
 
 
 def _job_file(document: Document, folder: str) -> JobFile:
     local = _LocalFiles(folder)
-    document = by_known_names(document, SubmissionForm)
     submission = read_submission_document(document, stage=local.stage)
     jobs = document.at(("jobs",))
     assert isinstance(jobs, list)

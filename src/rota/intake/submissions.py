@@ -20,7 +20,7 @@ from rota.intake._arrays import MAX_ELEMENTS, read_array
 from rota.intake._fields import Field, raise_all
 from rota.intake._job_forms import STATE_FIELDS, DependencyForm, SubmissionForm
 from rota.intake._job_forms import SubmittedForm as SubmittedForm
-from rota.intake._json import decode_json_body
+from rota.intake._json_body import decode_json_body
 from rota.intake._names import MAX_LENGTH, read_name, unknown_name
 from rota.intake._plurals import by_known_names
 from rota.intake._runs import SECRET_NAME as SECRET_NAME

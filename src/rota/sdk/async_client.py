@@ -201,7 +201,9 @@ class AsyncClient(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls,
             ) as response:
                 self._breaker.succeeded()
                 if response.status >= 300:
-                    raise reported(response.status, response.headers, await response.read())
+                    raise reported(
+                        response.status, response.headers.get("Retry-After"), await response.read()
+                    )
                 yield response
         except aiohttp.ClientSSLError as error:
             raise untrusted(url, str(error)) from None

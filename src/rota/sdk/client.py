@@ -10,15 +10,13 @@ from datetime import datetime
 from types import TracebackType
 from typing import Self, TypeVar
 
-import urllib3
-from urllib3.exceptions import HTTPError, ReadTimeoutError, SSLError
-
 from rota.api.jobs import JobDocument
 from rota.api.service import EventDocument
 from rota.sdk.audit_calls import AuditCalls
 from rota.sdk.call import Call, Waiting
 from rota.sdk.connection import connection
 from rota.sdk.errors import RotaError, Silence, Unreachable
+from rota.sdk.http import Answer, Distrusted, Http, Lost, Silent
 from rota.sdk.job_calls import JobCalls, LogChunk, one_job
 from rota.sdk.operator_calls import OperatorCalls
 from rota.sdk.patience import ANSWER_S, CALLS, CONNECT_S, STREAMS, Breaker, Retries
@@ -29,8 +27,6 @@ from rota.sdk.streams import SILENCE_S, EventPosition, LogPosition
 from rota.sdk.wording import ended_badly, not_over, reason_of, silence, unreachable, untrusted
 
 T = TypeVar("T")
-
-POOL_SIZE = 8
 
 
 class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Waiting):
@@ -51,7 +47,7 @@ class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Wait
         self._retries = retries
         self._stream_retries = stream_retries
         self._breaker = Breaker()
-        self._pool = urllib3.PoolManager(maxsize=POOL_SIZE, ssl_context=self.connection.tls())
+        self._http = Http(self.connection.url, self.connection.tls(), CONNECT_S)
 
     def run(self, *command: str, check: bool = True, **fields: object) -> JobDocument:
         """Submit a command as a job and wait until it is over. `fields` are those of a job file. A job
@@ -142,7 +138,7 @@ class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Wait
                 self._pause(self._retries, failures, failure)
 
     def close(self) -> None:
-        self._pool.clear()
+        self._http.close()
 
     def __enter__(self) -> Self:
         return self
@@ -174,38 +170,28 @@ class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Wait
                 self._pause(self._stream_retries, failures, failure, _left_s(until_s))
 
     @contextmanager
-    def _exchange(self, call: Call[T], silence_s: float) -> Iterator[urllib3.BaseHTTPResponse]:
+    def _exchange(self, call: Call[T], silence_s: float) -> Iterator[Answer]:
         """An answer that is no error. What fails on the way, also while it is read, is Unreachable."""
         self._breaker.admit()
         url = self.connection.url
+        headers = {"Authorization": f"Bearer {self.connection.token}", **dict(call.headers)}
         try:
-            response = self._pool.request(
-                call.method,
-                f"{url}/v1{call.target}",
-                body=call.body,
-                headers={"Authorization": f"Bearer {self.connection.token}", **dict(call.headers)},
-                timeout=urllib3.Timeout(connect=CONNECT_S, read=silence_s),
-                preload_content=False,
-                redirect=False,
-                retries=False,
-            )
+            answer = self._http.ask(call.method, f"/v1{call.target}", headers, call.body, silence_s)
             self._breaker.succeeded()
             try:
-                if response.status >= 300:
-                    raise reported(response.status, response.headers, response.read())
-                yield response
+                if answer.status >= 300:
+                    raise reported(answer.status, answer.headers.get("retry-after"), answer.read())
+                yield answer
             finally:
-                # An answer that was read to its end has returned its connection already; any other is closed
-                # here.
-                response.close()
-        except SSLError as error:
+                answer.close()
+        except Distrusted as error:
             raise untrusted(url, str(error)) from None
-        except ReadTimeoutError:
+        except Silent:
             self._breaker.failed()
             raise silence(url, silence_s) from None
-        except HTTPError as error:
+        except Lost as error:
             self._breaker.failed()
-            raise unreachable(url, reason_of(error.__cause__ or error.__context__) or str(error)) from None
+            raise unreachable(url, reason_of(error.error) or str(error)) from None
 
     def _pause(
         self, retries: Retries, failures: int, failure: RotaError, at_most_s: float = float("inf")

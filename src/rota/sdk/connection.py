@@ -4,11 +4,11 @@ which a server on this machine writes its address and a token for the user who s
 from __future__ import annotations
 
 import os
-import ssl
 import stat
 from collections.abc import Mapping
 from ipaddress import ip_address
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from msgspec import DecodeError, Struct, ValidationError, json
@@ -19,6 +19,9 @@ from rota.settings.errors import SettingsError
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
 from rota.settings.settings import Settings
+
+if TYPE_CHECKING:
+    import ssl
 
 LOOPBACK_NAMES = ("localhost", "ip6-localhost")
 
@@ -37,6 +40,9 @@ class Connection(Struct, frozen=True):
     def tls(self) -> ssl.SSLContext | None:
         if not self.url.startswith("https:"):
             return None
+        # Only here: most commands speak plain HTTP with a server on the same machine.
+        import ssl
+
         try:
             return ssl.create_default_context(cafile=self.ca)
         except (OSError, ssl.SSLError) as error:

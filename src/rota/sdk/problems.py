@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from msgspec import DecodeError, ValidationError, json
 
 from rota.api.documents import Problem
@@ -46,10 +44,10 @@ def _kind_of(status: int) -> type[RotaError]:
     return _BY_STATUS.get(status, ServerFault if status >= 500 else BadInput)
 
 
-def reported(status: int, headers: Mapping[str, str], body: bytes) -> RotaError:
-    """The error that an answer stands for."""
+def reported(status: int, retry_after: str | None, body: bytes) -> RotaError:
+    """The error that an answer stands for. `retry_after`: as in its head."""
     kind = _kind_of(status)
-    retry_after_s = _seconds(headers.get("Retry-After"))
+    retry_after_s = _seconds(retry_after)
     problem = _problem(body)
     if problem is None:
         return kind(

@@ -15,6 +15,7 @@ from rota.settings.toml_lines import KeyPath, lines_of_keys, nearest_line
 
 COMMAND_LINE = "command line"
 
+_PREFIX = "ROTA_"
 _SHORT_VARIABLES: dict[str, KeyPath] = {
     "ROTA_CONTEXT": ("client", "context"),
     "ROTA_URL": ("client", "url"),
@@ -77,14 +78,18 @@ def _origin(file: str, lines: Mapping[KeyPath, int], path: KeyPath) -> str:
 
 def variable_of(path: KeyPath) -> str:
     """The variable that sets the key, as in ROTA_SERVER_PORT."""
-    return "_".join(("rota", *path)).upper()
+    return _PREFIX + "_".join(path).upper()
 
 
 def of_environment(environ: Mapping[str, str]) -> Iterator[Given]:
+    ours = {name: value for name, value in environ.items() if name.startswith(_PREFIX)}
+    if not ours:
+        # Most commands: they needn't wait until all settings there are have been looked through.
+        return
     by_variable = {variable_of(path): path for path in kinds()} | _SHORT_VARIABLES
     # Jobs find names like ROTA_JOB_ID in their environment: those aren't ours.
     prefixes = tuple(f"{variable_of((section,))}_" for section in Settings.__struct_fields__)
-    for variable, value in sorted(environ.items()):
+    for variable, value in sorted(ours.items()):
         if variable in by_variable:
             yield Given(by_variable[variable], value, variable, is_text=True)
         elif variable.startswith(prefixes):

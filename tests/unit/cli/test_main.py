@@ -185,6 +185,16 @@ class TestLightCommands:
         for heavy in ("numpy", "rich", "yaml", "msgspec", "urllib3"):
             assert f"'{heavy}'" not in process.stderr
 
+    @pytest.mark.parametrize("module", ["jobs", "run", "following"])
+    @pytest.mark.slow
+    def test_who_asks_a_server_on_this_machine_waits_for_no_heavy_imports_either(self, module: str) -> None:
+        program = f"import sys, rota.cli.jobs.{module}; print(*sys.modules)"
+        process = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+        )
+        heavy = {"numpy", "rich", "yaml", "urllib3", "http.client", "email", "ssl", "asyncio", "sqlalchemy"}
+        assert heavy.isdisjoint(process.stdout.split())
+
     @pytest.mark.parametrize(("room", "names"), ROOMS.items())
     @pytest.mark.slow
     def test_a_command_imports_only_its_own_room(self, room: str, names: set[str]) -> None:

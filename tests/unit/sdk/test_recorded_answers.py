@@ -201,7 +201,7 @@ def test_commands_show_it(
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda path: path.name)
 def test_refusals_say_what_is_in_the_way(version: Path) -> None:
-    error = reported(409, {}, (version / "extend_job.409.json").read_bytes())
+    error = reported(409, None, (version / "extend_job.409.json").read_bytes())
     assert isinstance(error, Conflict)
     assert error.data["extension"]["granted"] is False  # type: ignore[index]
 

@@ -8,7 +8,6 @@ from rota.api.jobs import ArrayDetail, AttemptDocument, JobDetail, JobDocument
 from rota.cli.jobs.estimates import estimate_text
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, Table, facts, heading, new_table
 from rota.cli.text import Text
-from rota.cli.yaml_text import dump
 from rota.lifecycle.state import Phase
 from rota.model.quantities import format_bytes, format_duration
 from rota.views.amounts import count_text, priority_text
@@ -134,9 +133,16 @@ def detail_tables(detail: JobDetail, clock: Clock, *, wide: bool) -> Iterator[Sh
         yield ""
         yield from _attempts(detail.attempts, clock, wide=wide)
     if wide:
-        yield ""
-        yield heading("As submitted")
-        yield dump(detail.spec).rstrip()
+        yield from _as_submitted(detail.spec)
+
+
+def _as_submitted(spec: object) -> Iterator[Shown]:
+    # Only here: lists don't wait until YAML is imported.
+    from rota.cli.yaml_text import dump
+
+    yield ""
+    yield heading("As submitted")
+    yield dump(spec).rstrip()
 
 
 def _facts(detail: JobDetail, clock: Clock) -> Table:
@@ -179,9 +185,7 @@ def array_tables(detail: ArrayDetail, clock: Clock, *, wide: bool) -> Iterator[S
         )
     yield table
     if wide:
-        yield ""
-        yield heading("As submitted")
-        yield dump(detail.spec).rstrip()
+        yield from _as_submitted(detail.spec)
 
 
 def _array_facts(detail: ArrayDetail, clock: Clock) -> Table:

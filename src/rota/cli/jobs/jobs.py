@@ -24,10 +24,12 @@ from rota.views.folding import fold_names
 from rota.views.jobs import WORDS, phase_text
 
 _LONGEST_PAGE = 1000
+_LINES, _ITEMS = 100, 1000
+"""That are shown if nobody says how many: to a person, and to a program."""
 
 
 def ls(chosen: JobFilter, output: ListFormat) -> None:
-    now = clock()
+    now, limit = clock(), _limit(chosen, output)
     with connect() as server:
         found = server.jobs(
             project=chosen.project,
@@ -38,14 +40,14 @@ def ls(chosen: JobFilter, output: ListFormat) -> None:
             array=chosen.array,
             phases=_phases(chosen),
             fold=not chosen.is_flat,
-            limit=min(chosen.limit + 1, _LONGEST_PAGE),
+            limit=min(limit + 1, _LONGEST_PAGE),
             submitted_after=moment_of("--since", chosen.since, now.now_ms),
             submitted_before=moment_of("--until", chosen.until, now.now_ms),
         )
         if _states(chosen) == ["held"]:
             found = (job for job in found if "held" in phase_text(job))
-        jobs = list(islice(found, chosen.limit + 1))
-    has_more, jobs = len(jobs) > chosen.limit, jobs[: chosen.limit]
+        jobs = list(islice(found, limit + 1))
+    has_more, jobs = len(jobs) > limit, jobs[:limit]
     show_list(
         jobs,
         output,
@@ -59,7 +61,13 @@ def ls(chosen: JobFilter, output: ListFormat) -> None:
             else "no job waits or runs; --all lists finished jobs too"
         )
     if has_more:
-        talk(f"showing the newest {chosen.limit:,} jobs; raise --limit to see more")
+        talk(f"showing the newest {limit:,} jobs; raise --limit to see more")
+
+
+def _limit(chosen: JobFilter, output: ListFormat) -> int:
+    if chosen.limit is not None:
+        return chosen.limit
+    return _LINES if output in (ListFormat.TABLE, ListFormat.WIDE) and not chosen.array else _ITEMS
 
 
 def _states(chosen: JobFilter) -> list[str]:

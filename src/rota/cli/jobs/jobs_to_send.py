@@ -53,6 +53,8 @@ def read_jobs(
             f'there is no file "{file}"; a command stands after `--`: `-- {shlex.join((file, *command))}`',
             param_hint="FILE",
         )
+    # Only here: a command needs none of it.
+
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     given = job_of(options, (), os.environ)
     is_of_slurm = _is_script(file, raw)
@@ -91,6 +93,7 @@ def context_project() -> str:
 
 
 def _is_script(file: str, raw: bytes | None) -> bool:
+
     if raw is not None:
         return is_script(raw)
     try:
@@ -105,6 +108,7 @@ def _read_script(
     file: str, raw: bytes | None, arguments: Sequence[str], given: Mapping[str, object], options: JobOptions
 ) -> JobFile:
     """As with sbatch, it runs in the folder it is submitted from, with the environment of this shell."""
+
     here = surroundings_of(given, options, os.environ)
     return read_sbatch(
         file,

@@ -49,14 +49,16 @@ class JobFilter(NamedTuple):
     ] = None
     all: Annotated[bool, typer.Option("--all", "-a", help="Show finished jobs too.")] = False
     limit: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=1,
             max=100_000,
             metavar="NUMBER",
-            help="Show at most this many, the newest; an array counts as one.",
+            help="Show at most this many, the newest; an array counts as one."
+            " [default: 100 in a table; 1,000 as data, or of one array]",
+            show_default=False,
         ),
-    ] = 1000
+    ] = None
     flat: Annotated[bool, typer.Option("--flat", help="Show each job of an array on its own line.")] = False
 
     @property

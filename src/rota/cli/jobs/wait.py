@@ -12,7 +12,7 @@ from msgspec import Struct
 from rota.cli.client.connection import Server, connect
 from rota.cli.client.job_names import job_named
 from rota.cli.exits import EX_OK, EX_TIMED_OUT
-from rota.cli.jobs.run import status_of
+from rota.cli.jobs.following import status_of
 from rota.cli.option_values import read_as
 from rota.cli.output import ListFormat, talk
 from rota.cli.showing import clock, show_list

@@ -117,6 +117,19 @@ class TestLs:
         assert result.lines == ["9", "8", "7"]
         assert "newest 3" in result.err
 
+    @pytest.mark.parametrize(
+        ("arguments", "shown"),
+        [((), 100), (("-o", "wide"), 100), (("-o", "name"), 150), (("--limit", "120"), 120)],
+    )
+    def test_a_person_sees_fewer_than_a_program(
+        self, server: FakeServer, arguments: tuple[str, ...], shown: int
+    ) -> None:
+        server.has(*(a_job(str(number)) for number in range(150, 0, -1)))
+        result = rota("ls", *arguments)
+        is_table = "name" not in arguments
+        assert len(result.lines) - is_table == shown
+        assert (f"newest {shown}" in result.err) == (shown < 150)
+
     def test_as_data(self, server: FakeServer) -> None:
         server.has(a_job("17"))
         (job,) = rota("ls", "-o", "json").data

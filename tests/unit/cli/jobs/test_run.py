@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rota.api.jobs import JobDetail
-from rota.cli.jobs import run as module
+from rota.cli.jobs import following as module
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.causes import Cause
 from rota.sdk.job_calls import LogChunk
@@ -21,7 +21,7 @@ SUCCEEDED = detail(over(Phase.SUCCEEDED), an_attempt())
 
 @pytest.fixture(autouse=True)
 def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.cli.jobs.run.time.sleep", lambda seconds: None)
+    monkeypatch.setattr("rota.cli.jobs.following.time.sleep", lambda seconds: None)
 
 
 def chunk(data: bytes, *, stream: str = "out", rank: int = 0, fence: int = 1, at_s: float = 0) -> LogChunk:
@@ -49,6 +49,19 @@ def test_output_is_passed_on_byte_by_byte(server: FakeServer) -> None:
     result = rota("run", "--", "cat", "/dev/urandom")
     assert result.out.encode("utf-8", "surrogateescape") == b"out\xff\x00end"
     assert result.err.endswith("err\n")
+
+
+def test_a_job_that_is_over_is_not_followed(server: FakeServer) -> None:
+    server.has(detail(a_job()), SUCCEEDED)
+    server.chunks = [[chunk(b"all of it")]]
+    assert rota("run", "--", "x").out == "all of it"
+    assert [query["follow"] for query in server.log_queries] == [False]
+
+
+def test_one_that_runs_is(server: FakeServer) -> None:
+    server.has(detail(running()), SUCCEEDED)
+    assert rota("run", "--", "x").code == 0
+    assert [query["follow"] for query in server.log_queries] == [True]
 
 
 def test_one_who_waits_is_told_why(server: FakeServer) -> None:
