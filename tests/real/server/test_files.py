@@ -73,3 +73,22 @@ def test_a_checkout_and_a_commit(server: RotaServer, project: Path) -> None:
     assert sorted(now.stdout.split()) == ["src/data/in.csv", "src/go.sh"], now.stderr
     then = rota_in(project, server, "run", "--clean", "--git-ref", "HEAD", *shown)
     assert then.stdout.split() == ["src/go.sh"], then.stderr
+
+
+def test_files_of_arrays_and_of_several_tasks(server: RotaServer, project: Path) -> None:
+    submit = ("submit", "--clean", "-o", "name")
+    left = ("--keep", "x", "--", "sh", "-c", 'echo "$ROTA_ARRAY_INDEX $ROTA_RANK" > x')
+    array = rota_in(project, server, *submit, "--array", "0-1", *left).stdout.strip()
+    gang = rota_in(project, server, *submit, "--tasks", "2", *left).stdout.strip()
+    assert rota_in(project, server, "wait", array, gang).returncode == 0
+    for words in ((array, "--to", "all"), (f"{array}_1", "--to", "one"), (gang, "--to", "gang")):
+        done = rota_in(project, server, "fetch", *words)
+        assert done.returncode == 0, done.stderr
+    texts = {str(path.relative_to(project)): path.read_text().split() for path in project.rglob("x")}
+    assert texts == {
+        f"all/{array}.0/x": ["0", "0"],
+        f"all/{array}.1/x": ["1", "0"],
+        "one/x": ["1", "0"],
+        "gang/0/x": ["0"],
+        "gang/1/x": ["1"],
+    }
