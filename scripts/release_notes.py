@@ -1,6 +1,6 @@
 """The section of the changelog that belongs to a tag. Fails unless tag, version and changelog agree.
 
-scripts/release_notes.py v0.6.0
+scripts/release_notes.py v0.7.0
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Rota decides what runs where and when, and can say why."""
 
-__version__ = "0.6.0"
+__version__ = "0.7.0"
 __all__ = ["AsyncClient", "Client", "Executor", "__version__"]
 
 # What needs HTTP is imported by those who use it: every command begins with `import rota`.

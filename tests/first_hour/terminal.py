@@ -38,7 +38,7 @@ class Terminal:
     def __init__(self, home: Path, name: str, environment: Mapping[str, str]) -> None:
         self.status = 0
         """Of the last command that is over."""
-        self._typed, self._is_over = "", True
+        self._typed, self.is_over = "", True
         self._commands = home / f".commands-{name or 'first'}".replace(" ", "-")
         os.mkfifo(self._commands)
         self._shell: pexpect.spawn[str] = pexpect.spawn(
@@ -59,7 +59,7 @@ class Terminal:
 
     def end(self) -> list[str]:
         """What was printed since the last look, once the command is over."""
-        if self._is_over:
+        if self.is_over:
             return []
         try:
             self._shell.expect(_DONE)
@@ -72,7 +72,7 @@ class Terminal:
         return _lines(str(self._shell.before))
 
     def begin(self, command: str) -> None:
-        self._typed, self._is_over = command, False
+        self._typed, self.is_over = command, False
         with self._commands.open("w", encoding="utf-8") as commands:
             commands.write(command + "\0")
 
@@ -99,7 +99,7 @@ class Terminal:
                 if printed:
                     break
         if done := _DONE.search(printed):
-            self.status, self._is_over = int(done[1]), True
+            self.status, self.is_over = int(done[1]), True
         return _lines(_DONE.sub("", printed))
 
     def close(self) -> None:

@@ -52,7 +52,7 @@ class Newcomer:
             terminal.run(f"source {self.home}/rota/bin/activate")
             terminal.begin(line)
             shown = "\n".join(terminal.settled())
-            assert "rota: " not in shown, f"{line}\n{shown}"
+            assert not terminal.is_over, f"{line}\n{shown}"
             yield terminal
             terminal.interrupt()
             terminal.end()
@@ -125,6 +125,7 @@ def _for_a_team(newcomer: Newcomer) -> None:
             for line in lines:
                 newcomer.types(line)
             assert len(newcomer.types("rota nodes -o name").splitlines()) == 2
+        newcomer.types("rota queues open default; rota nodes uncordon n7; rota maintenance rm upgrade")
 
 
 def _on_kubernetes(newcomer: Newcomer) -> None:

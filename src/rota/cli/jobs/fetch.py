@@ -65,9 +65,13 @@ def fetch(job: str, path: str | None, to: str, *, force: bool) -> int:
             talk(one_line(str(error)))
             return EX_IO
         if files:
-            size = amount_text("storage", sum(one.file.size_bytes for one in files))
+            size = _size_text(sum(one.file.size_bytes for one in files))
             talk(f"fetched {count_text(len(files), 'file')}, {size}, into {one_line(to)}")
         return _tell_of_missing(found)
+
+
+def _size_text(size_bytes: int) -> str:
+    return amount_text("storage", size_bytes) if size_bytes >= 1024 else count_text(size_bytes, "byte")
 
 
 def list_files(job: str, path: str | None, output: ListFormat) -> int:

@@ -28,7 +28,7 @@ from tests.words import NOW_MS
 
 RECORDS = Cluster().node("n", cpu=2).job("a", cpu=1).job("b", cpu=1).job("c", cpu=1).records
 POLICY = Policy()
-TITLE = b"rota-cycles 2 0.6.0\n"
+TITLE = b"rota-cycles 2 0.7.0\n"
 
 
 def record(folder: Path, count: int = 3) -> Path:
@@ -190,7 +190,7 @@ class TestDamage:
             (b"\x89PNG\r\n\x1a\n", "byte 0: this is no record of cycles"),
             (
                 b"rota-cycles 3 1.7.0\n",
-                "byte 0: format 3, written by rota 1.7.0; this one, 0.6.0, reads up to format 2",
+                "byte 0: format 3, written by rota 1.7.0; this one, 0.7.0, reads up to format 2",
             ),
         ],
     )
@@ -254,7 +254,7 @@ class TestDamage:
         changed = replace(_decoded(path, 0), now_ms=0)
         path.write_bytes(b"rota-cycles 2 0.0.9\n" + _framed(Encoder().encode(changed)))
         _, (damage,) = read(tmp_path)
-        assert damage.endswith("it was recorded by rota 0.0.9, this is 0.6.0: try that version")
+        assert damage.endswith("it was recorded by rota 0.0.9, this is 0.7.0: try that version")
 
     @pytest.mark.parametrize("kind", ["missing", "file", "empty"])
     def test_of_what_is_no_folder_of_cycles(self, tmp_path: Path, kind: str) -> None:
