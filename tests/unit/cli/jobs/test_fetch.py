@@ -41,7 +41,7 @@ class TestFetch:
     def test_all_here(self, job: FakeServer, here: Path, name: str) -> None:
         result = rota("fetch", name)
         assert (result.code, result.out) == (0, "")
-        assert result.err == "rota: fetched 3 files, 8, into .\n"
+        assert result.err == "rota: fetched 3 files, 8 bytes, into .\n"
         assert files_in(here) == {"out/a.csv": b"1,2\n", "out/bin/go": b"#!", "notes.txt": b"hm"}
         assert os.access(here / "out/bin/go", os.X_OK)
         assert not (here / "notes.txt").stat().st_mode & stat.S_IXUSR
