@@ -121,10 +121,17 @@ _VARYING = (
     (re.compile(r"\brota_[\w-]{16,}"), "<token>"),
     (re.compile(r"\b[0-9a-f]{12,64}\b"), "<digits>"),
     (re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5}\b"), "-<random>"),  # the end of a pod's name
+    (re.compile(r"\b0\.\d\d\b"), "<hours>"),
+    (re.compile(r"(?<![\d-])\d+%(?!\d)"), "<share>"),
     (re.compile(r"[━─╸╺]+"), "─"),
     (re.compile(r"\s+"), " "),
     (re.compile(r"<time>, (?:now|in <duration>|<duration> ago)"), "<time>"),
-    (re.compile(r"(?:; |next in its queue; )?expected about <time>"), ""),
+    (
+        re.compile(
+            r"next in its queue; (?:expected about <time>|not worked out yet)|;? ?expected about <time>"
+        ),
+        "",
+    ),
     (re.compile(r"; in nine of ten cases by <time>"), ""),
     (re.compile(r"; by limits alone <time>"), ""),
     (re.compile(r"\s+"), " "),

@@ -87,6 +87,8 @@ def test_a_difference_names_page_line_and_both(page: Path) -> None:
         ("used 17.8 MB", "used 9 MB"),
         ("expected about 21:35, in 13 s; in nine of ten cases by 21:39; by limits alone 21:45", ""),
         ("submitted 21:34:42, now", "submitted 09:00, 4 s ago"),
+        ("next in its queue; not worked out yet", "next in its queue; expected about 21:35, now"),
+        ("CPU 0.00 5%", "CPU 0.01 2%"),
     ],
 )
 def test_what_differs_from_run_to_run_is_alike(one: str, other: str) -> None:
@@ -95,7 +97,13 @@ def test_what_differs_from_run_to_run_is_alike(one: str, other: str) -> None:
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("job 3 failed", "job 4 failed"), ("exit 1", "exit 2"), ("4 running", "3 running"), ("in 4 s", "never")],
+    [
+        ("job 3 failed", "job 4 failed"),
+        ("exit 1", "exit 2"),
+        ("4 running", "3 running"),
+        ("in 4 s", "never"),
+        ("--array 0-5%2", "--array 0-5%3"),
+    ],
 )
 def test_what_matters_is_not(one: str, other: str) -> None:
     assert alike([one]) != alike([other])
