@@ -126,12 +126,8 @@ _VARYING = (
     (re.compile(r"[━─╸╺]+"), "─"),
     (re.compile(r"\s+"), " "),
     (re.compile(r"<time>, (?:now|in <duration>|<duration> ago)"), "<time>"),
-    (
-        re.compile(
-            r"next in its queue; (?:expected about <time>|not worked out yet)|;? ?expected about <time>"
-        ),
-        "",
-    ),
+    (re.compile(r"next in its queue; (?:expected about <time>|not worked out yet)"), ""),
+    (re.compile(r";? ?expected about <time>"), ""),
     (re.compile(r"; in nine of ten cases by <time>"), ""),
     (re.compile(r"; by limits alone <time>"), ""),
     (re.compile(r"\s+"), " "),
