@@ -42,6 +42,21 @@ def shell(script: str, **fields: Any) -> dict[str, Any]:
     return {"command": ["/bin/sh", "-c", script], "time_limit": "1m", "grace": "2s", **fields}
 
 
+def rota_in(
+    folder: Path, server: RotaServer, *words: str, **environment: str
+) -> subprocess.CompletedProcess[str]:
+    """`rota …` by somebody who stands in a folder."""
+    return subprocess.run(
+        [sys.executable, "-m", "rota", *words],
+        env={**server.environment, **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE_S,
+    )
+
+
 class RotaServer:
     """Everything of it is below `home`, as everything of a user's is below theirs."""
 

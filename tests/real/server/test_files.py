@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.real.server.rota_server import PATIENCE_S, RotaServer
+from tests.real.server.rota_server import RotaServer, rota_in
 
 pytestmark = pytest.mark.covers("first-1")
 
@@ -19,18 +18,6 @@ wc -l < src/data/in.csv > out/lines-$ROTA_RANK.txt
 cp "$0" out/bin/$ROTA_RANK.sh
 ln -s /etc/passwd out/link
 """
-
-
-def rota_in(folder: Path, server: RotaServer, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rota", *words],
-        env=server.environment,
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-    )
 
 
 @pytest.fixture

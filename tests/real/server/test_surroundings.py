@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from msgspec import json
 
 from rota.model.node import MACHINE
-from tests.real.server.rota_server import PATIENCE_S, RotaServer
+from tests.real.server.rota_server import RotaServer, rota_in
 
 pytestmark = pytest.mark.covers("first-1")
-
-
-def rota_in(
-    folder: Path, server: RotaServer, *words: str, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "rota", *words],
-        env={**server.environment, **environment},
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=PATIENCE_S,
-    )
 
 
 @pytest.fixture
