@@ -205,6 +205,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if left:
             self.run_until_complete(asyncio.wait(left, timeout=1))
         self.run_until_complete(self.shutdown_asyncgens())
+        for _ in range(2):  # a generator that nobody held any more is closed by a task of its own
+            self.run_until_complete(asyncio.sleep(0))
         self.close()
 
     def _process_events(self, _: object) -> None:

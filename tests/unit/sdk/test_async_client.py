@@ -48,7 +48,8 @@ def test_methods_say_what_they_take(server: StandIn) -> None:
 def test_help_shows_them(server: StandIn) -> None:
     shown = pydoc.plain(pydoc.render_doc(Client))
     assert "cancel(self, job: 'str', *, message: 'str' = '', dry_run: 'bool' = False)" in shown
-    assert " job_page(self, *, project" in shown
+    # Newer versions of Python break the lines of long ones.
+    assert " job_page(self, *, project" in " ".join(shown.split()).replace("( ", "(")
     with Client(server.url, TOKEN) as client:
         assert Client.me(client) == client.me()
 
