@@ -24,7 +24,7 @@ def surroundings(home: Path) -> dict[str, str]:
     inherited = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("ROTA_", "XDG_", "KUBE", "PYTHON", "PYTEST", "COV_"))
+        if not name.startswith(("ROTA_", "XDG_", "KUBE", "PYTHON", "PYTEST", "COV_", "MAKE", "MFLAGS"))
     }
     return inherited | {
         **AS_OURSELVES,

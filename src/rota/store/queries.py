@@ -89,6 +89,8 @@ def was_removed(connection: Connection, job: JobId) -> bool:
     if key is None:
         return False
     number = number_of(key)
+    if number < 1:
+        return False  # the first has the number 1
     removed = connection.execute(select(counters.c.value).where(counters.c.name == PRUNED)).scalar() or 0
     last_key = connection.execute(select(func.max(jobs.c.key))).scalar()
     if number > max(removed, -1 if last_key is None else number_of(last_key)):

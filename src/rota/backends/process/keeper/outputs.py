@@ -32,8 +32,12 @@ def collect(
         with acting_as(account):
             folder = opening.enter_context(opened(source))
         for path in paths:
-            with acting_as(account):
-                found = _found(path, folder)
+            try:
+                with acting_as(account):
+                    found = _found(path, folder)
+            except Leaves as error:
+                refused.append(str(error))
+                continue
             if not found:
                 refused.append(f"{path!r}, which isn't there")
             elif len(found) > MOST_FILES:
@@ -58,7 +62,7 @@ def _rest(refused: list[str]) -> list[str]:
 
 def _found(path: str, folder: int) -> list[str]:
     """The files that it means, in order; itself where it is no pattern and no folder."""
-    with suppress(OSError, Leaves):
+    with suppress(OSError):
         parts = parts_of(path)
         with parent_of(folder, parts, make=False) as parent:
             status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
