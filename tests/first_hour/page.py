@@ -113,9 +113,10 @@ def written(parts: Sequence[Part], printed: Printed) -> str:
 
 
 _VARYING = (
+    (re.compile(r"\s+"), " "),
     (re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?"), "<time>"),
     (re.compile(r"\b\d\d:\d\d(?::\d\d)?\b"), "<time>"),
-    (re.compile(r"(?:\b\d+(?:\.\d+)? ?(?:ms|s|min|h|d)\b ?)+"), "<duration> "),
+    (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|min|h|d)\b(?: \d+ ?(?:ms|s|min|h|d)\b)*"), "<duration>"),
     (re.compile(r"\b[\d.,]+ ?(?:[kKMG]i?B?|bytes)\b"), "<size>"),
     (re.compile(r"(?<=:)\d{4,5}\b"), "<port>"),
     (re.compile(r"\brota_[\w-]{16,}"), "<token>"),
