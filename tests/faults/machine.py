@@ -11,6 +11,7 @@ from typing import Protocol
 
 from rota.backends.backend import TaskRef, TaskStart
 from rota.backends.process.folders import Folders
+from rota.clock import SteadyTime
 from rota.model.node import Node
 from tests.faults.agent import AgentProcess
 from tests.faults.event_loop import OUTSIDE, Life, VirtualLoop
@@ -60,6 +61,17 @@ class MachineClock:
     def boots(self) -> None:
         self._booted_s = self._loop.time()
         self._boots += 1
+
+
+class ProcessClock:
+    """As a process of production takes the time from its machine: jumps are believed when they last, and one
+    that has just started knows of no time before. Implements rota.clock.Clock."""
+
+    def __init__(self, machine: MachineClock) -> None:
+        self._steady = SteadyTime(machine.now_ms, machine.since_boot_ms)
+        self.now_ms = self._steady.now_ms
+        self.since_boot_ms = machine.since_boot_ms
+        self.boot_id = machine.boot_id
 
 
 class Machine:

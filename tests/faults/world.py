@@ -26,7 +26,7 @@ from tests.faults.disk import Disk, Weather
 from tests.faults.doubts import DoubtfulAgents
 from tests.faults.event_loop import LIFE, OUTSIDE, Life, context_of
 from tests.faults.kept import found_in
-from tests.faults.machine import written_by
+from tests.faults.machine import ProcessClock, written_by
 from tests.faults.misfortune import ServerMisfortune
 from tests.faults.scenario import ServerScenario
 from tests.faults.services import serve_agents
@@ -130,7 +130,7 @@ class World(Cluster[Witness]):
         if self.server is not None:
             return
         self._servers += 1
-        life = Life(f"server {self._servers}", self._clock)
+        life = Life(f"server {self._servers}", ProcessClock(self._clock))
         self.witness.note(f"{life.name} starts")
         store = SeenStore(self.disk, self.witness.committed)
         self.witness.recovered(found_in(store.database))

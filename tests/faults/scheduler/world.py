@@ -13,7 +13,7 @@ from rota.stateless_scheduler.tokens import Tokens
 from tests.faults import scenario
 from tests.faults.cluster import TERMS, Cluster
 from tests.faults.event_loop import OUTSIDE, Life, context_of
-from tests.faults.machine import MachineClock
+from tests.faults.machine import MachineClock, ProcessClock
 from tests.faults.scheduler.controller import Controller, token_of
 from tests.faults.scheduler.misfortune import SchedulerMisfortune
 from tests.faults.scheduler.scenario import (
@@ -103,7 +103,7 @@ class SchedulerWorld(Cluster[ActionWitness]):
         if self._process is not None:
             return
         self._lives += 1
-        life = Life(f"{SCHEDULER} {self._lives}", self._clock)
+        life = Life(f"{SCHEDULER} {self._lives}", ProcessClock(self._clock))
         self.witness.note(f"{life.name} starts")
         context_of(life).run(self._open, life)
 
