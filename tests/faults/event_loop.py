@@ -105,6 +105,9 @@ class VirtualLoop(asyncio.BaseEventLoop):
         self._handles.append((handle, context.get(LIFE)))
         return handle
 
+    # asyncio's own puts it where nobody looks here: into its list of what is ready.
+    call_soon_threadsafe = call_soon
+
     def call_later(
         self,
         delay: float,
@@ -205,7 +208,8 @@ class VirtualLoop(asyncio.BaseEventLoop):
         if left:
             self.run_until_complete(asyncio.wait(left, timeout=1))
         self.run_until_complete(self.shutdown_asyncgens())
-        for _ in range(2):  # a generator that nobody held any more is closed by a task of its own
+        # A generator that nobody held any more is closed by a task of its own, in its turn.
+        while self._handles:
             self.run_until_complete(asyncio.sleep(0))
         self.close()
 
