@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import fcntl
-import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from uuid import uuid4
@@ -37,9 +34,11 @@ from rota.model.ids import NodeName
 from rota.signals import have_stopped, heed_stop
 from rota.trust.folder import has_joined, server_trust
 from rota.trust.local_socket import is_local
+from rota.trust.own_folder import own_folder
 
 log = structlog.get_logger()
 
+LOCK_FILE = "agent.lock"
 _LOOK_AFTER_S = 30.0
 _KEEP_FILES_MS = 86_400_000
 _FILES_AT_ONCE = 1_000
@@ -61,10 +60,10 @@ class AgentOptions(Struct, frozen=True):
 
 
 def run_agent(options: AgentOptions) -> None:
-    """Until SIGTERM and all tasks have ended, SIGTERM again, or SIGINT. Raises AgentError, and
-    BackendUnavailable."""
+    """Until SIGTERM and all tasks have ended, SIGTERM again, or SIGINT. Raises AgentError,
+    FolderTaken, and BackendUnavailable."""
     _check_proof(options)
-    with _own_folder(options.folder):
+    with own_folder(options.folder, LOCK_FILE, "agent"):
         while asyncio.run(_work(options)):
             log.info("agent.reconnecting")
     have_stopped()
@@ -164,29 +163,6 @@ async def _look_after(keeper: KeeperLine, files: FileStore, crew: Crew, agent: A
         before_ms = now_ms() - _KEEP_FILES_MS
         await asyncio.to_thread(files.remove_unused, crew.files(), before_ms, _FILES_AT_ONCE)
         await asyncio.sleep(_LOOK_AFTER_S)
-
-
-@contextmanager
-def _own_folder(folder: Path) -> Iterator[None]:
-    """Two agents on one folder would each report what the other's tasks do."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = os.open(folder / "agent.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise AgentError(
-            f"{folder} can't be used: {error.strerror}; give another folder with --data"
-        ) from None
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(lock)
-        raise AgentError(
-            f"another agent uses {folder}; stop it, or give another folder with --data"
-        ) from None
-    try:
-        yield
-    finally:
-        os.close(lock)
 
 
 def _instance(folder: Path) -> str:

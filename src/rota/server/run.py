@@ -36,7 +36,7 @@ from rota.server.leading.forward import Forward
 from rota.server.leading.replica import Stage, always, fingerprint_of, holder_of, take_turns
 from rota.server.leading.shared_files import FilesError, check_shared
 from rota.server.logs import LogFormat, configure_logs
-from rota.server.service.own_folder import LOCK_FILE, FolderTaken, database_url, own_folder
+from rota.server.service.own_folder import LOCK_FILE, database_url, servers_folder
 from rota.server.service.reloading import SettingsSource
 from rota.settings.contexts import CA_FILE
 from rota.settings.settings import Settings
@@ -45,6 +45,7 @@ from rota.store.errors import StoreError
 from rota.store.sql.leases import Claim, Lease
 from rota.store.store import Store, open_store
 from rota.trust import Authority, TrustError
+from rota.trust.own_folder import FolderTaken
 
 log = structlog.get_logger()
 
@@ -67,7 +68,7 @@ def run_server(source: SettingsSource) -> int:
     take_turns_often()
     keep_the_heap_small()
     try:
-        with own_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
+        with servers_folder(Path(settings.server.data)) as folder, _store(settings, folder) as store:
             uvloop.run(_serve(source, folder, store))
     except (
         ServerError,

@@ -36,6 +36,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
     from rota.backends.process.keeper.streams.log_writer import Rotation
     from rota.backends.process.options import KeeperOptions
     from rota.server.logs import configure_logs
+    from rota.trust.own_folder import FolderTaken
 
     if refused := is_root_refused(settings.worker):
         print(f"rota: {refused}", file=sys.stderr)
@@ -65,7 +66,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
     )
     try:
         run_agent(options)
-    except (AgentError, BackendUnavailable) as error:
+    except (AgentError, BackendUnavailable, FolderTaken) as error:
         print(f"rota: {error}", file=sys.stderr)
         return 1
     return 0

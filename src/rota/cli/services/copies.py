@@ -41,8 +41,8 @@ def restore(source: str, files: Sequence[str], flags: Mapping[str, object], *, f
     from rota.server.copies.errors import CopyError
     from rota.server.copies.restore import put_back
     from rota.server.leading.epoch import EpochError
-    from rota.server.service.own_folder import FolderTaken
     from rota.store.errors import StoreError
+    from rota.trust.own_folder import FolderTaken
 
     try:
         done = put_back(Path(source).absolute(), settings, force=force)

@@ -18,7 +18,7 @@ from rota.server.copies.manifest import Manifest, check_files, read_manifest
 from rota.server.copies.trees import copy_tree
 from rota.server.leading.cluster import KEY_FILE, files_folder
 from rota.server.leading.epoch import begin_epoch
-from rota.server.service.own_folder import LOCK_FILE, database_url, own_folder
+from rota.server.service.own_folder import LOCK_FILE, database_url, servers_folder
 from rota.settings.settings import Settings
 from rota.store.store import open_store
 from rota.trust.private_file import write_private
@@ -44,7 +44,7 @@ def put_back(source: Path, settings: Settings, *, force: bool) -> Restored:
         raise CopyError(
             f"{data} isn't empty; give a new folder with --data, or --force to put the copy in its place"
         )
-    with own_folder(data, "stop it before you restore there"):
+    with servers_folder(data, "stop it before you restore there"):
         aside = _put_database(source, url, data, force=force)
         policy = None
         if manifest.policy:

@@ -115,7 +115,7 @@ async def body_chunks(
 ) -> AsyncIterator[bytes]:
     """The body as it arrives, never more of it than allowed and never for longer."""
     if stated_bytes is not None and stated_bytes.isdigit() and int(stated_bytes[:18]) > most_bytes:
-        raise _too_large(most_bytes)
+        raise too_large(most_bytes)
     deadline = asyncio.get_running_loop().time() + within_seconds
     size_bytes, more = 0, True
     while more:
@@ -131,7 +131,7 @@ async def body_chunks(
         more = message.get("more_body", False)
         size_bytes += len(chunk)
         if size_bytes > most_bytes:
-            raise _too_large(most_bytes)
+            raise too_large(most_bytes)
         if chunk:
             yield chunk
 
@@ -141,12 +141,14 @@ async def whole_body(receive: Receive, limits: Limits, stated_bytes: str | None)
     return b"".join([chunk async for chunk in chunks])
 
 
-def _too_large(most_bytes: int) -> ProblemError:
+def too_large(
+    most_bytes: int, help: str = "send less at a time: jobs in several requests, files with PUT /v1/files"
+) -> ProblemError:
     return ProblemError(
         HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
         "too-large",
         f"the body has more than {most_bytes:,} bytes",
-        help="send less at a time: jobs in several requests, files with PUT /v1/files",
+        help=help,
         headers=(("connection", "close"),),
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from http import HTTPStatus
 from typing import Annotated, Any
 
 from msgspec import Meta
@@ -13,7 +12,8 @@ from rota.api.people import Role
 from rota.backends.backend import InputPiece
 from rota.loop.desk.input import InputDesk
 from rota.loop.desk.jobs import JobsDesk
-from rota.server.http.problems import ProblemError, bad_input, forbidden
+from rota.server.http.limits import too_large
+from rota.server.http.problems import bad_input, forbidden
 from rota.server.http.reply import Reply, json_reply
 from rota.server.http.route import Call, Query, Route
 from rota.server.routes.jobs import TAG
@@ -59,13 +59,7 @@ async def _whole(chunks: AsyncIterator[bytes]) -> bytes:
     async for chunk in chunks:
         data += chunk
         if len(data) > MOST_BYTES:
-            raise ProblemError(
-                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
-                "too-large",
-                f"the body has more than {MOST_BYTES:,} bytes",
-                help="send less at a time, each with its offset",
-                headers=(("connection", "close"),),
-            )
+            raise too_large(MOST_BYTES, "send less at a time, each with its offset")
     return bytes(data)
 
 

@@ -14,6 +14,7 @@ from rota.cli.agents.agent import address_and_port, work
 from rota.model.ids import NodeName
 from rota.model.taints import Effect, Taint
 from rota.settings.errors import SettingsError
+from rota.trust.own_folder import FolderTaken, own_folder
 
 
 @pytest.mark.parametrize(
@@ -108,7 +109,7 @@ def test_root_is_refused(
 def test_a_folder_that_another_agent_has(tmp_path: Path) -> None:
     options = AgentOptions(("unix:/run/a.sock",), NodeName("n"), tmp_path / "taken")
     with (
-        agent_run._own_folder(options.folder),
-        pytest.raises(agent_run.AgentError, match="another agent uses"),
+        own_folder(options.folder, agent_run.LOCK_FILE, "agent"),
+        pytest.raises(FolderTaken, match="another agent uses"),
     ):
         agent_run.run_agent(options)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.server.service.own_folder import own_folder
+from rota.server.service.own_folder import servers_folder
 from rota.server.service.preflight import Finding, is_served, preflight
 from rota.settings.load import load_settings
 from rota.store.store import open_store
@@ -73,7 +73,7 @@ def test_a_port_in_use_is_a_warning_unless_it_is_the_servers_own(tmp_path: Path)
         port = other.getsockname()[1]
         [one] = found(tmp_path, server__port=port)
         assert (one.is_warning, "is in use" in one.text) == (True, True)
-        with own_folder(tmp_path / "data"):
+        with servers_folder(tmp_path / "data"):
             assert is_served(tmp_path / "data")
             assert found(tmp_path, server__port=port) == []
     assert not is_served(tmp_path / "data")
