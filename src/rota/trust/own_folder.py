@@ -17,8 +17,8 @@ class FolderTaken(Exception):
 def own_folder(
     folder: Path, lock_file: str, user: str, remedy: str = "stop it, or give another folder with --data"
 ) -> Iterator[Path]:
-    """Two on one folder would each undo what the other does. `user`: "server" or "agent"; `remedy`: what to do
-    if another one is there."""
+    """Two on one folder would each undo what the other does. `user`: "server" or "agent"; `remedy`: what to
+    do if another one is there."""
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         folder.chmod(0o700)
