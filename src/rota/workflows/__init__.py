@@ -1,0 +1,1 @@
+"""GitHub Actions workflows, as GitHub runs them."""
