@@ -61,6 +61,7 @@ SECTIONS = {
         Listed("login", "people", "Sign in to a server with a browser."),
         Listed("logout", "people", "Sign out and revoke the token."),
     ),
+    "Workflows": (Listed("expr", "workflows", "Evaluate expressions of GitHub Actions workflows."),),
     "Policies and plugins": (
         Listed("sim", "policies", "Simulate policies on recorded workloads."),
         Listed("replay", "policies", "Repeat recorded scheduling cycles and compare the plans."),

@@ -36,8 +36,7 @@ from rota.workflows.expressions.values import (
 )
 
 Lazy: TypeAlias = Callable[[], Value]
-"""An argument: evaluated when the function asks for it, so that the branches of `case` that aren't taken can't
-fail."""
+"""An argument: evaluated when the function asks for it, so that what `case` doesn't choose can't fail."""
 
 
 class Function(Struct, frozen=True):
@@ -69,7 +68,7 @@ class Scope:
             case Index(of, index):
                 return self._indexed(self.value(of), index)
             case Call(function, arguments):
-                lazy = [lambda one=one: self.value(one) for one in arguments]  # type: ignore[misc]
+                lazy = [lambda one=one: self.value(one) for one in arguments]
                 return self._functions[fold(function)].call(lazy)
             case Not(operand):
                 return not to_boolean(self.value(operand))

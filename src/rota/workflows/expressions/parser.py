@@ -1,7 +1,7 @@
 """Tokens put together to a syntax tree.
 
-Operands and operators are kept on two stacks, so that parentheses may be nested as deep as they like. How deep
-the tree is, is limited: it is walked by recursion later.
+Operands and operators are kept on two stacks, so that parentheses may be nested as deep as they like. The
+depth of the tree is limited: it is walked by recursion later.
 """
 
 from __future__ import annotations

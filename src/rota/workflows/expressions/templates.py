@@ -49,8 +49,9 @@ def _closing(text: str, at: int) -> int:
             return at
         at += 1
     raise ExpressionError(
-        Stage.LEXING, "The expression is not closed. An unescaped ${{ sequence was found, but the closing }} "
-        "sequence was not found."
+        Stage.LEXING,
+        "The expression is not closed. An unescaped ${{ sequence was found, but the closing }} "
+        "sequence was not found.",
     )
 
 
@@ -81,7 +82,8 @@ def as_expression(text: str) -> str:
     parts = list(parts_of(text))
     if len(parts) == 1 and isinstance(parts[0], Embedded):
         return parts[0].expression
-    texts, expressions = [], []
+    texts: list[str] = []
+    expressions: list[str] = []
     for part in parts:
         if isinstance(part, str):
             texts.append(part.replace("{", "{{").replace("}", "}}").replace("'", "''"))

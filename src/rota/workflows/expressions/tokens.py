@@ -1,6 +1,6 @@
 """An expression cut into tokens.
 
-What `.` and a word mean depends on what comes before: `.5` is a number, `a.b` a property, and a word before `(`
+What `.` and a word mean depends on their neighbours: `.5` is a number, `a.b` a property, and a word before `(`
 a function.
 """
 
@@ -18,7 +18,13 @@ from rota.workflows.expressions.values import Value, parse_number
 
 _BOUNDARIES = frozenset("([)],.!<>=&|")
 _NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]*")
-_LITERALS: dict[str, Value] = {"null": None, "true": True, "false": False, "NaN": math.nan, "Infinity": math.inf}
+_LITERALS: dict[str, Value] = {
+    "null": None,
+    "true": True,
+    "false": False,
+    "NaN": math.nan,
+    "Infinity": math.inf,
+}
 _OPERATORS = ("!=", "<=", ">=", "==", "&&", "||", "!", "<", ">")
 
 
