@@ -1,8 +1,8 @@
 """Patterns of files as `hashFiles` and the actions that follow it read them.
 
 `*` and `?` stay within a folder, `**` as a part of its own stands for any folders, `[a-z]` for one letter.
-Hidden files count. `!` takes away what patterns before it gave. A pattern that a folder matches means all that
-is in it.
+Hidden files count. `!` takes away what patterns before it gave. A pattern that a folder matches means all
+that is in it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """An expression cut into tokens.
 
-What `.` and a word mean depends on their neighbours: `.5` is a number, `a.b` a property, and a word before `(`
+What `.` and a word mean depends on their neighbours: `.5` is a number, `a.b` a property, a word before `(`
 a function.
 """
 
