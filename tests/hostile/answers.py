@@ -15,6 +15,7 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest import mock
 
 import msgspec
 
@@ -27,6 +28,8 @@ from tests.unit.cli.calling import rota
 RECORDED = Path(__file__).parents[1] / "data" / "answers"
 _BUG = "this is a bug in Rota"
 _AT_ONCE = Retries(attempts=1)
+_DEFAULTS: dict[str, Any] = Client.__init__.__kwdefaults__
+"""Commands are patient by default."""
 _STATUSES = (200,) * 6 + (201, 204, 206, 301, 304, 401, 403, 404, 409, 422, 429, 500, 503, 999)
 _HEADERS = (
     b"Retry-After: 0",
@@ -61,14 +64,18 @@ class Liar:
         with suppress(OSError):
             while True:
                 line, _ = self._door.accept()
-                with line, suppress(OSError):
-                    line.settimeout(10)
-                    line.recv(1 << 16)
-                    line.sendall(self.answer)
-                    line.shutdown(socket.SHUT_WR)
-                    # Else what was sent is lost where more of the request is still unread.
-                    while line.recv(1 << 16):
-                        pass
+                # A client may ask for something else while it listens.
+                threading.Thread(target=self._answer, args=(line,), daemon=True).start()
+
+    def _answer(self, line: socket.socket) -> None:
+        with line, suppress(OSError):
+            line.settimeout(10)
+            line.recv(1 << 16)
+            line.sendall(self.answer)
+            line.shutdown(socket.SHUT_WR)
+            # Else what was sent is lost where more of the request is still unread.
+            while line.recv(1 << 16):
+                pass
 
 
 def an_answer(odd: Odd) -> bytes:
@@ -182,7 +189,8 @@ def command(url: str, token: str, random: Random, folder: Path) -> str:
             words[at:at] = [odd.text().replace("\0", "").encode("utf-8", "replace").decode()]
         before = set(os.listdir(folder))
         environment = {"ROTA_URL": url, "ROTA_TOKEN": token, "XDG_CONFIG_HOME": own, "XDG_DATA_HOME": own}
-        result: Any = rota(*words, environment=environment)
+        with mock.patch.dict(_DEFAULTS, retries=_AT_ONCE, stream_retries=_AT_ONCE):
+            result = rota(*words, environment=environment)
         assert set(os.listdir(folder)) == before, f"{words} wrote outside of its folder"
     assert _BUG not in result.err, f"{words}: {result.err}"
     # What a job wrote is handed on as it is.

@@ -45,7 +45,7 @@ def status_of(url: str, data: bytes, timeout_s: float) -> str:
     address = urlsplit(url)
     with socket.create_connection((address.hostname or "", address.port or 0), timeout_s) as line:
         # Who refuses something closes the connection while it is still being sent.
-        with suppress(ConnectionError):
+        with suppress(OSError):
             line.sendall(data)
             line.shutdown(socket.SHUT_WR)
         heard = b""

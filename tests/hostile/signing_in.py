@@ -47,7 +47,7 @@ def _by_browser(odd: Odd, provider: Provider, url: str) -> int:
         if odd.random.random() < 0.5:
             back = _changed(odd, back)
         if odd.random.random() < 0.2:
-            flow = odd.cut(browser.cookies["rota-sign-in"].encode()).decode("ascii", "ignore")
+            flow = odd.cut(browser.cookies["rota-sign-in"].encode()).decode("ascii", "ignore").strip()
             browser.cookies.clear()
             if flow.isprintable():
                 browser.cookies.set("rota-sign-in", flow)
