@@ -16,6 +16,7 @@ import grpc
 import httpx
 from msgspec import Struct, field
 
+from bench.harness import Result
 from rota.api.people import Role
 from tests.hostile.answers import Liar, an_answer, ask, command
 from tests.hostile.broken import broken, status_of
@@ -30,6 +31,8 @@ from tests.hostile.words import a_speech, say
 from tests.real.server.oidc_provider import CLIENT_ID, Provider
 from tests.real.server.rota_server import RotaServer, eventually
 
+FEWEST_INPUTS = 20_000
+"""In ten minutes."""
 LONGEST_SILENCE_S = 0.25
 MOST_GROWTH_BYTES = 200 << 20
 LOOK_EVERY = 200
@@ -75,6 +78,18 @@ class Outcome(Struct):
         yield f"growth of the server         {self.grown_bytes / 2**20:.0f} MiB"
         yield f"slowest file, CPU            {self.slowest_reader_s:.2f} s"
 
+    def results(self, took_s: float) -> list[Result]:
+        """Beside what they may be at most, or at least."""
+        count, kinds = sum(self.inputs.values()), len(self.inputs)
+        within, limit = f"in {took_s:.0f} s", "the limit"
+        silence_ms, grown_mib = 1000 * self.longest_silence_s, self.grown_bytes / 2**20
+        most_ms, most_mib = 1000 * LONGEST_SILENCE_S, MOST_GROWTH_BYTES / 2**20
+        return [
+            Result(f"inputs of {kinds} kinds", within, True, count, FEWEST_INPUTS, "the least", "≥ 1"),
+            Result("longest silence of the loop", "ms", False, round(silence_ms), most_ms, limit, "≥ 1"),
+            Result("growth of the server", "MiB", False, round(grown_mib), most_mib, limit, "≥ 1"),
+        ]
+
     def complaints(self) -> list[str]:
         found = list(self.faults)
         if self.longest_silence_s > LONGEST_SILENCE_S:
@@ -92,6 +107,7 @@ class Campaign:
         self._server = RotaServer(folder / "server", "--agents", self._door)
         self._connection: http.client.HTTPConnection | None = None
         self._guests = Guests()
+        self._watch = Watch(self._server)
         self.outcome = Outcome()
 
     def run(self, inputs: int, seconds: float) -> Outcome:
@@ -106,7 +122,6 @@ class Campaign:
             parts.callback(self._hang_up)
             parts.enter_context(Visitor(self._door, self._guests))
             eventually(lambda: self._guests.agent, "the visitor to be let in")
-            watch = Watch(self._server)
             with self._channel() as channel:
                 kinds = self._kinds(provider, liar, channel)
                 until_s = monotonic() + seconds
@@ -114,15 +129,15 @@ class Campaign:
                     if monotonic() >= until_s:
                         break
                     if number % LOOK_EVERY == 0:
-                        self._look(watch, number)
+                        self._look(number)
                         self._make_missing()
                     self._one(number, kinds)
-                self._look(watch, sum(self.outcome.inputs.values()))
+                self._look(sum(self.outcome.inputs.values()))
         return self.outcome
 
-    def _look(self, watch: Watch, number: int) -> None:
+    def _look(self, number: int) -> None:
+        watch, outcome = self._watch, self.outcome
         watch.look()
-        outcome = self.outcome
         if watch.longest_silence_s > outcome.longest_silence_s:
             outcome.longest_silence_s, outcome.silent_before = watch.longest_silence_s, number
         outcome.grown_bytes = watch.grown_bytes
@@ -192,8 +207,9 @@ class Campaign:
                 if request.is_endless:
                     self._hang_up()
                     return answer.status
-                while answer.read(1 << 20):
-                    pass
+                body = answer.read()
+                if request.route.path == "/metrics" and answer.status == 200:
+                    self._watch.hear(body)
                 return answer.status
             except (TimeoutError, http.client.HTTPException, ConnectionError):
                 self._hang_up()
