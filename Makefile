@@ -117,8 +117,8 @@ planted-bugs: setup ## Plant bugs, and see which harness catches which (HARNESS=
 		--rounds $(or $(ROUNDS),4) --seeds $(or $(SEEDS),1000)
 
 .PHONY: hostile
-hostile: setup ## Attack a real server and all readers with seeded nonsense, 10 min (HOSTILE_SECONDS=600 SEED=1)
-	@$(BIN)/python -m tests.hostile --seconds $(or $(HOSTILE_SECONDS),600) --seed $(or $(SEED),1)
+hostile: setup ## Attack a real server, all readers and the client with seeded nonsense, 10 min (HOSTILE_SECONDS=600 SEED=1)
+	@$(BIN)/python -m tests.hostile --seconds $(or $(HOSTILE_SECONDS),600) --seed $(or $(SEED),1) --keep
 
 .PHONY: torture
 torture: setup ## Kill and freeze real servers, schedulers, agents and databases (N=1000 FIRST_SEED=1)

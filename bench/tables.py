@@ -167,6 +167,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "server": lambda: table(("server",)),
     "cli": lambda: table(("cli",)),
     "isolation": lambda: table(("isolation",)),
+    "hostile": lambda: table(("hostile",)),
     "agents": lambda: table(
         ("agents-recovery", "agents-busy", "agents-many", "agents-logs", "agents-scheduler")
     ),

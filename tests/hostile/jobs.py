@@ -92,6 +92,12 @@ _PARTS = (
     lambda random: {"project": random.choice(("vision", "vision", "vision", "other"))},
     lambda random: {"gpus": random.choice((0.5, 1, 8, 1000))},
     lambda random: {"hold": True},
+    lambda random: {
+        "command": ["cat"],
+        "stdin": random.choice(("pipe", "terminal", "none")),
+        "resources": {"cpu": "1m"},
+        "time_limit": "5s",
+    },
     lambda random: {"script": "#!/bin/sh\n" + "true\n" * _many(random)},
     lambda random: {"start_before": "2030-01-01T00:00:00Z", "deadline": "2031-01-01T00:00:00Z"},
     lambda random: {"exclusive": True},

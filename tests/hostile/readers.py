@@ -1,4 +1,5 @@
-"""What people hand to readers: job files, scripts, policies, clusters, manifests, archives, in this process.
+"""What people hand to readers: job files, scripts, policies, clusters, manifests, archives, traces and
+settings, in this process.
 
 A reader takes it, or refuses it with the error that is made for that. Whatever it takes is planned, too.
 """
@@ -28,8 +29,10 @@ from rota.intake.sbatch import read_sbatch
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.on_files import Moment
 from rota.model.policy import Policy
+from rota.settings.errors import SettingsError
 from tests.hostile.jobs import jobs
 from tests.hostile.odd import Odd
+from tests.hostile.recorded import settings_file, trace
 
 NOW_MS = 1_800_000_000_000
 Read = Callable[[Odd, Path], None]
@@ -39,7 +42,7 @@ def a_file(random: Random, folder: Path) -> tuple[str, float]:
     """One file made and read; its kind, and the seconds of CPU it took. Raises what isn't a refusal."""
     kind, read = random.choice(list(_READERS.items()))
     began_s = process_time()
-    with suppress(InputError, BadArchive):
+    with suppress(InputError, BadArchive, SettingsError):
         read(Odd(random), folder)
     return kind, process_time() - began_s
 
@@ -198,4 +201,6 @@ _READERS: dict[str, Read] = {
     "cluster": _cluster,
     "manifests": _manifests,
     "archive": _archive,
+    "trace": trace,
+    "settings": settings_file,
 }

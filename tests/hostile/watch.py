@@ -23,7 +23,11 @@ class Watch:
             self._first_bytes = self.most_bytes
         status, text, _ = self._server.rest("GET", "/metrics")
         assert status == 200, f"/metrics answered {status}"
-        found = SILENCE.search(text.decode())
+        self.hear(text)
+
+    def hear(self, metrics: bytes) -> None:
+        """The longest silence is that since the last time that anybody asked: an input may have."""
+        found = SILENCE.search(metrics.decode())
         assert found is not None, "the server doesn't tell how long its loop was silent"
         self.longest_silence_s = max(self.longest_silence_s, float(found[1]))
 

@@ -17,7 +17,7 @@ from yarl import URL
 from rota.api.jobs import JobDocument
 from rota.api.service import EventDocument
 from rota.sdk.audit_calls import AuditCalls
-from rota.sdk.call import Awaiting, Call
+from rota.sdk.call import Awaiting, Call, onward
 from rota.sdk.connection import Connection, connection
 from rota.sdk.errors import RotaError, Silence, Unreachable
 from rota.sdk.job_calls import JobCalls, LogChunk, one_job
@@ -95,9 +95,9 @@ class AsyncClient(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls,
             page = await self.event_page(after=cursor, last=last, kind=kind, subject=subject, project=project)
             for event in page.items:
                 yield event
-            cursor = page.next
-            if cursor is None:
+            if page.next is None:
                 return
+            cursor = onward(page.next, cursor)
 
     async def logs(
         self,
@@ -111,6 +111,8 @@ class AsyncClient(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls,
         """The output of a job's tasks: of all, or of `ranks`. `tail`: only this many bytes from the end. With
         `follow`, until the job has ended."""
         position = LogPosition(job, ranks=ranks, since=since, follow=follow, tail=tail)
+        # Whoever follows outlasts a restart of the server. Who only looks wants to know that it is gone.
+        retries = self._stream_retries if follow else self._retries
         failures = 0
         is_complete = False
         while not is_complete:
@@ -129,7 +131,7 @@ class AsyncClient(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls,
                 if follow and isinstance(failure, Silence):
                     continue  # tasks may write nothing for hours
                 failures += 1
-                await _pause(self._stream_retries, failures, failure)
+                await _pause(retries, failures, failure)
 
     async def watch(self, position: EventPosition) -> AsyncGenerator[EventDocument | None, None]:
         """Events as they come, and None each time the stream is restarted: events may be missing before

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, overload
 from urllib.parse import quote, urlencode
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import MsgspecError, Struct, json
 from msgspec.structs import replace
 
 from rota.api.documents import Page
@@ -23,7 +23,10 @@ from rota.sdk.errors import BadAnswer, BadInput
 
 P = ParamSpec("P")
 T = TypeVar("T")
+A = TypeVar("A")
 
+UNREADABLE = (MsgspecError, UnicodeDecodeError, RecursionError)
+"""What reading JSON may raise: it is none, it isn't text, or it is nested too deeply."""
 Param: TypeAlias = "str | int | bool | datetime | Enum | Iterable[str] | None"
 
 
@@ -40,7 +43,7 @@ class Call(Struct, Generic[T], frozen=True):
 
     @property
     def target(self) -> str:
-        return f"{self.path}?{urlencode(self.params)}" if self.params else self.path
+        return f"{self.path}?{_sendable(urlencode, self.params)}" if self.params else self.path
 
 
 class Waiting(ABC):
@@ -145,7 +148,7 @@ class listed(_Declared[P], Generic[P, T]):  # noqa: N801 – used as a decorator
                 yield from page.items
                 if page.next is None:
                     return
-                kwargs["after"] = page.next
+                kwargs["after"] = onward(page.next, kwargs.get("after"))
 
         return method
 
@@ -157,9 +160,19 @@ class listed(_Declared[P], Generic[P, T]):  # noqa: N801 – used as a decorator
                     yield item
                 if page.next is None:
                     return
-                kwargs["after"] = page.next
+                kwargs["after"] = onward(page.next, kwargs.get("after"))
 
         return method
+
+
+def onward(next: str, after: object) -> str:
+    """Where the next page begins. One that begins where the last one did would come again for ever."""
+    if next == str(after):
+        raise BadAnswer(
+            "the server answers with the same page again and again",
+            help="check that the address is that of a Rota server of the same version",
+        )
+    return next
 
 
 def get(path: str, answer: type[T], **params: Param) -> Call[T]:
@@ -175,7 +188,7 @@ def send(method: str, path: str, body: object, answer: type[T], **params: Param)
     headers = [("Content-Type", "application/json")]
     if method == "POST":
         headers.append(("Idempotency-Key", uuid.uuid4().hex))
-    return Call(method, path, reader(answer), given(params), tuple(headers), json.encode(body))
+    return Call(method, path, reader(answer), given(params), tuple(headers), _sendable(json.encode, body))
 
 
 def if_match(call: Call[T], version: str | None) -> Call[T]:
@@ -192,7 +205,7 @@ def segment(field: str, value: str) -> str:
     """A name as one step of a path, and never another path."""
     if not value or value in (".", ".."):
         raise BadInput(f"{value!r} is not a name", field=field, help="give the id or name of what is meant")
-    return quote(value, safe="")
+    return _sendable(lambda text: quote(text, safe=""), value, field)
 
 
 def steps(field: str, path: str) -> str:
@@ -203,13 +216,24 @@ def reader(answer: type[T]) -> Callable[[bytes], T]:
     def read(body: bytes) -> T:
         try:
             return json.decode(body, type=answer)
-        except (DecodeError, ValidationError) as error:
+        except UNREADABLE as error:
             raise BadAnswer(
                 f"the answer can't be read: {error}",
                 help="check that the address is that of a Rota server of the same version",
             ) from None
 
     return read
+
+
+def _sendable(write: Callable[[A], T], value: A, field: str | None = None) -> T:
+    """Names of files that aren't UTF-8 come as texts that no request can hold."""
+    try:
+        return write(value)
+    except UnicodeEncodeError as error:
+        character = error.object[error.start]
+        raise BadInput(
+            f"{character!r} can't be sent: it is no character", field=field, help="use text in UTF-8"
+        ) from None
 
 
 def _says_nothing(value: Param) -> bool:

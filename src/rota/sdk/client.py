@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 from rota.api.jobs import JobDocument
 from rota.api.service import EventDocument
 from rota.sdk.audit_calls import AuditCalls
-from rota.sdk.call import Call, Waiting
+from rota.sdk.call import Call, Waiting, onward
 from rota.sdk.connection import connection
 from rota.sdk.errors import RotaError, Silence, Unreachable
 from rota.sdk.http import Answer, Distrusted, Http, Lost, Silent
@@ -89,9 +89,9 @@ class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Wait
         while True:
             page = self.event_page(after=cursor, last=last, kind=kind, subject=subject, project=project)
             yield from page.items
-            cursor = page.next
-            if cursor is None:
+            if page.next is None:
                 return
+            cursor = onward(page.next, cursor)
 
     def logs(
         self,
@@ -105,6 +105,8 @@ class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Wait
         """The output of a job's tasks: of all, or of `ranks`. `tail`: only this many bytes from the end. With
         `follow`, until the job has ended."""
         position = LogPosition(job, ranks=ranks, since=since, follow=follow, tail=tail)
+        # Whoever follows outlasts a restart of the server. Who only looks wants to know that it is gone.
+        retries = self._stream_retries if follow else self._retries
         failures = 0
         is_complete = False
         while not is_complete:
@@ -123,7 +125,7 @@ class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Wait
                 if follow and isinstance(failure, Silence):
                     continue  # tasks may write nothing for hours
                 failures += 1
-                self._pause(self._stream_retries, failures, failure)
+                self._pause(retries, failures, failure)
 
     def send(self, call: Call[T]) -> T:
         """Send a call, again if need be."""

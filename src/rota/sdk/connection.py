@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import MsgspecError, Struct, json
 
 from rota.sdk.errors import NoServer
 from rota.settings.contexts import TOKEN_FILE, current_context
@@ -121,7 +121,7 @@ def _local_server(folder: Path) -> LocalServer | None:
         return None
     try:
         return json.decode(text, type=LocalServer)
-    except (DecodeError, ValidationError) as error:
+    except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise NoServer(
             f"{path} can't be read: {error}", help="restart the server: it writes the file again"
         ) from None

@@ -10,10 +10,11 @@ from typing import TypeVar
 from urllib.parse import urlsplit
 
 import urllib3
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import Struct, json
 from urllib3.exceptions import HTTPError
 
 from rota.api.sign_in import SignInDocument
+from rota.sdk.call import UNREADABLE
 from rota.sdk.errors import BadAnswer, Forbidden, Unreachable
 
 T = TypeVar("T")
@@ -120,7 +121,7 @@ def _post(pool: urllib3.PoolManager, url: str, form: dict[str, str], wanted: typ
         raise Unreachable(f"the provider answers {answer.status}", help="try again later")
     try:
         return json.decode(body, type=wanted)
-    except (DecodeError, ValidationError) as error:
+    except UNREADABLE as error:
         refused = _refusal(body)
         why = f"refuses: {_plain(refused)}" if refused else f"gives an answer that can't be read: {error}"
         raise BadAnswer(
@@ -131,7 +132,7 @@ def _post(pool: urllib3.PoolManager, url: str, form: dict[str, str], wanted: typ
 def _refusal(body: bytes) -> str:
     try:
         return json.decode(body, type=_Answered).error
-    except (DecodeError, ValidationError):
+    except UNREADABLE:
         return ""
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from msgspec import DecodeError, ValidationError, json
+from msgspec import json
 
 from rota.api.documents import Problem
+from rota.sdk.call import UNREADABLE
 from rota.sdk.errors import (
     BadAnswer,
     BadInput,
@@ -70,7 +71,7 @@ def reported(status: int, retry_after: str | None, body: bytes) -> RotaError:
 def _problem(body: bytes) -> Problem | None:
     try:
         return json.decode(body, type=Problem)
-    except (DecodeError, ValidationError):
+    except UNREADABLE:
         return None
 
 

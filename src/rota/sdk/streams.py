@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import TypeVar
 
-from msgspec import DecodeError, ValidationError, json
+from msgspec import json
 
 from rota.api.service import EventDocument
-from rota.sdk.call import Call, given, segment
+from rota.sdk.call import UNREADABLE, Call, given, segment
 from rota.sdk.errors import BadAnswer
 from rota.sdk.job_calls import LogChunk
 
@@ -158,5 +158,5 @@ def _is_repeated(chunk: LogChunk, known: dict[int, tuple[datetime, Counter[LogCh
 def _read(decode: Callable[[bytes], T], line: bytes) -> T:
     try:
         return decode(line)
-    except (DecodeError, ValidationError) as error:
+    except UNREADABLE as error:
         raise BadAnswer(f"the server sent something that can't be read: {error}") from None

@@ -111,7 +111,7 @@ def _call(url: str, path: str, body: bytes, headers: dict[str, str]) -> Admissio
         if answer.status == _CREATED:
             return json.decode(content, type=Admission)
         problem = json.decode(content, type=_Problem)
-    except MsgspecError:
+    except (MsgspecError, UnicodeDecodeError, RecursionError):
         problem = _Problem(f"status {answer.status}, and nothing that could be read")
     if answer.status in _NOT_NOW:
         raise ConnectionError(f"{url} can't answer at the moment: {problem.detail}")

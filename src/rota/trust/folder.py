@@ -61,7 +61,7 @@ def read_identity(folder: Path) -> AgentIdentity:
         identity.private_key()
     except FileNotFoundError:
         raise TrustError(str(path), "this machine hasn't joined", "join with `rota agent join`") from None
-    except (OSError, MsgspecError, ValueError) as error:
+    except (OSError, MsgspecError, ValueError, RecursionError) as error:
         raise TrustError(str(path), f"can't be read: {error}", "join again with a new token") from None
     return identity
 

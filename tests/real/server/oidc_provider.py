@@ -1,7 +1,7 @@
 """A small OpenID Connect provider: discovery, keys, the device flow (RFC 8628), and the authorization code
 flow with PKCE (RFC 7636) behind a form that asks for a name and no password. A process on loopback.
 
-    python -m tests.real.server.oidc_provider
+    python -m tests.real.server.oidc_provider [NAME]
 
 prints its issuer. `Provider` starts one, and tells it who approves what, which keys it has, and how it is to
 misbehave.
@@ -246,13 +246,18 @@ def _refused(error: str) -> web.Response:
 class Provider:
     """The process, as a test sees it."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "127.0.0.1") -> None:
+        """`name`: of this machine, by which it is known. For a browser, one that isn't the server's is
+        another site."""
         self._process = subprocess.Popen(
-            [sys.executable, "-m", __name__], stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL
+            [sys.executable, "-m", __name__, name],
+            stdout=subprocess.PIPE,
+            text=True,
+            stdin=subprocess.DEVNULL,
         )
         assert self._process.stdout is not None
         self.issuer = self._process.stdout.readline().strip()
-        assert self.issuer.startswith("http://127.0.0.1:"), self.issuer
+        assert self.issuer.startswith(f"http://{name}:"), self.issuer
         self._pool = urllib3.PoolManager()
 
     def close(self) -> None:
@@ -309,7 +314,7 @@ class Provider:
         return found
 
 
-async def _serve() -> None:
+async def _serve(name: str) -> None:
     import asyncio
 
     server = _Server()
@@ -318,8 +323,8 @@ async def _serve() -> None:
     site = web.TCPSite(runner, "127.0.0.1", 0)
     await site.start()
     assert site._server is not None
-    host, port = site._server.sockets[0].getsockname()[:2]  # type: ignore[attr-defined]
-    server.issuer = f"http://{host}:{port}"
+    port = site._server.sockets[0].getsockname()[1]  # type: ignore[attr-defined]
+    server.issuer = f"http://{name}:{port}"
     print(server.issuer, flush=True)
     await asyncio.Event().wait()
 
@@ -327,4 +332,4 @@ async def _serve() -> None:
 if __name__ == "__main__":
     import asyncio
 
-    asyncio.run(_serve())
+    asyncio.run(_serve(*sys.argv[1:] or ["127.0.0.1"]))

@@ -2,6 +2,7 @@
 
 import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +18,13 @@ from rota.sdk.errors import (
     NotFound,
     TooManyRequests,
     Unauthorised,
+    Unavailable,
     Unreachable,
     WaitTimeout,
 )
 from rota.sdk.patience import Retries
 from tests.kit.waiting import wait_until
-from tests.unit.sdk.stand_in import Fault, StandIn
+from tests.unit.sdk.stand_in import TOKEN, Fault, StandIn
 
 
 @pytest.mark.covers("job-1")
@@ -221,3 +223,54 @@ def test_files_are_stored_by_what_they_hold(client: Client) -> None:
     assert client.output(job.id, "out.bin") == b"weights"
     with pytest.raises(NotFound):
         client.output(job.id, "other.bin")
+
+
+NOT_TEXT = b'{"user": "\xff"}'
+DEEP = b'{"x": ' + b"[" * 5_000
+
+
+@pytest.mark.parametrize("body", [NOT_TEXT, DEEP, b"", b"<html>"])
+@pytest.mark.covers("trust-1")
+def test_an_answer_that_cannot_be_read_is_told_as_that(client: Client, server: StandIn, body: bytes) -> None:
+    server.misbehave(Fault(200, body=body))
+    with pytest.raises(BadAnswer, match="can't be read"):
+        client.me()
+    server.misbehave(Fault(404, body=body))
+    with pytest.raises(NotFound):
+        client.me()
+    server.misbehave(Fault(200, body=body + b"\n"))
+    with pytest.raises(BadAnswer):
+        list(client.logs("1") if body else [client.me()])
+
+
+@pytest.mark.covers("trust-1")
+def test_pages_that_never_end_are_not_turned_for_ever(client: Client, server: StandIn) -> None:
+    page = Fault(200, body=b'{"items": [], "next": "5"}')
+    server.misbehave(page, page)
+    with pytest.raises(BadAnswer, match="same page"):
+        list(client.jobs())
+    server.misbehave(page, page)
+    with pytest.raises(BadAnswer, match="same page"):
+        list(client.events())
+
+
+def test_what_no_request_can_hold_is_bad_input(client: Client, server: StandIn) -> None:
+    """Python has names of files that aren't UTF-8 as such texts."""
+    odd = "caf\udce9"
+    asking: list[Callable[[], object]] = [
+        lambda: client.job(odd),
+        lambda: list(client.jobs(project=odd)),
+        lambda: client.submit({"command": [odd]}),
+    ]
+    for ask in asking:
+        with pytest.raises(BadInput, match="can't be sent"):
+            ask()
+    assert server.requests == []
+
+
+def test_who_looks_at_logs_once_is_told_soon_that_nobody_answers(server: StandIn) -> None:
+    """Only who follows them waits for a server to come back."""
+    with Client(server.url, TOKEN, retries=Retries(1), stream_retries=Retries(40, 60.0)) as client:
+        server.misbehave(Fault(503))
+        with pytest.raises(Unavailable):
+            list(client.logs("1"))

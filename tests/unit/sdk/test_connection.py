@@ -115,7 +115,8 @@ def test_certificates_that_cannot_be_read(home: dict[str, str], tmp_path: Path) 
             connection("https://x.example.org", "t", ca=str(tmp_path / file), environment=home).tls()
 
 
-def test_a_server_file_that_is_broken(home: dict[str, str]) -> None:
-    (leave_server(home) / "server.json").write_text("{}")
+@pytest.mark.parametrize("content", [b"{}", b'{"url": "\xff"}', b"[" * 5_000, b'{"x": ' + b"[" * 5_000])
+def test_a_server_file_that_is_broken(home: dict[str, str], content: bytes) -> None:
+    (leave_server(home) / "server.json").write_bytes(content)
     with pytest.raises(NoServer, match="restart the server"):
         connection(environment=home)

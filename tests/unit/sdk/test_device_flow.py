@@ -95,6 +95,8 @@ def test_somebody_confirms(provider: Scripted) -> None:
         ((400, {"error": "invalid_client\x1b[2J"}), BadAnswer),
         ((200, {"access_token": "only"}), BadAnswer),
         ((200, b"<html>"), BadAnswer),
+        ((200, b'{"id_token": "\xff"}'), BadAnswer),
+        ((200, b'{"x": ' + b"[" * 5_000), BadAnswer),
         ((302, b""), BadAnswer),
         ((503, b""), Unreachable),
         ((200, b"x" * 300_000), Unreachable),

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import socket
-from contextlib import closing
+from contextlib import closing, suppress
 from threading import Thread
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rota.sdk.http import Http, Lost, Silent
+from rota.sdk.http import Answer, Http, Lost, Silent
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 CLOSE = b""
@@ -161,3 +163,44 @@ def test_an_address_with_a_path() -> None:
         assert ask(http) == b"hi"
     [(_, request)] = server.asked
     assert request.startswith(b"GET /rota/v1/me HTTP/1.1\r\n")
+
+
+HEADS = st.sampled_from(
+    [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.1 204 No\r\n",
+        b"HTTP/1.1 100 Go\r\n\r\n",
+        b"HTTP/1.1 101 Upgrade\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+        b"HTTP/1.0 503 No\r\n",
+        b"HTTP/9.9 999 ?\r\n",
+        b"Content-Length: 5\r\n",
+        b"Content-Length: 99999999999999999999999\r\n",
+        b"Content-Length: -1\r\n",
+        b"Transfer-Encoding: chunked\r\n",
+        b"Transfer-Encoding: gzip\r\n",
+        b"Connection: close\r\n",
+        b"X: \xff\x00\r\n",
+        b"\r\n",
+        b"5\r\nhello\r\n",
+        b"ffffffffffffffffff\r\n",
+        b"0\r\nTrailer: x\r\n\r\n",
+        b"0\r\n\r\n",
+        b"hello",
+    ]
+)
+
+
+@pytest.mark.covers("trust-1")
+@given(st.lists(st.one_of(HEADS, st.binary(max_size=20)), max_size=8).map(b"".join))
+def test_whatever_is_answered_it_is_an_answer_or_lost(answer: bytes) -> None:
+    ours, theirs = socket.socketpair()
+    with theirs, closing(Answer(ours, idle := [])) as read, suppress(Lost):
+        theirs.sendall(answer)
+        theirs.shutdown(socket.SHUT_WR)
+        ours.settimeout(5)
+        read.read_head()
+        assert 0 <= read.status <= 999
+        assert not 100 <= read.status < 200
+        assert isinstance(read.read(), bytes)
+    for line in idle:
+        line.close()

@@ -57,7 +57,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise CopyError(
             f"{folder} holds no whole copy: {MANIFEST} is missing; give a folder that `rota backup` made"
         ) from None
-    except (msgspec.DecodeError, OSError) as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
         raise CopyError(f"{path} can't be read: {error}; give another copy") from None
     if manifest.format != FORMAT:
         raise CopyError(

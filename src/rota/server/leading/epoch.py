@@ -69,7 +69,7 @@ def _read(path: Path) -> Reached | None:
         return msgspec.json.decode(path.read_bytes(), type=Reached)
     except FileNotFoundError:
         return None
-    except msgspec.DecodeError as error:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise EpochError(
             f"{path} can't be read: {error}; remove it: numbers are then taken from the folders beside it"
         ) from None

@@ -15,7 +15,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import MsgspecError, Struct, json
 
 LONGEST = 16 * 1024
 """Characters of a token. Those with hundreds of groups have about 10,000."""
@@ -83,6 +83,7 @@ class _Registered(Struct, frozen=True):
     azp: str | None = None
 
 
+_UNREADABLE = (MsgspecError, UnicodeDecodeError, RecursionError)
 _headers = json.Decoder(_Header)
 _registered = json.Decoder(_Registered)
 _objects = json.Decoder(dict[str, Any])
@@ -98,7 +99,7 @@ def read_id_token(text: str, keys: Sequence[Jwk], expected: Expected, now_ms: in
     raw_header, raw_claims, signature = map(_decoded, parts)
     try:
         header = _headers.decode(raw_header)
-    except (DecodeError, ValidationError):
+    except _UNREADABLE:
         raise BadIdToken("the ID token's header can't be read") from None
     if header.alg not in expected.algorithms or header.alg not in _VERIFIERS:
         raise BadIdToken("the ID token is signed in a way that isn't accepted here")
@@ -163,7 +164,7 @@ def _checked(raw: bytes, expected: Expected, now_ms: int) -> Claims:
     try:
         claims = _registered.decode(raw)
         everything = _objects.decode(raw)
-    except (DecodeError, ValidationError):
+    except _UNREADABLE:
         raise BadIdToken("the ID token lacks iss, sub, aud, exp or iat, or they can't be read") from None
     if claims.iss != expected.issuer:
         raise BadIdToken("the ID token is of another provider")

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import structlog
 from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout, DummyCookieJar
-from msgspec import DecodeError, Struct, ValidationError, convert, json
+from msgspec import MsgspecError, Struct, ValidationError, convert, json
 
 from rota.control.errors import Unavailable
 from rota.server.sign_in.id_token import BadIdToken, Jwk
@@ -166,7 +166,7 @@ async def _whole(answer: ClientResponse, url: str) -> bytes:
 def _read(raw: bytes, wanted: type[T]) -> T:
     try:
         return json.decode(raw, type=wanted)
-    except (DecodeError, ValidationError) as error:
+    except (MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
 

@@ -95,6 +95,14 @@ class TestServer:
         assert settings.server.tls.self_signed
         assert settings.logs.format == "json"
 
+    @pytest.mark.covers("ops-2")
+    def test_a_password_on_the_command_line_is_warned_of(self, started: list[Settings]) -> None:
+        """Every user of the machine sees it there, as `ps` does."""
+        for url, is_seen in (("postgresql://rota:hunter2@db/rota", True), ("postgresql://db/rota", False)):
+            result = rota("server", "--database", url, "--allow-root")
+            assert ("can see the password" in result.err) is is_seen
+            assert "hunter2" not in result.err + result.out
+
     @pytest.mark.covers("trust-2")
     def test_root_is_refused(self, started: list[Settings], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(os, "geteuid", lambda: 0)

@@ -140,6 +140,27 @@ def test_what_is_asked_and_answered_goes_through_as_it_is() -> None:
     run(test)
 
 
+@pytest.mark.covers("trust-1")
+def test_the_leader_is_told_for_whom_it_is_asked() -> None:
+    """Else all who ask by this server would share the limits of one address."""
+
+    async def test() -> None:
+        heard: list[dict[bytes, bytes]] = []
+        app = make_app(as_desks(FakeDesk()))
+
+        async def listening(scope: Any, receive: Any, send: Any) -> None:
+            if scope["type"] == "http":
+                heard.append(dict(scope["headers"]))
+            await app(scope, receive, send)
+
+        async with serving(listening) as leader, following(lease(leader)) as follower:
+            assert (await follower.ask("GET", "/v1/me"))[0] == 200
+            assert (await follower.ask("GET", "/v1/me", headers={"x-forwarded-for": "10.1.2.3"}))[0] == 200
+        assert [one[b"x-forwarded-for"] for one in heard] == [b"127.0.0.1", b"10.1.2.3, 127.0.0.1"]
+
+    run(test)
+
+
 @pytest.mark.slow
 def test_streams_come_as_they_are_made() -> None:
     async def test() -> None:

@@ -19,6 +19,8 @@ ISSUER = "https://id.example.org"
 EXPECTED = Expected(ISSUER, CLIENT_ID, CLIENT_ID, ("RS256", "ES256"))
 KEYS = [SigningKey("RS256"), SigningKey("ES256")]
 RSA_KEY, EC_KEY = KEYS
+NOT_TEXT = b'{"alg": "\xff"}'
+DEEP = b'{"x": ' + b"[" * 5_000
 
 
 def claims(**more: Any) -> dict[str, Any]:
@@ -87,6 +89,8 @@ def with_changed_claims() -> str:
         "é.é.é",
         RSA_KEY.sign(claims(padding="x" * LONGEST)),
         "[" * 10_000,
+        b64(NOT_TEXT) + ".e30.e30",
+        b64(DEEP) + ".e30.e30",
     ],
 )
 def test_an_unsigned_or_mangled_token_is_refused(token: str) -> None:
@@ -165,3 +169,11 @@ def test_keys_that_are_no_good_are_no_help() -> None:
         jwk = convert({**RSA_KEY.jwk, **broken}, Jwk)
         with pytest.raises(BadIdToken):
             read_id_token(RSA_KEY.sign(claims()), [jwk], EXPECTED, claims()["iat"] * 1000)
+
+
+@pytest.mark.parametrize("raw", [NOT_TEXT.replace(b"alg", b"iss"), DEEP])
+def test_claims_that_cannot_be_read_are_refused_whoever_signed_them(raw: bytes) -> None:
+    key = EC_KEY
+    signed = f"{b64(json.encode({'alg': key.algorithm, 'kid': key.kid}))}.{b64(raw)}"
+    with pytest.raises(BadIdToken):
+        read(f"{signed}.{b64(key._signature(signed.encode()))}")
