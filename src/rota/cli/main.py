@@ -8,12 +8,16 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Annotated, NoReturn
 
-import typer
-from typer._click import Command  # Typer names it nowhere else
-from typer.main import get_command
+# Nearly all that a short command makes are its modules, and they stay: looking for garbage among them, while
+# they are made and at last when Python ends, took as long as asking a server.
+gc.set_threshold(50_000, 20, 100)
 
-from rota.cli.command_list import Listed, list_class
-from rota.cli.exits import ensure_streams, exit_code
+import typer  # noqa: E402
+from typer._click import Command  # noqa: E402 – Typer names it nowhere else
+from typer.main import get_command  # noqa: E402
+
+from rota.cli.command_list import Listed, list_class  # noqa: E402
+from rota.cli.exits import ensure_streams, exit_code  # noqa: E402
 
 SECTIONS = {
     "Jobs": (
@@ -69,8 +73,6 @@ SECTIONS = {
     ),
 }
 
-_COLLECTED_AFTER = (50_000, 20, 100)
-
 app = typer.Typer(
     name="rota",
     help="Rota decides which jobs run where and when, and explains why.",
@@ -108,9 +110,6 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """The console script."""
     ensure_streams()
     words = sys.argv[1:] if arguments is None else arguments
-    # Nearly all that a short command makes are its modules, and they stay: looking for garbage among them, at
-    # last when Python ends, took as long as asking a server.
-    gc.set_threshold(*_COLLECTED_AFTER)
     code = exit_code(lambda: _command()(words or ["--help"], prog_name="rota", standalone_mode=False))
     gc.freeze()
     sys.exit(code)

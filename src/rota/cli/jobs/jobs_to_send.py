@@ -6,7 +6,6 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from shutil import which
 from types import MappingProxyType
 
 import typer
@@ -21,7 +20,6 @@ from rota.cli.jobs.surroundings import as_here, surroundings_of
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
-from rota.intake.sbatch import is_script, read_sbatch, with_array_names
 from rota.sdk.errors import TooLarge
 from rota.settings.contexts import current_context
 from rota.settings.load import load_settings
@@ -48,13 +46,16 @@ def read_jobs(
     if file is None:
         job = _merged({**default, **fields}, job_of(options, command, os.environ))
         return _checked([as_here(job, options, os.environ)])
+    # Only here, and below: a command needs none of it.
+    from shutil import which
+
+    from rota.intake.sbatch import with_array_names
+
     if file != _STANDARD_INPUT and not os.path.exists(file) and which(file):
         raise typer.BadParameter(
             f'there is no file "{file}"; a command stands after `--`: `-- {shlex.join((file, *command))}`',
             param_hint="FILE",
         )
-    # Only here: a command needs none of it.
-
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     given = job_of(options, (), os.environ)
     is_of_slurm = _is_script(file, raw)
@@ -93,6 +94,7 @@ def context_project() -> str:
 
 
 def _is_script(file: str, raw: bytes | None) -> bool:
+    from rota.intake.sbatch import is_script
 
     if raw is not None:
         return is_script(raw)
@@ -108,6 +110,7 @@ def _read_script(
     file: str, raw: bytes | None, arguments: Sequence[str], given: Mapping[str, object], options: JobOptions
 ) -> JobFile:
     """As with sbatch, it runs in the folder it is submitted from, with the environment of this shell."""
+    from rota.intake.sbatch import read_sbatch
 
     here = surroundings_of(given, options, os.environ)
     return read_sbatch(
