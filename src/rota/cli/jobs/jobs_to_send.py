@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 
-import typer
-
 from rota.api.jobs import Submitted
+from rota.cli.chosen_context import chosen_context
 from rota.cli.client.connection import Server
-from rota.cli.command_list import chosen_context
 from rota.cli.job_options import JobOptions, job_of, option_of
 from rota.cli.jobs.after import with_ids
 from rota.cli.jobs.parts import submit_in_parts
 from rota.cli.jobs.surroundings import as_here, surroundings_of
+from rota.cli.later import typer
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
