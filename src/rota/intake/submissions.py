@@ -21,6 +21,7 @@ from rota.intake._fields import Field, raise_all
 from rota.intake._job_forms import STATE_FIELDS, DependencyForm, SubmissionForm
 from rota.intake._job_forms import SubmittedForm as SubmittedForm
 from rota.intake._json_body import decode_json_body
+from rota.intake._more_faults import all_faults
 from rota.intake._names import MAX_LENGTH, read_name, unknown_name
 from rota.intake._plurals import by_known_names
 from rota.intake._runs import SECRET_NAME as SECRET_NAME
@@ -143,7 +144,7 @@ def read_submission_document(
         try:
             entries.append(reader.read(form, at.at(index)))
         except InputError as error:
-            errors.extend(error.all)
+            errors.extend(all_faults(error, at.at(index), reader.try_again))
             if len(errors) >= MAX_ERRORS:
                 break
             reader.skip(form)
@@ -230,6 +231,12 @@ class _Reader:
         self._count(entry, at)
         self._claim(name)
         return entry
+
+    def try_again(self, at: Field) -> None:
+        """Reads a job that was changed. Nothing comes of it but what is wrong with it."""
+        again = _Reader(self._templates.anew(), self._runs.stage)
+        again._places, again._entry_count = dict(self._places), self._entry_count
+        again.read(convert(document_of(at.data), SubmittedForm), at)
 
     def skip(self, form: SubmittedForm) -> None:
         """One that can't be read is still there for those that name it."""

@@ -161,8 +161,17 @@ def _checked(jobs: Sequence[dict[str, object]]) -> JobFile:
     try:
         return job_file_of(jobs)
     except InputError as error:
-        option = option_of(error.field)
-        if option is None:
+        told = [_refusal(one) for one in error.all]
+        if None in told:
             raise
-        told = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
-        raise typer.BadParameter(told, param_hint=option) from None
+        *others, last = filter(None, told)
+        for one in others:
+            talk(one.format_message())
+        raise last from None
+
+
+def _refusal(error: InputError) -> typer.BadParameter | None:
+    """None: the value comes from no option."""
+    option = option_of(error.field)
+    told = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
+    return None if option is None else typer.BadParameter(told, param_hint=option)
