@@ -66,7 +66,7 @@ class TestAllAtOnce:
         assert faults({"name": "idle"}) == ["jobs[0]"]
 
     def test_there_is_an_end(self) -> None:
-        job = {"command": ["true"], "resources": {f"bad{number}": 1 for number in range(1000)}}
+        job = {"command": ["true"], "resources": {f"bad{number}": 1 for number in range(50)}}
         assert len(faults(job)) == 20
 
     def test_of_jobs_of_a_cluster_with_their_lines(self) -> None:
