@@ -27,7 +27,7 @@ leave() {
 }
 trap leave EXIT
 
-for _ in $(seq 150); do
+for _ in $(seq 600); do
     if [ -e "$folder/server.json" ]; then break; fi
     if ! kill -0 "$server" 2>/dev/null; then cat "$folder/server.log" >&2; exit 1; fi
     sleep 0.1

@@ -8,7 +8,7 @@ from typer._click import Command, Context  # Typer names these nowhere else
 from typer.core import TyperArgument, TyperGroup
 from typer.main import get_command
 
-from rota.cli.main import SECTIONS, app
+from rota.cli.all_commands import SECTIONS, app
 from scripts.site.markdown import MADE, cell, code, paragraphs, table
 
 

@@ -29,7 +29,7 @@ from tests.faults.machine import Machine, MachineClock
 from tests.faults.network import Network
 from tests.faults.onlooker import Onlooker, Violation
 from tests.faults.sockets import Host
-from tests.faults.troubles import FAULTS_S, AnyScenario, ClockJump
+from tests.faults.troubles import FAULTS_S, AnyScenario
 
 BEGINNING_MS = 1_800_000_000_000
 TERMS = Terms(lost_after_ms=6_000)
@@ -119,10 +119,6 @@ class Cluster(ABC, Generic[W]):
             await asyncio.sleep(LOOKS_EACH_S)
         self._calm()
         patience_s = LEASE_PERIODS * TERMS.lost_after_ms / 1000 + LONGEST_PAUSE_S + self._work_left_s()
-        # Here clocks are believed when they jump: until then a promise may have been given for as much later.
-        patience_s += (
-            sum(max(0, one.by_ms) for one in self.scenario.faults if isinstance(one, ClockJump)) / 1000
-        )
         self.witness.note(f"the faults are over; the rest may take {patience_s:.1f} s")
         ends_s = self.loop.time() + patience_s
         while (left := self._left()) and self.witness.violation is None:

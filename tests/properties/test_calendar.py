@@ -112,6 +112,11 @@ def broken_promises(story: Story) -> list[str]:
             promise = promises.pop(job)
             if promise.start_ms < moment.now_ms or started_seats(plan, job) != promised_seats(promise):
                 return [f"{promise} at {moment.now_ms}: {started_seats(plan, job)}"]
+        for binding in plan.bindings:
+            # Before its time: then just where it was promised to.
+            promise = promises.get(binding.job)
+            if promise is not None and started_seats(plan, binding.job) == promised_seats(promise):
+                del promises[binding.job]
         changed = [promise for job, promise in promises.items() if standing.get(job) != promise]
         if changed:
             return [f"{promise} became {standing.get(promise.job)}" for promise in changed]

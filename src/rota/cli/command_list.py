@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import typer
 from typer._click import Command, Context, HelpFormatter  # Typer names these nowhere else
 from typer._click.exceptions import UsageError
-from typer._click.globals import get_current_context
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command_from_info, get_command_name, get_group
 
@@ -150,10 +149,3 @@ def command_line(ctx: typer.Context) -> tuple[str, ...]:
 def arguments(ctx: typer.Context) -> tuple[str, ...]:
     """What stands behind the file, and then after `--`, for a command that TakesArguments."""
     return (*ctx.args, *command_line(ctx))
-
-
-def chosen_context() -> str | None:
-    """The server that `rota --context NAME …` names."""
-    ctx = get_current_context(silent=True)
-    name: str | None = ctx.find_root().params.get("context") if ctx else None
-    return name

@@ -7,8 +7,7 @@ import sys
 from collections.abc import Callable
 from io import TextIOWrapper
 
-import typer
-
+from rota.cli.later import typer
 from rota.cli.output import ReaderLeft, talk, write
 
 EX_OK = 0

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
-import typer
-
 from rota.cli import job_values as read
 from rota.cli.completion import queue_names
+from rota.cli.later import typer
 
 
 class Fills(NamedTuple):
@@ -165,9 +164,14 @@ class JobOptions(NamedTuple):
     ] = False
 
 
+NO_OPTIONS = JobOptions()
+
+
 def job_of(options: JobOptions, command: Sequence[str], environment: Mapping[str, str]) -> dict[str, object]:
     """The job as in a job file, with only the fields that the user gave."""
     job: dict[str, object] = {"command": list(command)} if command else {}
+    if options == NO_OPTIONS:
+        return job
     for name, _, fills in _options():
         given = getattr(options, name)
         if given is None or given is False or given == [] or not fills.field:

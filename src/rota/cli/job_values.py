@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-import typer
-
+from rota.cli.later import typer
 from rota.cli.pairs import pairs_of
 
 Environment = Mapping[str, str]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import typer
+from rota.cli.later import typer
 
 
 def pairs_of(option: str, given: Sequence[str]) -> Mapping[str, str]:

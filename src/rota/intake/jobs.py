@@ -5,12 +5,13 @@ from itertools import chain, islice
 
 from msgspec import UNSET
 
+from rota.intake._more_faults import all_faults
 from rota.intake.checking.convert import MAX_ERRORS, convert
 from rota.intake.checking.fields import Field, raise_all, read_each
 from rota.intake.checking.names import UniqueNames, read_name, unknown_name
 from rota.intake.checking.plurals import by_known_names
 from rota.intake.checking.wording import quoted
-from rota.intake.documents.document import Document
+from rota.intake.documents.document import Document, document_of
 from rota.intake.errors import InputError
 from rota.intake.forms.jobs import DependencyForm, JobForm, JobsForm
 from rota.intake.parts.amounts import Totals
@@ -63,13 +64,27 @@ class JobReader:
         return self.read(convert(document, JobsForm).jobs, Field(document).at("jobs"))
 
     def read(self, forms: Sequence[JobForm], at: Field) -> list[JobRecord]:
-        return list(chain.from_iterable(read_each(forms, self._read, at)))
+        return list(chain.from_iterable(read_each(forms, self._read_all, at)))
 
     def check_partners(self) -> None:
         """To be called once all jobs are read: a partner may come after the job that names it."""
         errors = (error for job in self._partners if (error := self._partner_error(job)) is not None)
         raise_all(list(islice(errors, MAX_ERRORS)))
         raise_all([self._circle_error(circle) for circle in islice(_circles(self._partners), MAX_ERRORS)])
+
+    def _read_all(self, form: JobForm, at: Field) -> list[JobRecord]:
+        try:
+            return self._read(form, at)
+        except InputError as error:
+            raise_all(list(all_faults(error, at, self._try_again)))
+            raise
+
+    def _try_again(self, at: Field) -> None:
+        """Reads what jobs of one kind have in common, of a job that was changed."""
+        form = convert(document_of(at.data), JobForm)
+        read_name(form.name, at.at("name"))
+        template = self._templates.anew().read(form, at)
+        read_period(form, template.time_limit_ms, at)
 
     def _read(self, form: JobForm, at: Field) -> list[JobRecord]:
         name = read_name(form.name, at.at("name"))

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
+from rota.intake._more_faults import all_faults
 from rota.intake.checking.convert import MAX_ERRORS, convert
 from rota.intake.checking.fields import Field, raise_all
 from rota.intake.checking.names import MAX_LENGTH, read_name, unknown_name
@@ -143,7 +144,7 @@ def read_submission_document(
         try:
             entries.append(reader.read(form, at.at(index)))
         except InputError as error:
-            errors.extend(error.all)
+            errors.extend(all_faults(error, at.at(index), reader.try_again))
             if len(errors) >= MAX_ERRORS:
                 break
             reader.skip(form)
@@ -230,6 +231,12 @@ class _Reader:
         self._count(entry, at)
         self._claim(name)
         return entry
+
+    def try_again(self, at: Field) -> None:
+        """Reads a job that was changed. Nothing comes of it but what is wrong with it."""
+        again = _Reader(self._templates.anew(), self._runs.stage)
+        again._places, again._entry_count = dict(self._places), self._entry_count
+        again.read(convert(document_of(at.data), SubmittedForm), at)
 
     def skip(self, form: SubmittedForm) -> None:
         """One that can't be read is still there for those that name it."""

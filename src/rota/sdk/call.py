@@ -7,11 +7,12 @@ that waits for answers, and of one whose answers are awaited.
 from __future__ import annotations
 
 import inspect
-import uuid
+import os
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
 from datetime import datetime
 from enum import Enum
+from functools import cached_property
 from typing import Any, Concatenate, Generic, ParamSpec, Self, TypeAlias, TypeVar, overload
 from urllib.parse import quote, urlencode
 
@@ -66,10 +67,13 @@ class _Declared(Generic[P]):
     def __init__(self, make: Callable[..., object]) -> None:
         self.__name__ = make.__name__
         self.__doc__ = make.__doc__
-        parameters = [*inspect.signature(make).parameters.values()]
-        # Types are left out: those of the answer differ from what `make` returns.
-        self.__signature__ = inspect.Signature(parameters)
-        self._of_method = inspect.Signature(parameters[1:])
+        self._declared = make
+
+    @cached_property
+    def __signature__(self) -> inspect.Signature:
+        """Made for those that are used. Types are left out: those of the answer differ from what `make`
+        returns."""
+        return inspect.Signature([*inspect.signature(self._declared).parameters.values()])
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.__name__ = name
@@ -84,13 +88,16 @@ class _Declared(Generic[P]):
         def function(client: object, /, *args: P.args, **kwargs: P.kwargs) -> Any:
             return self(client, *args, **kwargs)
 
-        function.__dict__.update(vars(self), call=getattr(self, "call", None))
+        function.__dict__.update(
+            vars(self), call=getattr(self, "call", None), __signature__=self.__signature__
+        )
         function.__name__, function.__doc__ = self.__name__, self.__doc__
         return function
 
     def _described(self, method: Callable[P, T]) -> Callable[P, T]:
         method.__name__, method.__doc__ = self.__name__, self.__doc__
-        method.__signature__ = self._of_method  # type: ignore[attr-defined]
+        parameters = [*self.__signature__.parameters.values()][1:]
+        method.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         return method
 
 
@@ -187,7 +194,7 @@ def send(method: str, path: str, body: object, answer: type[T], **params: Param)
     """One that changes something. Made once and sent as often as it takes: its key stays the same."""
     headers = [("Content-Type", "application/json")]
     if method == "POST":
-        headers.append(("Idempotency-Key", uuid.uuid4().hex))
+        headers.append(("Idempotency-Key", os.urandom(16).hex()))
     return Call(method, path, reader(answer), given(params), tuple(headers), _sendable(json.encode, body))
 
 

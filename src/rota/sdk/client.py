@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -199,7 +198,10 @@ class Client(JobCalls, OperatorCalls, PeopleCalls, SignInCalls, AuditCalls, Wait
         self, retries: Retries, failures: int, failure: RotaError, at_most_s: float = float("inf")
     ) -> None:
         """Before the next try; raises the failure if there is none."""
-        pause_s = retries.pause_s(failures, failure, random.random())
+        # Only after a failure: most clients never need it.
+        from random import random
+
+        pause_s = retries.pause_s(failures, failure, random())
         if pause_s is None:
             raise failure
         time.sleep(min(pause_s, at_most_s))

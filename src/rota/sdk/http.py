@@ -104,7 +104,9 @@ class Http:
 
     def _connected(self) -> socket.socket:
         try:
-            line = socket.create_connection((self._host, self._port), self._connect_s)
+            # As bytes: a name in ASCII, as nearly all are, needs no table of how others are written.
+            host = self._host.encode() if self._host.isascii() else self._host
+            line = socket.create_connection((host, self._port), self._connect_s)  # type: ignore[arg-type]
         except OSError as error:
             # Also after a timeout: who hasn't been reached isn't silent.
             raise Lost(str(error), error) from None

@@ -100,9 +100,11 @@ class JobCalls:
     job_page = sent(jobs.make)
 
     @sent
-    def job(self, job: str) -> Call[JobDetail]:
-        """All there is to know of a job."""
-        return get(f"/jobs/{segment('job', job)}", JobDetail)
+    def job(self, job: str, *, until: str | None = None, within_s: float | None = None) -> Call[JobDetail]:
+        """All there is to know of a job. `until`: "started" or "over"; the answer waits for that, at most
+        `within_s`."""
+        within = None if within_s is None else str(within_s)
+        return get(f"/jobs/{segment('job', job)}", JobDetail, until=until, within=within)
 
     @sent
     def array(self, array: str) -> Call[ArrayDetail]:

@@ -248,3 +248,18 @@ def test_a_program_that_does_not_exist_is_named(server: RotaServer) -> None:
 
 def _uploaded(server: RotaServer, path: str, data: bytes) -> dict[str, Any]:
     return {"path": path, "sha256": server.client.upload(data), "size": len(data)}
+
+
+@pytest.mark.covers("first-1")
+def test_whoever_asks_for_its_end_is_answered_then(server: RotaServer) -> None:
+    [job] = server.client.submit(shell("true")).jobs
+    while not (found := server.client.job(job.id, until="over", within_s=10).job).is_over:
+        pass
+    assert found.phase is Phase.SUCCEEDED
+    [held] = server.client.submit(shell("true", hold=True)).jobs
+    for until in ("started", "over"):
+        assert server.client.job(held.id, until=until, within_s=0.05).job.phase is Phase.CREATED
+    with pytest.raises(BadInput):
+        server.client.job(held.id, until="tomorrow")
+    with pytest.raises(BadInput):
+        server.client.job(held.id, until="over", within_s=11)

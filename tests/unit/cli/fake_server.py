@@ -42,7 +42,7 @@ from rota.api.service import EventDocument
 from rota.lifecycle.state import Phase
 from rota.sdk.call import Call
 from rota.sdk.client import Client
-from rota.sdk.errors import NotFound
+from rota.sdk.errors import BadInput, NotFound
 from rota.sdk.job_calls import JobForm, LogChunk
 from rota.store.reading.folded import TELLING
 from tests.unit.answers import submitted
@@ -99,6 +99,8 @@ class FakeServer(Client):
         """Of changes of these jobs."""
         self.refusal: Exception | None = None
         """Of every change."""
+        self.waits: list[str] | None = []
+        """What each question about a job waited for. None: a server that can't wait, and refuses it."""
         self.refuses_after: tuple[int, Exception] | None = None
         """So many submissions are taken before."""
 
@@ -131,6 +133,10 @@ class FakeServer(Client):
                 self.filters = params
                 return Page(items=self._found(params))
             case ["jobs" | "arrays" as noun, job, *question]:
+                if "until" in params:
+                    if self.waits is None:
+                        raise BadInput("unknown parameter", field="until")
+                    self.waits.append(params["until"])
                 return self._about(noun, job, *question)
             case ["nodes", name]:
                 return next(one for one in self.node_list if one.name == name)

@@ -8,8 +8,8 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+from rota.cli.all_commands import app
 from rota.cli.exits import ensure_streams, exit_code
-from rota.cli.main import app
 from rota.lifecycle.state import Phase
 from rota.model.causes import Cause
 from rota.sdk import client

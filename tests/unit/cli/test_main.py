@@ -11,7 +11,7 @@ import pytest
 from typer.main import get_group
 
 import rota as package
-from rota.cli.main import SECTIONS
+from rota.cli.all_commands import SECTIONS
 from tests.unit.cli.calling import MIXED_FILES, rota, write
 
 ROOT = Path(__file__).parents[3]

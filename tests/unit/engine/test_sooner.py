@@ -147,7 +147,9 @@ class TestTimeLimit:
         assert told(cluster, ShortenTimeLimit) == [(600_000, 0)]
 
     def test_or_before_a_promised_start(self) -> None:
-        cluster = Cluster().node("n", cpu=1).job("desk", cpu=1, limit=HOUR, queue="live", submitted=-60)
+        cluster = (
+            Cluster().node("n", cpu=1).job("desk", cpu=1, limit=HOUR, queue="live", submitted=-60, after=1800)
+        )
         cluster = with_promise(cluster, "desk", 1800, "n").job("j", cpu=1, limit=HOUR)
         assert told(cluster, ShortenTimeLimit) == [(1_800_000, 0)]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rota.cli.command_list import chosen_context
+from rota.cli.chosen_context import chosen_context
 from rota.sdk import client
 from rota.sdk.client import Client as Server
 

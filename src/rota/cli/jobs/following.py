@@ -30,10 +30,14 @@ from rota.cli.terminal.background import Background
 from rota.cli.terminal.status_line import StatusLine
 from rota.lifecycle.state import EndReason, Phase
 from rota.model.run import Stdin
+from rota.sdk.errors import BadInput
 from rota.sdk.job_calls import LogChunk
 from rota.views.jobs import is_failure, outcome_text, state_text
 
 _SHORTEST_PAUSE_S, _LONGEST_PAUSE_S = 0.01, 1.0
+_SHORT_JOB_S = 0.07
+"""A job that is over by then is asked for once: its end, and all that it has written. Nobody notices that the
+first output of any other comes so much later."""
 _PAUSE_OF_WAIT = 1 / 3
 """Between two looks, of the wait so far: after a long one, a second more doesn't matter; after a short one it
 does."""
@@ -60,6 +64,8 @@ class _Following:
         self._server = server
         self._job = job
         self._is_cancelled = False
+        self._server_waits = True
+        """Until it says that it can't: an older one."""
         self._output: Background[LogChunk] | None = None
         self._written: set[tuple[int, int]] = set()
         """By rank and fence."""
@@ -109,17 +115,30 @@ class _Following:
         waited_s = 0.0
         with StatusLine() as line:
             while True:
-                # Also before the first look: no job has started by then, and a question would delay it.
                 pause_s = min(max(_SHORTEST_PAUSE_S, waited_s * _PAUSE_OF_WAIT), _LONGEST_PAUSE_S)
-                time.sleep(pause_s)
+                if not waited_s and self._server_waits and not self._input.is_any:
+                    detail = self._look("over", pause_s := _SHORT_JOB_S)
+                else:
+                    detail = self._look("started", pause_s)
                 waited_s += pause_s
-                detail = self._server.job(self._job)
                 if detail.job.phase is Phase.RUNNING or detail.job.phase.is_terminal:
                     return detail
                 if waited_s >= _WORTH_TELLING_S:
                     now = clock()
                     state = f"job {self._job} {state_text(detail.job, now)}"
                     line.show(state, estimate_text(detail.estimate, now))
+
+    def _look(self, until: str, pause_s: float) -> JobDetail:
+        """When it has come so far, or after a pause. A server that is asked to wait is asked once: every
+        question takes of the time in which it could start the job."""
+        if self._server_waits:
+            try:
+                return self._server.job(self._job, until=until, within_s=pause_s)
+            except BadInput:
+                self._server_waits = False
+        # Also before the first look: no job has started by then.
+        time.sleep(pause_s)
+        return self._server.job(self._job)
 
     def _pass_on_output(self, *, is_over: bool) -> None:
         """Until its tasks have ended. `is_over`: they have, so nothing is left to be followed."""

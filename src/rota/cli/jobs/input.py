@@ -49,6 +49,10 @@ class JobInput:
         self._resized = threading.Event()
         self._thread: threading.Thread | None = None
 
+    @property
+    def is_any(self) -> bool:
+        return self._kind is not Stdin.NONE
+
     @contextmanager
     def live(self) -> Iterator[None]:
         if self._kind is Stdin.NONE:

@@ -6,9 +6,8 @@ import os
 import stat
 import sys
 
-import typer
-
 from rota.cli.job_options import JobOptions
+from rota.cli.later import typer
 from rota.cli.output import talk
 from rota.model.run import WINDOW, Stdin
 

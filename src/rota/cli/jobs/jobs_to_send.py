@@ -6,22 +6,19 @@ import os
 import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from shutil import which
 from types import MappingProxyType
 
-import typer
-
 from rota.api.jobs import Submitted
+from rota.cli.chosen_context import chosen_context
 from rota.cli.client.connection import Server
-from rota.cli.command_list import chosen_context
 from rota.cli.job_options import JobOptions, job_of, option_of
 from rota.cli.jobs.after import with_ids
 from rota.cli.jobs.parts import submit_in_parts
 from rota.cli.jobs.surroundings import as_here, surroundings_of
+from rota.cli.later import typer
 from rota.cli.output import talk
 from rota.intake.errors import InputError
 from rota.intake.job_files import JobFile, job_file_of, read_standard_input, read_submission_file
-from rota.intake.sbatch import is_script, read_sbatch, with_array_names
 from rota.sdk.errors import TooLarge
 from rota.settings.contexts import current_context
 from rota.settings.load import load_settings
@@ -48,13 +45,16 @@ def read_jobs(
     if file is None:
         job = _merged({**default, **fields}, job_of(options, command, os.environ))
         return _checked([as_here(job, options, os.environ)])
+    # Only here, and below: a command needs none of it.
+    from shutil import which
+
+    from rota.intake.sbatch import with_array_names
+
     if file != _STANDARD_INPUT and not os.path.exists(file) and which(file):
         raise typer.BadParameter(
             f'there is no file "{file}"; a command stands after `--`: `-- {shlex.join((file, *command))}`',
             param_hint="FILE",
         )
-    # Only here: a command needs none of it.
-
     raw = read_standard_input() if file == _STANDARD_INPUT else None
     given = job_of(options, (), os.environ)
     is_of_slurm = _is_script(file, raw)
@@ -93,6 +93,7 @@ def context_project() -> str:
 
 
 def _is_script(file: str, raw: bytes | None) -> bool:
+    from rota.intake.sbatch import is_script
 
     if raw is not None:
         return is_script(raw)
@@ -108,6 +109,7 @@ def _read_script(
     file: str, raw: bytes | None, arguments: Sequence[str], given: Mapping[str, object], options: JobOptions
 ) -> JobFile:
     """As with sbatch, it runs in the folder it is submitted from, with the environment of this shell."""
+    from rota.intake.sbatch import read_sbatch
 
     here = surroundings_of(given, options, os.environ)
     return read_sbatch(
@@ -159,8 +161,17 @@ def _checked(jobs: Sequence[dict[str, object]]) -> JobFile:
     try:
         return job_file_of(jobs)
     except InputError as error:
-        option = option_of(error.field)
-        if option is None:
+        told = [_refusal(one) for one in error.all]
+        if None in told:
             raise
-        told = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
-        raise typer.BadParameter(told, param_hint=option) from None
+        *others, last = filter(None, told)
+        for one in others:
+            talk(one.format_message())
+        raise last from None
+
+
+def _refusal(error: InputError) -> typer.BadParameter | None:
+    """None: the value comes from no option."""
+    option = option_of(error.field)
+    told = f"{error.problem}; {error.remedy}" if error.remedy else error.problem
+    return None if option is None else typer.BadParameter(told, param_hint=option)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import typer
-
 from rota.cli.client.connection import connect
 from rota.cli.job_options import JobOptions
 from rota.cli.jobs.input_choice import chosen_input, fields_of
 from rota.cli.jobs.jobs_to_send import read_jobs, send
+from rota.cli.later import typer
 from rota.cli.output import talk
 from rota.views.quoting import one_line
 

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 import typer
 
 from rota.api.people import TokenDocument
+from rota.cli.chosen_context import chosen_context
 from rota.cli.client.connection import connect
-from rota.cli.command_list import chosen_context
 from rota.cli.output import talk, write
 from rota.cli.services.config import change_file
 from rota.cli.showing import clock

@@ -56,6 +56,15 @@ class Agenda:
         line.give_back(held, start_ms, end_ms)
         return False
 
+    def is_free_before(self, record: JobRecord) -> bool:
+        """Whether what a job was promised is free from now until then, or for as long as the job may run,
+        beside all that is fixed: then it can start now. From then on it is the job's own anyway."""
+        assert record.promise is not None
+        template, held = record.job.template, promised_seats(record, self._snapshot)
+        end_ms = min(record.promise.start_ms, self._now_ms + limit_ms(template))
+        lines = self.lines.fixed_lines(template.reservation)
+        return all(line.has_room(held, self._now_ms, end_ms) for line in lines)
+
     def room_beside_fixed(self, account: str, start_ms: int, end_ms: int) -> Room:
         """What all that is fixed leaves to an account all that time; below 0 where that is too much."""
         return room_in(self.lines.fixed_lines(account), start_ms, end_ms)

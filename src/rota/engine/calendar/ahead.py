@@ -136,22 +136,23 @@ class Ahead:
         self.starts.hold(PlannedStart(record.job.id, promise.start_ms, promise.placements, promised=True))
         return True
 
-    def due(self, record: JobRecord, work: Work) -> list[Seat] | None:
-        """Puts a promised job on the board if it is time; None: not yet, or somebody overstays."""
+    def due(self, record: JobRecord, work: Work, may_be_early: Callable[[], bool]) -> list[Seat] | None:
+        """Puts a promised job on the board if it is time, or if it may start before and nothing that is
+        fixed is in its way; None: not yet, or somebody overstays."""
         assert record.promise is not None
-        if record.promise.start_ms > self._now_ms:
-            return None
+        is_early = record.promise.start_ms > self._now_ms
         seats = _promised_seats(record, work, self._snapshot.nodes.position)
+        if not all(_has_seat(self._board, work, seat, by_rules=False) for seat in seats):
+            return None
+        if is_early and not (may_be_early() and self._open().is_free_before(record)):
+            return None
         checkpoint = self._board.checkpoint()
         for seat in seats:
-            signature = work.signatures[seat.group]
-            share = signature.demand.gpu.share_milli
-            free = self._board.gpu_free[seat.position]
-            if not self._board.fits(seat.position, signature.demand) or any(
-                free[device] < share for device in seat.devices
-            ):
+            # By rules: whoever a task must keep away from is gone when it was promised to start, not before.
+            if not _has_seat(self._board, work, seat, by_rules=is_early):
                 self._board.rollback(checkpoint)
                 return None
+            signature = work.signatures[seat.group]
             self._board.put(seat.position, signature.demand, signature.footprint, seat.devices)
         self._open().lines.drop_promise(record.job.id)
         self.starts.drop(record.job.id)
@@ -246,3 +247,12 @@ def _promised_seats(record: JobRecord, work: Work, position: Mapping[NodeName, i
         for one in record.promise.placements
         if one.node in position
     ]
+
+
+def _has_seat(board: Board, work: Work, seat: Seat, *, by_rules: bool) -> bool:
+    """Whether a seat is free now; by rules: and allowed, as things are."""
+    signature = work.signatures[seat.group]
+    share, free = signature.demand.gpu.share_milli, board.gpu_free[seat.position]
+    if not board.fits(seat.position, signature.demand) or any(free[one] < share for one in seat.devices):
+        return False
+    return not (by_rules and signature.needs_turns) or signature.feasible_scores()[seat.position] >= 0

@@ -85,9 +85,16 @@ class Lines:
 
     def drop_promise(self, job_id: JobId) -> None:
         """It is being kept, or can't be."""
-        self.promised.pop(job_id, None)
-        self._fixed.clear()
-        self._lines.clear()
+        record = self.promised.pop(job_id, None)
+        if record is None or record.promise is None:
+            return
+        account, held = record.job.template.reservation, promised_seats(record, self._snapshot)
+        # Not made anew: many may start at once, and each of them asks the lines.
+        lines = [line for of, line in self._fixed.items() if of in (GROUND, account)]
+        lines += self._lines.values() if account == EVERYBODY else ()
+        start_ms = max(record.promise.start_ms, self._now_ms)
+        for line in lines:
+            line.give_back(held, start_ms, promised_end_ms(record, self._now_ms))
 
     def start(self, template: JobTemplate, held: list[Holding]) -> None:
         """Tasks that this cycle starts. The board has been told."""

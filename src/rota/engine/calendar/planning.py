@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import partial
+
 from rota.engine.order import QueueLanes, Stretch
 from rota.engine.placing.place import would_place
-from rota.engine.placing.starting import bind
+from rota.engine.placing.starting import bind, not_yet
 from rota.engine.placing.work import Work
 from rota.engine.refusals import verdict_by
 from rota.engine.scope import Turn
@@ -93,8 +96,8 @@ def in_the_way(bench: Workbench, turn: Turn, job: Job, work: Work) -> Reason | N
 
 
 def keep_promises(bench: Workbench, queues: list[QueueLanes]) -> None:
-    """Jobs that were promised a start come first: they start now if it is time, and else what
-    they were promised is left alone. A promise whose nodes are gone is given anew."""
+    """Jobs that were promised a start come first: they start now if it is time, or if what they were
+    promised is free already; else it is left alone. A promise whose nodes are gone is given anew."""
     promised = [
         (record, lane, queue.turn)
         for queue in queues
@@ -114,13 +117,25 @@ def keep_promises(bench: Workbench, queues: list[QueueLanes]) -> None:
         queue.lanes = [lane for lane in queue.lanes if lane.number not in kept]
     for record, lane, turn in held:
         work, cursor = bench.compiler.work(turn, lane, record.job), bench.cursor(lane, turn)
-        seats = bench.ahead.due(record, work)
+        seats = bench.ahead.due(record, work, partial(_may_start_early, bench, record, work))
         if seats is not None:
             bind(bench, Stretch(cursor, 1), work, seats)
         else:
             start_ms, _ = _promised_order(record)
             _hold_for(bench, record.job.template, work)
             bench.refuse(turn, cursor, verdict_by(PromisedLater(start_ms)))
+
+
+def _may_start_early(bench: Workbench, record: JobRecord, work: Work) -> bool:
+    """Whether the job may start before it was promised to, if there is room: nothing but that was to be
+    waited for. A promise is kept whatever queues and limits say; who comes before it has to heed them."""
+    assert record.promise is not None
+    if not_yet(bench, record.job) is not None:
+        return False
+    bench.outside.current = record.job.id
+    allowed = bench.books.allowed(record.job.template, work)
+    seats = Counter(work.kind_of_group[record.job.group_of(one.rank)] for one in record.promise.placements)
+    return allowed is not None and all(seats[kind] <= count for kind, count in enumerate(allowed.counts))
 
 
 def _promised_order(record: JobRecord) -> tuple[int, JobId]:

@@ -18,6 +18,7 @@ from rota.engine.placing.board import Room
 from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.gpu import gpu_rows, refresh_all_gpu_rows
+from rota.snapshot.rows import GPU_MILLI
 
 Devices = tuple[int, ...]
 
@@ -243,6 +244,20 @@ class Timeline:
             # The least of each device at any time: the rows that are derived follow from that.
             refresh_all_gpu_rows(free, gpu)
         return Room(free, gpu)
+
+    def has_room(self, held: Sequence[Holding], start_ms: int, end_ms: int) -> bool:
+        """Whether all of this, on the devices that are named, is free all the time from start to end."""
+        slots = self._telling(start_ms, end_ms)
+        at, columns = np.unique([one.position for one in held], return_inverse=True)
+        need = np.zeros((self._free.shape[1], len(at)), dtype=np.int64)
+        need_gpu = np.zeros((len(at), self._gpu.shape[2]), dtype=np.int64)
+        for one, column in zip(held, columns.tolist(), strict=True):
+            need[:, column] += one.demand.take
+            need_gpu[column, list(one.devices)] += one.demand.gpu.share_milli
+        # The rows that follow from devices: these are asked themselves.
+        need[GPU_MILLI] = 0
+        free, gpu_free = self._free[slots][:, :, at], self._gpu[slots][:, at]
+        return bool(((need == 0) | (free >= need)).all() and ((need_gpu == 0) | (gpu_free >= need_gpu)).all())
 
     def least(self, row: int, start_ms: int, end_ms: int) -> Int64s:
         """The same of one row."""

@@ -67,7 +67,7 @@ class RunReader:
     """Equal runs become one object. What is odd but allowed is told to `on_warning`."""
 
     def __init__(self, stage: Stage, on_warning: OnWarning) -> None:
-        self._stage = stage
+        self.stage = stage
         self._on_warning = on_warning
         self._runs: dict[bytes, Run] = {}
         self._intern = Interned[Run]()
@@ -149,7 +149,7 @@ class RunReader:
             path = "." if is_root else _path_within(form.path, file_at.at("path"))
             if path in files:
                 raise file_at.at("path").error(f"{quoted(path)} is there already", "remove one")
-            sha256, size_bytes = self._stage(form, file_at)
+            sha256, size_bytes = self.stage(form, file_at)
             files[path] = InputFile(path, sha256, size_bytes, form.executable, form.unpack)
         return tuple(files.values())
 

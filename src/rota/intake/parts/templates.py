@@ -41,6 +41,10 @@ class TemplateReader:
         self._intern_template = Interned[JobTemplate]()
         self._intern_spec = Interned[TaskSpec]()
 
+    def anew(self) -> "TemplateReader":
+        """One that has read nothing yet."""
+        return TemplateReader(project=self._project, user=self._user, reservations=self._reservations)
+
     def read(self, form: KindForm, at: Field) -> JobTemplate:
         kind = fingerprint(at.data, KIND_FIELDS)
         template = self._templates.get(kind)

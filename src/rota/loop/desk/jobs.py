@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rota.api.limits import MOST_SHOWN
 from rota.control.access import Who
@@ -20,6 +20,7 @@ from rota.lifecycle.events import CancelAsked, Held, JobEvent, Released
 from rota.lifecycle.state import JobState
 from rota.loop.desk.answers import AnswerOf, keep_answer_of_many
 from rota.loop.desk.job_admission import Admission
+from rota.loop.desk.job_changes import JobChanges
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits, Questions
 from rota.loop.live.loop import LiveLoop
 from rota.loop.live.side_threads import beside
@@ -52,6 +53,8 @@ class JobsDesk:
         self._checks = Questions(limits, "rota-admission")
         """Apart from other questions: a submission doesn't wait for them."""
         self._admission = Admission(self._memory, live, self._checks, allowing)
+        self._changes = JobChanges()
+        transactor.follow(self._changes)
 
     def close(self) -> None:
         """Checks that are under way are abandoned."""
@@ -193,6 +196,15 @@ class JobsDesk:
         self, job_filter: JobFilter, after: str | None, limit: int
     ) -> tuple[Sequence[JobState], str | None]:
         return await asyncio.to_thread(self._store.jobs, job_filter, after, limit)
+
+    async def until(self, job_id: JobId, is_reached: Callable[[JobState], bool], within_s: float) -> None:
+        """Waits until the job has come so far, or is over, or so much time has passed."""
+        clock = asyncio.get_running_loop().time
+        ends_s = clock() + within_s
+        while (state := self._memory.job(job_id)) is not None and not (state.is_over or is_reached(state)):
+            if (left_s := ends_s - clock()) <= 0:
+                return
+            await self._changes.next_of(job_id, left_s)
 
     async def folded_jobs(self, job_filter: JobFilter, after: str | None, limit: int) -> FoldedPage:
         """With arrays as one row each."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 from msgspec.structs import replace
@@ -58,6 +58,16 @@ class JobsQuery(PageQuery, frozen=True, kw_only=True):
     submitted_after: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
     submitted_before: Annotated[Text, Meta(description="RFC 3339, or seconds since 1970.")] | None = None
     fold: Annotated[bool, Meta(description="Arrays as one item each, with how many jobs they have.")] = False
+
+
+class ShowQuery(Query, frozen=True, kw_only=True):
+    until: (
+        Annotated[Literal["started", "over"], Meta(description="Answer once it has started, or is over.")]
+        | None
+    ) = None
+    within: Annotated[float, Meta(ge=0, le=10, description="The longest that this may take, in seconds.")] = (
+        1.0
+    )
 
 
 class CancelForm(Form, frozen=True, kw_only=True):
@@ -129,8 +139,11 @@ def _labels(text: str | None) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, _, value in pairs)
 
 
-async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
-    await seen_job(call, jobs)
+async def show_job(call: Call[ShowQuery, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
+    """As it is now, or when it has come so far."""
+    state = await seen_job(call, jobs)
+    if call.query.until is not None:
+        await jobs.until(state.id, _REACHED[call.query.until], call.query.within)
     state, attempts = await seen_with_attempts(call, jobs)
     live = {task.fence: task for task in state.live}
     detail = JobDetail(
@@ -141,6 +154,12 @@ async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: Jobs
         estimate=await questions.eta(state.id) if state.phase in _WAITING else None,
     )
     return json_reply(detail)
+
+
+_REACHED: dict[str, Callable[[JobState], bool]] = {
+    "started": lambda state: state.phase is Phase.RUNNING,
+    "over": lambda state: state.is_over,
+}
 
 
 async def show_array(call: Call[Query, None], questions: QuestionsDesk, jobs: JobsDesk) -> Reply:
@@ -255,7 +274,7 @@ ROUTES: tuple[Route[Any, Any], ...] = (
         summary="Show a job",
         tag=TAG,
         role=Role.VIEWER,
-        query=Query,
+        query=ShowQuery,
         body=type(None),
         answers={200: JobDetail},
     ),

@@ -64,6 +64,25 @@ def test_one_that_runs_is(server: FakeServer) -> None:
     assert [query["follow"] for query in server.log_queries] == [True]
 
 
+def test_the_server_waits_for_the_end_of_a_short_job(server: FakeServer) -> None:
+    server.has(SUCCEEDED)
+    assert rota("run", "--", "true").code == 0
+    assert server.waits == ["over"]
+
+
+def test_and_then_for_the_start(server: FakeServer) -> None:
+    server.has(detail(a_job()), detail(a_job()), detail(running()), SUCCEEDED)
+    assert rota("run", "--", "make").code == 0
+    assert server.waits == ["over", "started", "started"]
+
+
+def test_an_older_server_is_asked_again_and_again(server: FakeServer) -> None:
+    server.waits = None
+    server.has(detail(a_job()), detail(a_job()), detail(running()), SUCCEEDED)
+    server.chunks = [[chunk(b"all of it")]]
+    assert rota("run", "--", "make").out == "all of it"
+
+
 def test_one_who_waits_is_told_why(server: FakeServer) -> None:
     waiting = a_job(cause=Cause.DEPENDENCY, waits_for=["16"], phase=Phase.CREATED)
     server.has(*([detail(waiting, estimate=an_estimate())] * 9), SUCCEEDED)

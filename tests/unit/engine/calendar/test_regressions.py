@@ -35,7 +35,7 @@ def promised(cluster: Cluster, name: str, *, start: float, on: str, ranks: tuple
 class TestPromisesBesideReservations:
     def test_a_promise_beside_a_reserved_share_is_kept(self) -> None:
         cluster = Cluster().node("n", cpu=2).reservation("course", start=0, end=600, on="n", cpu=1)
-        cluster = promised(cluster.job("j", cpu=1, queue="live", limit=60), "j", start=30, on="n")
+        cluster = promised(cluster.job("j", cpu=1, queue="live", limit=60, after=30), "j", start=30, on="n")
         assert cluster.plan(POLICY).starts() == {"j": 30}
 
     def test_one_that_a_larger_share_was_announced_over_is_given_anew(self) -> None:

@@ -200,7 +200,7 @@ CASES: dict[type[Reason], Callable[[], Case]] = {
     PromisedLater: lambda: (
         ONE.record(
             JobRecord(
-                job("j", {}),
+                job("j", {"after": 60}),
                 promise=Promise(NOW_MS + 60_000, (Placement(0, NodeName("n"), NOW_MS + 60_000),)),
             )
         ),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import rota
-from rota.cli.main import SECTIONS
+from rota.cli.all_commands import SECTIONS
 from rota.server.routes import ROUTES
 from rota.settings.load import resolve_settings
 from scripts.site import cli_reference, rest_reference, sdk_reference, settings_reference
