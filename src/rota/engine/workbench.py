@@ -29,7 +29,7 @@ from rota.engine.tenants.books import Books
 from rota.engine.whereabouts import Whereabouts
 from rota.model.ids import JobId
 from rota.model.policy import Policy
-from rota.model.verdict import Verdict
+from rota.model.verdict import Refusal, Verdict
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane
 
@@ -75,6 +75,7 @@ class Workbench:
             topology.footprint_of_running,
             partial(promotion_for, schedulers=policy.schedulers),
             plugins.evicts_elsewhere,
+            plugins.disruptions,
         )
         evicted = self.evictor.evicted
         self.ahead = Ahead(snapshot, self.board, now_ms, topology.footprint_of_running, evicted)
@@ -94,6 +95,8 @@ class Workbench:
         self.refusals = Refusals()
         self.in_part: dict[JobId, Verdict] = {}
         """Jobs of which some tasks start and others wait, and why these do."""
+        self.displacing: dict[JobId, Verdict] = {}
+        """Jobs that others go for, and why they found no room before, under rules that ask for it."""
         self._cursors: dict[int, Cursor] = {}
 
     @property
@@ -134,11 +137,14 @@ class Workbench:
         verdict: Verdict,
         nodes: list[NodeRefusal] | None = None,
         work: Work | None = None,
+        still: tuple[Refusal, ...] = (),
     ) -> None:
         """Puts on record why a lane waits, from where this cycle has come to in it, or came to before."""
         known = self.refusals.get(cursor.lane)
         first = cursor.at if known is None else known.first
-        self.refusals.put(self._refusal(turn, cursor, first, verdict, nodes, work))
+        refusal = self._refusal(turn, cursor, first, verdict, nodes, work)
+        refusal.still = still
+        self.refusals.put(refusal)
 
     def _refusal(
         self,
