@@ -138,4 +138,5 @@ def outcome(bench: Workbench) -> Plan:
         tuple(bench.outside.faults),
         bench.ahead.starts.without(lost),
         tuple(Waiting((job,), verdict) for job, verdict in bench.displacing.items()),
+        tuple(bench.scored),
     )

@@ -246,6 +246,8 @@ class Plugins:
     asked_without_victims: tuple[type[Reason], ...] = ()
     """Nodes that refuse a single task for these reasons are asked again, as if those were gone who may have
     to go for it: plans then tell what would still be in the way, and why jobs that evict others had to."""
+    jobs_scored: int = 0
+    """Of so many jobs that start in a cycle the plan tells how good their nodes are."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,15 @@ class Waiting(Struct, frozen=True):
     rules that ask for it."""
 
 
+class Scored(Struct, frozen=True):
+    """How good the node of a job's first task is by each criterion that counts, in percent."""
+
+    job: JobId
+    total: int
+    """Of all of them, by their weights."""
+    criteria: tuple[tuple[str, int], ...]
+
+
 class PluginFault(Struct, frozen=True):
     """A plugin raised or took too long; its say was left out, the rest went on."""
 
@@ -66,3 +75,5 @@ class Plan(Struct, frozen=True):
     """Of waiting jobs that have a place in the calendar, by start."""
     displacing: tuple[Waiting, ...] = ()
     """Jobs that others go for, and why they found no room before. Only under rules that ask for it."""
+    scored: tuple[Scored, ...] = ()
+    """Of jobs that it starts, the first so many, under rules that ask for it."""

@@ -13,6 +13,7 @@ import argparse
 import asyncio
 import logging
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -76,7 +77,8 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Differential:
-    def __init__(self, place: Place, hearing: Hearing) -> None:
+    def __init__(self, place: Place, hearing: Hearing, restart: Callable[[], None]) -> None:
+        """`restart`: starts kube-scheduler anew."""
         self._place = place
         self._client = place.client
         self._hearing = hearing
@@ -84,6 +86,16 @@ class Differential:
         self._asked = 0
         self.preempting = 0
         """Pods that others went for."""
+        self.forgotten = 0
+        """Differences that weren't there any more when kube-scheduler had been started anew: it had kept
+        something of a pod that was gone, or lost something of one that was there."""
+        self._restart = restart
+
+    def summary(self) -> str:
+        return (
+            f"{self.preempting} pods had room made for them; {self.forgotten} differences went away when"
+            " kube-scheduler was started anew"
+        )
 
     async def prepare(self) -> None:
         """What all clusters have in common."""
@@ -149,8 +161,13 @@ class Differential:
 
     async def _difference(self, seed: int, pod: RandomPod, cluster: RandomCluster) -> str:
         """Asked again, with pauses, before it counts: who is asked next may not have heard yet that the pod
-        before is gone."""
+        before is gone. And then again with a kube-scheduler that remembers nothing."""
         text = await self._compare(pod, cluster, 0.0) and await self._compare(pod, cluster, HEARD_S)
+        if text:
+            self._restart()
+            await asyncio.sleep(HEARD_S)
+            text = await self._compare(pod, cluster, HEARD_S)
+            self.forgotten += not text
         return f"seed {seed}, pod {pod.name}: {text}" if text else ""
 
     async def _compare(self, pod: RandomPod, cluster: RandomCluster, pause_s: float) -> str:
@@ -273,17 +290,24 @@ def _shown(answer: Answer) -> str:
 
 async def compare(control_plane: ControlPlane, namespace: str, seeds: range) -> list[str]:
     """Kubernetes' scheduler runs already, and the controller that binds volumes."""
+
+    def restart() -> None:
+        control_plane.stop_scheduler()
+        control_plane.start_scheduler()
+
     async with Client(control_plane.cluster.access()) as client:
         place = Place(client, namespace)
         async with place.scheduler(control_plane.cluster), heard(client, namespace) as hearing:
-            differential = Differential(place, hearing)
+            differential = Differential(place, hearing, restart)
             await differential.prepare()
             found: list[str] = []
             for seed in seeds:
                 for text in await differential.differences(seed):
                     print(text, flush=True)
                     found.append(text)
-            print(f"{differential.preempting} pods had room made for them", flush=True)
+                if (seed - seeds.start) % 20 == 19:
+                    print(f"up to seed {seed}: {differential.summary()}", flush=True)
+            print(differential.summary(), flush=True)
             return found
 
 

@@ -92,7 +92,7 @@ def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
     """In half of them nodes are full, priorities many, and most pods that wait may preempt others."""
     chance = Random(seed)
     is_crowded = chance.random() < 0.5
-    nodes = [_node(chance, f"n{number}") for number in range(chance.randint(2, 7))]
+    nodes = [_node(chance, f"n{number}", is_crowded=is_crowded) for number in range(chance.randint(2, 7))]
     names = [node["metadata"]["name"] for node in nodes]
     least, most = (2, 6) if is_crowded else (0, 3)
     count = chance.randint(least * len(nodes), most * len(nodes))
@@ -105,6 +105,10 @@ def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
     for number in range(pods):
         pod = _pod(chance, f"p{number}", names)
         pod["spec"] |= GRACE
+        if is_crowded and chance.random() < 0.5:
+            # Others are in its way, and little else.
+            pod["spec"] |= {"nodeSelector": {}, "tolerations": [{"operator": "Exists"}]}
+            pod["spec"].get("affinity", {}).pop("nodeAffinity", None)
         if chance.random() < (0.8 if is_crowded else 0.15):
             pod["spec"]["priorityClassName"] = chance.choice(
                 ("high", "high", "middle", "modest", NEVER) if is_crowded else ("high",)
@@ -171,7 +175,7 @@ def only_on(node: str) -> str:
     return f"example.com/only-on-{node}"
 
 
-def _node(chance: Random, name: str) -> dict[str, Any]:
+def _node(chance: Random, name: str, *, is_crowded: bool = False) -> dict[str, Any]:
     labels = {HOST: name}
     if chance.random() < 0.85:
         labels[ZONE] = chance.choice(ZONES)
@@ -186,6 +190,8 @@ def _node(chance: Random, name: str) -> dict[str, Any]:
         "ephemeral-storage": "10Gi",
         only_on(name): "1",
     }
+    if is_crowded:
+        amounts |= {"cpu": str(chance.randint(3, 6)), "memory": f"{chance.randint(3, 6)}Gi"}
     if chance.random() < 0.3:
         amounts["example.com/device"] = str(chance.randint(1, 3))
     is_ready = chance.random() < 0.9

@@ -32,6 +32,7 @@ from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects.metadata import KubeObject
 from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.plan import Scored
 from rota.patience.backoff import Backoff
 
 T = TypeVar("T", bound=KubeObject)
@@ -73,6 +74,7 @@ class Placing(Struct, frozen=True):
     """Pods that must be gone before."""
     why: Mapping[TaskName, str] = {}
     """Of those that others go for: why there was no room before."""
+    scored: Scored | None = None
 
 
 class BindResult(Enum):
@@ -129,7 +131,7 @@ class Binder:
                     failed.add(name)
             bound = {name: node for name, node in placing.nodes.items() if name not in unbound}
             if bound:
-                self.decisions.bound(placing.job, bound, perf_counter() - began_s)
+                self.decisions.bound(placing.job, bound, perf_counter() - began_s, placing.scored)
         except (KubeError, TimeoutError) as error:
             log.warning("kube.placement_failed", job=placing.job, why=str(error))
             failed = set(unbound)
@@ -170,6 +172,8 @@ class Binder:
         assert task is not None
         self._clearing[placing.job] = task
         victims = {name: pod.metadata.uid for name in placing.victims if (pod := self._mirror.pod(name))}
+        nodes = sorted(set(placing.nodes.values()))
+        self.decisions.preempted(placing.job, NodeName(", ".join(nodes)), tuple(victims))
         await asyncio.gather(
             *(self._nominate(name, node, placing.why.get(name, "")) for name, node in placing.nodes.items()),
             *(self._delete(name, placing.job) for name in victims),

@@ -179,10 +179,11 @@ class Scheduling:
         nodes: dict[JobId, dict[TaskName, NodeName]] = {}
         for binding in plan.bindings:
             nodes.setdefault(binding.job, {})[name_of(binding.job, binding.rank)] = binding.node
+        scored = {one.job: one for one in plan.scored}
         why = {job_id: one.verdict for one in plan.displacing for job_id in one.jobs}
         for job_id, placed in nodes.items():
             texts = self._refused_texts(why[job_id], placed) if job_id in why else {}
-            yield Placing(job_id, placed, tuple(victims.get(job_id, ())), texts)
+            yield Placing(job_id, placed, tuple(victims.get(job_id, ())), texts, scored.get(job_id))
 
     def _refused_texts(self, verdict: Verdict, names: Iterable[TaskName]) -> dict[TaskName, str]:
         tasks = (self._mirror.task(name) for name in names)

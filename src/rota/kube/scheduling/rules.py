@@ -35,6 +35,8 @@ BY_EVICTING = (
     GangLacksRoom,
 )
 """Reasons that the end of other pods could do away with."""
+JOBS_SCORED = 100
+"""Of so many pods and gangs that start in a cycle the log has the scores."""
 
 KUBE_RULES = Plugins(
     KUBE_FILTERS,
@@ -42,6 +44,7 @@ KUBE_RULES = Plugins(
     refusal_order=RefusalOrder.AS_ASKED,
     evicts_elsewhere=False,
     asked_without_victims=BY_EVICTING,
+    jobs_scored=JOBS_SCORED,
 )
 
 
