@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -73,27 +72,20 @@ def _by_amounts(
     tasks, together = victims.candidates(eligible)
     usable = work.signatures[0].static_mask[victims.running.node[tasks]]
     checkpoint = board.checkpoint()
-    best: tuple[Loss, Callable[[], Preempted | None]] | None = None
     candidates = _in_order(tasks[usable & (together == 1)], victims, broken)
     chosen = _cheapest_node(work, board, victims, candidates)
+    lower = eligible
     if chosen is not None:
-        node, leaving = chosen
-        alone = partial(_evicted, work, board, victims, victims.units(leaving, eligible), node)
-        done = alone()
-        if done is not None and not (usable & (together > 1)).any():
-            return done
-        board.rollback(checkpoint)
-        if done is not None:
-            best = _loss(done.victims, victims, _count_broken(done.victims, broken)), alone
-    # Gangs that can only go as a whole may lose less.
-    with_gangs = partial(preempt, work, board, victims, eligible)
-    done = with_gangs()
-    if done is not None:
-        loss = _loss(done.victims, victims, _count_broken(done.victims, broken))
-        if best is None or loss < best[0]:
-            return done
+        lower = eligible & (victims.priorities < victims.priorities[chosen[1]].max())
+    # Gangs that can only go as a whole may be of a lower class than all of those.
+    has_gangs = bool((usable & (together > 1)).any()) and bool(lower.any())
+    done = preempt(work, board, victims, lower) if has_gangs else None
+    if done is not None or chosen is None:
+        return done
     board.rollback(checkpoint)
-    return None if best is None else best[1]()
+    node, leaving = chosen
+    done = _evicted(work, board, victims, victims.units(leaving, eligible), node)
+    return done or preempt(work, board, victims, eligible)
 
 
 def _in_order(tasks: Int64s, victims: Victims, broken: Broken) -> _Candidates:
@@ -230,10 +222,6 @@ def only(node: int, board: Board) -> Bools:
     within = np.zeros(len(board.nodes), dtype=np.bool_)
     within[node] = True
     return within
-
-
-def _count_broken(units: list[Unit], broken: Broken) -> int:
-    return sum(broken(tasks_of(sorted(units, key=Unit.value))))
 
 
 def _loss(units: list[Unit], victims: Victims, broken: int) -> Loss:
