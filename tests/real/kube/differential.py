@@ -51,9 +51,9 @@ from tests.real.kube.random_rules import NAMESPACES as OTHER_NAMESPACES
 from tests.real.kube.random_volumes import CLASSES, SPACE_DRIVER, SPACIOUS, ZONAL, shared_storage
 from tests.real.kube.said import SAID, Hearing, heard, is_same, parts_of
 from tests.real.kube.storage import (
-    BINDS_VOLUMES,
     PRIORITY_CLASSES,
     RUNTIME_CLASSES,
+    binds_volumes,
     create_storage,
     numbered,
     remove_storage,
@@ -313,7 +313,7 @@ async def compare(control_plane: ControlPlane, namespace: str, seeds: range) -> 
 
 def start_rivals(control_plane: ControlPlane) -> None:
     control_plane.start_scheduler()
-    control_plane.start_controller_manager(*BINDS_VOLUMES)
+    control_plane.start_controller_manager(*binds_volumes())
 
 
 def main() -> int:

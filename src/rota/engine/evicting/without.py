@@ -64,11 +64,14 @@ def _parts(work: Work, asked: Bools) -> list[Bools]:
 
 def _without_them(
     work: Work, board: Board, victims: Victims, eligible: Bools, asked: Bools, plugins: Plugins
-) -> dict[Reason, int]:
+) -> Counter[Reason]:
     checkpoint = board.checkpoint()
     tasks = victims.candidates(eligible & asked[victims.running.node])[0]
     victims.lift(tasks.tolist())
     found = node_refusals(work.signatures[0], board, plugins.filters, plugins.refusal_order)
     board.rollback(checkpoint)
-    counts = {one.reason: int((one.nodes & asked).sum()) for one in found}
-    return {reason: count for reason, count in counts.items() if count}
+    counts: Counter[Reason] = Counter()
+    for one in found:  # Several may have the same reason: of several running tasks, say.
+        if count := int((one.nodes & asked).sum()):
+            counts[one.reason] += count
+    return counts

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rota.engine.plugin import Plugins
-from rota.model.reasons import Insufficient, JobAntiAffinityUnmet, NobodyToEvict
+from rota.model.reasons import Insufficient, JobAntiAffinityUnmet, NobodyToEvict, RunningAntiAffinity
 from rota.model.verdict import Reason
 from rota.plugins import FILTERS, SCORES
 from tests.builders import Cluster
@@ -59,6 +61,20 @@ def test_each_node_is_asked_as_if_only_its_own_tasks_were_gone() -> None:
         .job("new", cpu=1, priority="high", affinity=[apart("zone", "app In y")])
     )
     assert still(cluster) == {JobAntiAffinityUnmet: 2}
+
+
+def test_several_that_keep_it_away_are_one_reason() -> None:
+    """Two that stay have rules against it, over different domains."""
+    cluster = Cluster().node("a", cpu=4, zone="1").node("b", cpu=4, zone="2").node("c", cpu=4, zone="2")
+    for name, node, key in (("x", "a", "host"), ("y", "b", "zone")):
+        rule = [apart(key, "app In new")]
+        cluster = cluster.running(name, on=[node], cpu=1, affinity=rule, priority="critical")
+    for node in "abc":
+        cluster = cluster.running(f"low-{node}", on=[node], cpu=1, priority="batch")
+    rules = replace(RULES, asked_without_victims=(RunningAntiAffinity,))
+    assert still(cluster.job("new", cpu=1, priority="high", labels={"app": "new"}), rules) == {
+        RunningAntiAffinity: 3
+    }
 
 
 def test_it_is_only_asked_if_the_rules_say_so() -> None:
