@@ -35,6 +35,7 @@ from rota.kube.api.resources import (
     STORAGE_CLASSES,
 )
 from rota.kube.volumes.matching import SELECTED_NODE
+from tests.real.kube.changed_rules import comparable, counts_what_is_asked
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.pods import Place
@@ -113,7 +114,7 @@ class Differential:
         await create_storage(self._client, shared_storage(), self._place.namespace)
 
     async def differences(self, seed: int) -> list[str]:
-        cluster = random_cluster(seed)
+        cluster = random_cluster(seed, may_overbook=counts_what_is_asked())
         await asyncio.gather(*map(self._add_node, cluster.nodes))
         for csi_node in cluster.limits:
             await self._client.create(CSI_NODES, csi_node)
@@ -206,8 +207,8 @@ class Differential:
             async with asyncio.timeout(PATIENCE_S):
                 node = await self._decided(pod)
             victims = frozenset(one.name for one in await self._gone())
-            said = await self._hearing.refusal(uid, HEARD_S if victims else 0.0)
-            return Answer(node, parts_of(said) if victims or not node else (), victims)
+            said = await self._hearing.refusal(uid, HEARD_S if victims or not node else 0.0)
+            return Answer(node, comparable(parts_of(said)) if victims or not node else (), victims)
         except TimeoutError:
             return Answer(said=("no answer",))
         finally:

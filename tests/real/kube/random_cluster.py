@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tests.real.kube.overbooking import within_capacity
 from tests.real.kube.random_rules import (
     APPS,
     DISKS,
@@ -88,8 +89,9 @@ GRACE = {"terminationGracePeriodSeconds": 0}
 """Nobody is there to end them."""
 
 
-def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
-    """In half of them nodes are full, priorities many, and most pods that wait may preempt others."""
+def random_cluster(seed: int, pods: int = 10, *, may_overbook: bool = True) -> RandomCluster:
+    """In half of them nodes are full, priorities many, and most pods that wait may preempt others. Nodes may
+    hold more than they have, as if their owners had made them smaller, if that `may` be."""
     chance = Random(seed)
     is_crowded = chance.random() < 0.5
     nodes = [_node(chance, f"n{number}", is_crowded=is_crowded) for number in range(chance.randint(2, 7))]
@@ -101,6 +103,8 @@ def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
         replace(_running(chance, number, names, is_crowded=is_crowded), started=_time(start))
         for number, start in enumerate(starts)
     ]
+    if not may_overbook:
+        running = within_capacity(nodes, running)
     waiting = []
     for number in range(pods):
         pod = _pod(chance, f"p{number}", names)

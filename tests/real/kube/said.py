@@ -50,6 +50,7 @@ class SaidPod(KubeObject):
 
 _NO_DEVICES = " no new claims to deallocate,"
 _NOT_NOTED = ". not found"
+PREEMPTION = "preemption:"
 ANY = "…"
 """Whatever else is said."""
 SAID = Resource("", "v1", "pods", SaidPod)
@@ -102,7 +103,7 @@ def parts_of(message: str) -> tuple[str, ...]:
     refused, _, preemption = message.replace(_NO_DEVICES, "").partition(" preemption: ")
     if refused.endswith(_NOT_NOTED):
         return (*_counts(refused.removesuffix(_NOT_NOTED)), ANY)
-    return (*_counts(refused), "preemption:", *_counts(preemption)) if preemption else _counts(refused)
+    return (*_counts(refused), PREEMPTION, *_counts(preemption)) if preemption else _counts(refused)
 
 
 def is_same(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
