@@ -35,7 +35,7 @@ from rota.kube.api.resources import (
     STORAGE_CLASSES,
 )
 from rota.kube.volumes.matching import SELECTED_NODE
-from tests.real.kube.changed_rules import comparable, counts_what_is_asked
+from tests.real.kube.changed_rules import counts_what_is_asked, is_same
 from tests.real.kube.conftest import new_namespace
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube.pods import Place
@@ -50,7 +50,7 @@ from tests.real.kube.random_cluster import (
 )
 from tests.real.kube.random_rules import NAMESPACES as OTHER_NAMESPACES
 from tests.real.kube.random_volumes import CLASSES, SPACE_DRIVER, SPACIOUS, ZONAL, shared_storage
-from tests.real.kube.said import SAID, Hearing, heard, is_same, parts_of
+from tests.real.kube.said import SAID, Hearing, heard, parts_of
 from tests.real.kube.storage import (
     PRIORITY_CLASSES,
     RUNTIME_CLASSES,
@@ -208,7 +208,7 @@ class Differential:
                 node = await self._decided(pod)
             victims = frozenset(one.name for one in await self._gone())
             said = await self._hearing.refusal(uid, HEARD_S if victims or not node else 0.0)
-            return Answer(node, comparable(parts_of(said)) if victims or not node else (), victims)
+            return Answer(node, parts_of(said) if victims or not node else (), victims)
         except TimeoutError:
             return Answer(said=("no answer",))
         finally:

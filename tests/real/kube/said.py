@@ -106,12 +106,6 @@ def parts_of(message: str) -> tuple[str, ...]:
     return (*_counts(refused), PREEMPTION, *_counts(preemption)) if preemption else _counts(refused)
 
 
-def is_same(ours: tuple[str, ...], theirs: tuple[str, ...]) -> bool:
-    if theirs and theirs[-1] == ANY:
-        return ours[: len(theirs) - 1] == theirs[:-1]
-    return ours == theirs
-
-
 def _counts(text: str) -> tuple[str, ...]:
     """Newer releases of kube-scheduler no longer say which taint it is: ours does."""
     head, _, reasons = text.rstrip(".").partition(": ")
