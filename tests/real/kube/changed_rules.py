@@ -13,9 +13,9 @@ from tests.real.kube.said import ANY, PREEMPTION
 
 _LACKS_ONLY_WHAT_IS_ASKED = (1, 30)
 """Before, a node that holds more of something than it has refuses pods that ask for none of it, too."""
-_COUNTS_ALL_NODES = (1, 30)
-"""Before, nodes that a rule leaves out ahead of all others (names in affinity terms, volumes) aren't counted, and
-a node that is named and isn't there is an error."""
+_COUNTS_ALL_NODES = (1, 34)
+"""Before, nodes that a rule leaves out ahead of all others (names in affinity terms, volumes) aren't counted,
+and a node that is named and isn't there is an error."""
 _KNOWS_WHAT_IS_HOPELESS = (1, 34)
 """Before, preemption is tried even where a pod asks for more than the node has at all, and for pods that are
 refused before any node is asked: what is said of it then differs, and nobody goes in vain."""

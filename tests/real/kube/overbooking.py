@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rota.kube_objects.objects.metadata import ResourceList
 from rota.kube_objects.resources import read_amounts
 
 if TYPE_CHECKING:
     from tests.real.kube.random_cluster import RandomPod
 
-_OVERHEAD = {"cpu": "250m"}
+_OVERHEAD: ResourceList = {"cpu": "250m"}
 
 
 def within_capacity(nodes: Iterable[dict[str, Any]], running: Sequence[RandomPod]) -> list[RandomPod]:

@@ -108,7 +108,7 @@ def parts_of(message: str) -> tuple[str, ...]:
 
 def _counts(text: str) -> tuple[str, ...]:
     """Newer releases of kube-scheduler no longer say which taint it is: ours does."""
-    head, _, reasons = text.rstrip(".").partition(": ")
+    head, _, reasons = text.rstrip(".:").partition(": ")
     counts: Counter[str] = Counter()
     for one in re.split(r", (?=\d)", reasons):
         count, _, reason = one.partition(" ")

@@ -93,8 +93,8 @@ def _start_singles(bench: Workbench, stretch: Stretch, signature: Signature, mos
         Binding(job.id, 0, names[at], got) for job, at, got in zip(jobs, positions, devices, strict=True)
     ]
     placed.started.update([job.id for job in jobs])
-    for job, at in zip(jobs[: bench.plugins.jobs_scored], positions, strict=False):
-        bench.score(job.id, signature, at)
+    for job, position in zip(jobs[: bench.plugins.jobs_scored], positions, strict=False):
+        bench.score(job.id, signature, position)
     if jobs:
         template = stretch.head.template
         bench.ahead.started_many(template, signature.demand, positions, devices)

@@ -84,8 +84,8 @@ def test_of_nodes_with_the_same_class_the_one_with_fewer_victims_then_the_later_
 def test_a_node_that_is_overbooked_in_what_the_task_does_not_ask_for_is_no_worse() -> None:
     cluster = (
         Cluster()
-        .nodes("a", cpu=4, memory_gib=1)
-        .running("greedy", on=["a"], cpu=1, memory_gib=4, started=-900, priority="low")
+        .nodes("a", cpu=4, memory="1Gi")
+        .running("greedy", on=["a"], cpu=1, memory="4Gi", started=-900, priority="low")
         .running("new_one", on=["a"], cpu=3, started=-10, priority="low")
     )
     assert evicted(cluster.job("new", cpu=2, priority="critical")) == ["new_one"]

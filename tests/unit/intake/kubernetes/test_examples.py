@@ -14,9 +14,10 @@ from rota.intake.document import parse_documents
 from rota.intake.kubernetes import ClusterObjects, Reading
 from rota.model.policy import Policy
 from rota.snapshot import snapshot_of
-from tests.builders import NOW_MS, PLUGINS
+from tests.builders import PLUGINS
+from tests.words import NOW_MS
 
-pytestmark = pytest.mark.covers("kube-11")
+pytestmark = pytest.mark.covers("kube-3")
 
 FOLDER = Path(__file__).parents[3] / "data" / "kubernetes" / "manifests"
 FILES = sorted(FOLDER.glob("*.yaml"))
