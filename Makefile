@@ -8,6 +8,7 @@ export PYTHONDONTWRITEBYTECODE :=
 BIN := .venv/bin
 CODE := $(wildcard src tests scripts bench examples)
 FAST_TESTS := $(wildcard tests/unit tests/properties tests/scenarios)
+KUBE_TESTS := tests/unit/kube tests/unit/kube_objects tests/real/kube
 # Databases and files of the fast tests need not outlast a power cut.
 IN_MEMORY := $(if $(wildcard /dev/shm),PYTEST_DEBUG_TEMPROOT=/dev/shm)
 PYTEST := $(BIN)/pytest -n auto --maxprocesses 8 --dist worksteal
@@ -123,6 +124,10 @@ hostile: setup ## Attack a real server, all readers and the client with seeded n
 .PHONY: torture
 torture: setup ## Kill and freeze real servers, schedulers, agents and databases (N=1000 FIRST_SEED=1)
 	@$(BIN)/python -m tests.crash --points $(or $(N),60) --first $(or $(FIRST_SEED),1)
+
+.PHONY: test-kube
+test-kube: setup ## Test the Kubernetes scheduler alone, on the real API server of a release (KUBE_VERSION=1.27.4)
+	@$(PYTEST) -p no:schemathesis $(KUBE_TESTS)
 
 .PHONY: differential
 differential: setup ## Compare with kube-scheduler on random clusters, pod by pod (N=300 FIRST_SEED=1)

@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from rota.engine.calendar.fitting import may_fit
 from rota.engine.calendar.planning import in_the_way, keep_promises, plan_ahead
 from rota.engine.evicting.at_once import evict_by_maintenance, evict_by_taints
-from rota.engine.evicting.making_room import start_by_evicting
+from rota.engine.evicting.making_room import start_by_evicting, still_in_the_way
 from rota.engine.order import QueueLanes, Stretch, order_of, queues_in_turn
 from rota.engine.placing.starting import not_yet, start_now
 from rota.engine.plugin import Plugins
@@ -102,7 +102,9 @@ def _start(bench: Workbench, turn: Turn, stretch: Stretch) -> int:
     if fits and (reason := in_the_way(bench, turn, job, work)):
         bench.refuse(turn, cursor, verdict_by(reason), work=work)
     else:
-        bench.refuse(turn, cursor, *bench.judge.why_not(turn, cursor.lane, job, work, bench.progress), work)
+        verdict, nodes = bench.judge.why_not(turn, cursor.lane, job, work, bench.progress)
+        still = still_in_the_way(bench, turn, stretch, work, nodes)
+        bench.refuse(turn, cursor, verdict, nodes, work, still)
     return 0
 
 
@@ -127,7 +129,7 @@ def outcome(bench: Workbench) -> Plan:
         jobs = tuple([job.id for job in refusal.jobs])
         if lost:
             jobs = tuple(job for job in jobs if job not in lost)
-        waiting.append(Waiting(jobs, refusal.verdict))
+        waiting.append(Waiting(jobs, refusal.verdict, refusal.still))
     waiting = sorted((entry for entry in waiting if entry.jobs), key=lambda entry: entry.jobs[0])
     return Plan(
         tuple(bench.whereabouts.bindings),
@@ -135,4 +137,6 @@ def outcome(bench: Workbench) -> Plan:
         tuple(waiting),
         tuple(bench.outside.faults),
         bench.ahead.starts.without(lost),
+        tuple(Waiting((job,), verdict) for job, verdict in bench.displacing.items()),
+        tuple(bench.scored),
     )

@@ -29,6 +29,7 @@ from rota.snapshot.arrays import Int32s
 from rota.snapshot.arrays import Int64s as Int64s
 from rota.snapshot.demand import Demand
 from rota.snapshot.nodes import NodeColumns
+from rota.snapshot.running import RunningTask
 
 T = TypeVar("T")
 
@@ -209,6 +210,14 @@ def unguarded(call: Callable[[], object]) -> object:
 PluginMaker = Callable[[dict[str, str]], Plugin]
 
 
+class Disruptions(Protocol):
+    """Budgets of how many of some running tasks may be made to end now."""
+
+    def broken_by(self, tasks: Sequence[RunningTask]) -> list[bool]:
+        """Of tasks that would end together, the most valuable first: whose end would break a budget."""
+        ...
+
+
 class RefusalOrder(Enum):
     """Which reason counts for a node that several rules refuse."""
 
@@ -232,6 +241,13 @@ class Plugins:
     evicts_elsewhere: bool = True
     """Whether those who go for a single task may be on other nodes than it goes to, where rules about others
     would let it start then. kube-scheduler looks at one node at a time."""
+    disruptions: Disruptions | None = None
+    """Budgets that keep running tasks from being evicted, where there is another way."""
+    asked_without_victims: tuple[type[Reason], ...] = ()
+    """Nodes that refuse a single task for these reasons are asked again, as if those were gone who may have
+    to go for it: plans then tell what would still be in the way, and why jobs that evict others had to."""
+    jobs_scored: int = 0
+    """Of so many jobs that start in a cycle the plan tells how good their nodes are."""
 
 
 @dataclass(frozen=True, eq=False)

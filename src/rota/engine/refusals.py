@@ -34,6 +34,8 @@ class LaneRefusal:
     before: Progress
     lacked: tuple[Counter, ...] | None
     """The company that it may lack; None: nobody knows what it might be."""
+    still: tuple[Refusal, ...] = ()
+    """What would be in the way without those who may have to go for it."""
 
     def __post_init__(self) -> None:
         self._changes = self._changes_now()

@@ -20,6 +20,8 @@ from rota.engine.explaining.verdicts import NodeRefusal
 from rota.engine.order import Cursor, Stretch, cursor_of
 from rota.engine.outside import OutsidePlugins
 from rota.engine.placing.board import Board
+from rota.engine.placing.score import FULL
+from rota.engine.placing.signature import Signature
 from rota.engine.placing.topology import Counter
 from rota.engine.placing.work import Work
 from rota.engine.plugin import Plugins
@@ -28,8 +30,9 @@ from rota.engine.scope import Turn, promotion_for
 from rota.engine.tenants.books import Books
 from rota.engine.whereabouts import Whereabouts
 from rota.model.ids import JobId
+from rota.model.plan import Scored
 from rota.model.policy import Policy
-from rota.model.verdict import Verdict
+from rota.model.verdict import Refusal, Verdict
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane
 
@@ -75,6 +78,7 @@ class Workbench:
             topology.footprint_of_running,
             partial(promotion_for, schedulers=policy.schedulers),
             plugins.evicts_elsewhere,
+            plugins.disruptions,
         )
         evicted = self.evictor.evicted
         self.ahead = Ahead(snapshot, self.board, now_ms, topology.footprint_of_running, evicted)
@@ -94,11 +98,23 @@ class Workbench:
         self.refusals = Refusals()
         self.in_part: dict[JobId, Verdict] = {}
         """Jobs of which some tasks start and others wait, and why these do."""
+        self.displacing: dict[JobId, Verdict] = {}
+        """Jobs that others go for, and why they found no room before, under rules that ask for it."""
+        self.scored: list[Scored] = []
         self._cursors: dict[int, Cursor] = {}
 
     @property
     def progress(self) -> Progress:
         return Progress(len(self.whereabouts.bindings), len(self.evictor.evictions), self.ahead.starts.given)
+
+    def score(self, job_id: JobId, signature: Signature, position: int) -> None:
+        """Notes how good the node is that the job has just got; of the first so many, if the rules ask."""
+        if len(self.scored) < self.plugins.jobs_scored:
+            found, weights = signature.criteria(position, is_there=True), signature.weights()
+            percent = {name: 100 * found[name] // FULL for name, weight in weights.items() if weight}
+            total = sum(weights[name] * value for name, value in percent.items())
+            weight = sum(weights[name] for name in percent)
+            self.scored.append(Scored(job_id, total // max(1, weight), tuple(percent.items())))
 
     def cursor(self, lane: Lane, turn: Turn) -> Cursor:
         """How far this cycle has come in a lane; kept, since a lane may be asked again."""
@@ -134,11 +150,14 @@ class Workbench:
         verdict: Verdict,
         nodes: list[NodeRefusal] | None = None,
         work: Work | None = None,
+        still: tuple[Refusal, ...] = (),
     ) -> None:
         """Puts on record why a lane waits, from where this cycle has come to in it, or came to before."""
         known = self.refusals.get(cursor.lane)
         first = cursor.at if known is None else known.first
-        self.refusals.put(self._refusal(turn, cursor, first, verdict, nodes, work))
+        refusal = self._refusal(turn, cursor, first, verdict, nodes, work)
+        refusal.still = still
+        self.refusals.put(refusal)
 
     def _refusal(
         self,

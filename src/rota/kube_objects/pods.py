@@ -115,6 +115,13 @@ class PodReader:
         """FieldError where the pod isn't valid. `note` is called with what isn't known and is left out."""
         namespace, name = namespace_of(pod.metadata), pod.metadata.name or ""
         status = pod.status or _NO_STATUS
+        if pod.spec.resource_claims and _state(pod, status) is PodState.WAITING:
+            # On a node without its devices, the kubelet wouldn't let it start.
+            raise FieldError(
+                ("spec", "resourceClaims"),
+                "devices that are claimed (ResourceClaims) can't be given to it",
+                "ask for devices as extended resources, or leave the pod to kube-scheduler",
+            )
         created_ms = as_ms(pod.metadata.creation_timestamp)
         gang = (pod.metadata.labels or {}).get(self._gang_keys.label, "")
         return PodTask(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rota.model.calendar import PlannedStart
 from rota.model.ids import JobId, NodeName
-from rota.model.verdict import Verdict
+from rota.model.verdict import Refusal, Verdict
 
 
 class Binding(Struct, frozen=True, omit_defaults=True):
@@ -43,6 +43,18 @@ class Waiting(Struct, frozen=True):
 
     jobs: tuple[JobId, ...]
     verdict: Verdict
+    still: tuple[Refusal, ...] = ()
+    """Where the end of others might help: what would be in the way of it without them. Only found out under
+    rules that ask for it."""
+
+
+class Scored(Struct, frozen=True):
+    """How good the node of a job's first task is by each criterion that counts, in percent."""
+
+    job: JobId
+    total: int
+    """Of all of them, by their weights."""
+    criteria: tuple[tuple[str, int], ...]
 
 
 class PluginFault(Struct, frozen=True):
@@ -61,3 +73,7 @@ class Plan(Struct, frozen=True):
     faults: tuple[PluginFault, ...] = ()
     starts: tuple[PlannedStart, ...] = ()
     """Of waiting jobs that have a place in the calendar, by start."""
+    displacing: tuple[Waiting, ...] = ()
+    """Jobs that others go for, and why they found no room before. Only under rules that ask for it."""
+    scored: tuple[Scored, ...] = ()
+    """Of jobs that it starts, the first so many, under rules that ask for it."""

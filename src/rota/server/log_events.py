@@ -69,6 +69,7 @@ SENTENCES = {
     "kube.pod_uncounted": "A running pod can't be read. Its resources aren't counted.",
     "kube.resource_absent": "The cluster doesn't offer an optional resource. The scheduler works without it.",
     "kube.resource_unknown": "The scheduler can't find out whether the cluster offers an optional resource.",
+    "kube.room_made": "Pods are preempted so that a pod or a gang can start.",
     "kube.stopping": "The scheduler is stopping. Bound pods run on; others wait until it starts again.",
     "kube.synced": "The scheduler has read the whole cluster.",
     "kube.volume_bound": "A volume is bound to a claim.",

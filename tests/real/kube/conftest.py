@@ -12,7 +12,7 @@ from rota.kube.api.client import Client
 from rota.kube.api.resources import NAMESPACES
 from tests.real.conftest import missing
 from tests.real.kube.cluster import Cluster
-from tests.real.kube.control_plane import ControlPlane, Missing
+from tests.real.kube.control_plane import ControlPlane, Missing, release
 from tests.real.kube.shared import shared_cluster
 
 
@@ -37,6 +37,18 @@ def breakable() -> Iterator[ControlPlane]:
         missing(str(error))
     with control_plane:
         yield control_plane
+
+
+@pytest.fixture(autouse=True)
+def of_release(request: pytest.FixtureRequest) -> None:
+    """Skips tests of what the release lacks that is tested with: `@pytest.mark.since("1.28", "why")`."""
+    for mark in request.node.iter_markers("since"):
+        least, why = mark.args
+        try:
+            if release() < tuple(map(int, least.split("."))):
+                pytest.skip(f"Kubernetes {least}: {why}")
+        except Missing as error:
+            missing(str(error))
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import http.client
 import os
+import re
 import shutil
 import signal
 import socket
@@ -14,6 +15,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -38,6 +40,15 @@ def programs() -> Path:
     if found.returncode != 0:
         raise Missing(found.stderr.strip().splitlines()[-1])
     return Path(found.stdout.strip().splitlines()[-1])
+
+
+@cache
+def release() -> tuple[int, int]:
+    """Of the API server, such as (1, 34)."""
+    said = subprocess.run([programs() / "kube-apiserver", "--version"], capture_output=True, text=True)
+    found = re.search(r"v(\d+)\.(\d+)", said.stdout)
+    assert found is not None, said.stdout + said.stderr
+    return int(found[1]), int(found[2])
 
 
 class ControlPlane:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from tests.real.kube.overbooking import within_capacity
 from tests.real.kube.random_rules import (
     APPS,
     DISKS,
@@ -52,6 +55,8 @@ class RandomPod(Struct, frozen=True):
     """How it has ended; empty: it hasn't."""
     is_ending: bool = False
     """Told to end, and kept by a finalizer."""
+    started: str = ""
+    """Of those that run, each at another time: who is more important would be chance otherwise."""
 
     @property
     def name(self) -> str:
@@ -67,42 +72,53 @@ class RandomCluster(Struct, frozen=True):
     """CSINodes."""
     spaces: list[dict[str, Any]]
     """CSIStorageCapacities."""
+    budgets: list[dict[str, Any]]
+    """PodDisruptionBudgets, with how much they allow: no controller is there to change it."""
 
 
 HEAVY = "heavy"
 """The runtime class of pods that come with an overhead."""
 HEAVY_RUNTIME = {"metadata": {"name": HEAVY}, "handler": HEAVY, "overhead": {"podFixed": {"cpu": "250m"}}}
-PRIORITIES = {"high": 1000, "low": -1000}
+PRIORITIES = {"high": 1000, "middle": 10, "modest": 7, "low": -1000}
+NEVER = "never"
+"""A priority class whose pods preempt nobody."""
+_CROWD = ("", "", "low", "low", "modest", "middle", "middle", "high")
+"""Of pods that run where many are in each other's way."""
 FINALIZER = "test.example/keeps-it"
 GRACE = {"terminationGracePeriodSeconds": 0}
 """Nobody is there to end them."""
 
 
-def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
+def random_cluster(seed: int, pods: int = 10, *, may_overbook: bool = True) -> RandomCluster:
+    """In half of them nodes are full, priorities many, and most pods that wait may preempt others. Nodes may
+    hold more than they have, as if their owners had made them smaller, if that `may` be."""
     chance = Random(seed)
-    nodes = [_node(chance, f"n{number}") for number in range(chance.randint(2, 7))]
+    is_crowded = chance.random() < 0.5
+    nodes = [_node(chance, f"n{number}", is_crowded=is_crowded) for number in range(chance.randint(2, 7))]
     names = [node["metadata"]["name"] for node in nodes]
-    running = []
-    for number in range(chance.randint(0, 3 * len(nodes))):
-        pod = _pod(chance, f"runs{number}", is_small=True)
-        pod["spec"] |= {"nodeName": chance.choice(names), **GRACE}
-        if chance.random() < 0.3:
-            pod["spec"]["priorityClassName"] = "low"
-        if chance.random() < 0.3:
-            running.append(_elsewhere(chance, pod))
-            continue
-        storage = running_storage(chance, f"runs{number}")
-        if number == 0 and chance.random() < 0.5:
-            storage = PodStorage([mount(ALONE)])
-        pod["spec"]["volumes"] = storage.mounts
-        running.append(RandomPod(pod, storage.storage))
+    least, most = (2, 6) if is_crowded else (0, 3)
+    count = chance.randint(least * len(nodes), most * len(nodes))
+    starts = chance.sample(range(100_000), count)
+    running = [
+        replace(_running(chance, number, names, is_crowded=is_crowded), started=_time(start))
+        for number, start in enumerate(starts)
+    ]
+    if not may_overbook:
+        running = within_capacity(nodes, running)
     waiting = []
     for number in range(pods):
         pod = _pod(chance, f"p{number}", names)
         pod["spec"] |= GRACE
-        if chance.random() < 0.15:
-            pod["spec"]["priorityClassName"] = "high"
-        storage = waiting_storage(chance, names) if chance.random() < 0.5 else PodStorage()
+        if is_crowded and chance.random() < 0.5:
+            # Others are in its way, and little else.
+            pod["spec"] |= {"nodeSelector": {}, "tolerations": [{"operator": "Exists"}]}
+            pod["spec"].get("affinity", {}).pop("nodeAffinity", None)
+        if chance.random() < (0.8 if is_crowded else 0.15):
+            pod["spec"]["priorityClassName"] = chance.choice(
+                ("high", "high", "middle", "modest", NEVER) if is_crowded else ("high",)
+            )
+        storage = waiting_storage(chance, names) if chance.random() < (0.2 if is_crowded else 0.5) else None
+        storage = storage or PodStorage()
         pod["spec"]["volumes"] = storage.mounts
         waiting.append(RandomPod(pod, storage.storage))
     return RandomCluster(
@@ -111,7 +127,38 @@ def random_cluster(seed: int, pods: int = 10) -> RandomCluster:
         waiting,
         [found for name in names if (found := limits(chance, name)) is not None],
         [found for name in names if (found := space(chance, name)) is not None],
+        [_budget(chance, number) for number in range(chance.choice((0, 1, 2)) if is_crowded else 0)],
     )
+
+
+def _running(chance: Random, number: int, nodes: list[str], *, is_crowded: bool) -> RandomPod:
+    pod = _pod(chance, f"runs{number}", is_small=True)
+    pod["spec"] |= {"nodeName": chance.choice(nodes), **GRACE}
+    if is_crowded:
+        if name := chance.choice(_CROWD):
+            pod["spec"]["priorityClassName"] = name
+    elif chance.random() < 0.3:
+        pod["spec"]["priorityClassName"] = "low"
+    if chance.random() < (0.1 if is_crowded else 0.3):
+        return _elsewhere(chance, pod)
+    storage = running_storage(chance, f"runs{number}")
+    if number == 0 and chance.random() < 0.5:
+        storage = PodStorage([mount(ALONE)])
+    pod["spec"]["volumes"] = storage.mounts
+    return RandomPod(pod, storage.storage)
+
+
+def _time(minutes: int) -> str:
+    return (datetime(2025, 1, 1, tzinfo=UTC) + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _budget(chance: Random, number: int) -> dict[str, Any]:
+    labels = chance.choice(({"app": chance.choice(APPS)}, {"version": chance.choice(VERSIONS)}, {}))
+    return {
+        "metadata": {"name": f"budget{number}"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": labels}},
+        "status": {"disruptionsAllowed": chance.choice((0, 0, 1, 2))},
+    }
 
 
 def _elsewhere(chance: Random, pod: dict[str, Any]) -> RandomPod:
@@ -132,7 +179,7 @@ def only_on(node: str) -> str:
     return f"example.com/only-on-{node}"
 
 
-def _node(chance: Random, name: str) -> dict[str, Any]:
+def _node(chance: Random, name: str, *, is_crowded: bool = False) -> dict[str, Any]:
     labels = {HOST: name}
     if chance.random() < 0.85:
         labels[ZONE] = chance.choice(ZONES)
@@ -147,6 +194,8 @@ def _node(chance: Random, name: str) -> dict[str, Any]:
         "ephemeral-storage": "10Gi",
         only_on(name): "1",
     }
+    if is_crowded:
+        amounts |= {"cpu": str(chance.randint(3, 6)), "memory": f"{chance.randint(3, 6)}Gi"}
     if chance.random() < 0.3:
         amounts["example.com/device"] = str(chance.randint(1, 3))
     is_ready = chance.random() < 0.9

@@ -13,6 +13,7 @@ from rota.kube.api.errors import NotFound
 from rota.kube.api.resources import CLAIMS, VOLUMES, Resource
 from rota.kube.volumes.matching import is_bound
 from rota.kube_objects.objects.metadata import KubeObject
+from tests.real.kube.control_plane import release
 from tests.real.kube.random_volumes import Storage
 
 T = TypeVar("T", bound=KubeObject)
@@ -28,8 +29,10 @@ def numbered(found: Made, number: int) -> Made:
     return json.decode(text, type=type(found))
 
 
-BINDS_VOLUMES = ("--controllers=persistentvolume-binder-controller", "--pvclaimbinder-sync-period=500ms")
-"""For the controller manager: what it has missed at first it looks at soon."""
+def binds_volumes() -> tuple[str, str]:
+    """For the controller manager: what it has missed at first it looks at soon."""
+    name = "persistentvolume-binder" if release() < (1, 28) else "persistentvolume-binder-controller"
+    return f"--controllers={name}", "--pvclaimbinder-sync-period=500ms"
 
 
 async def create_storage(client: Client, storage: Storage, namespace: str) -> None:

@@ -39,6 +39,8 @@ class Review(KubeObject):
     status: ReviewStatus
 
 
+pytestmark = pytest.mark.since("1.28", "before, nobody could ask the API server who it takes one for")
+
 WHO_AM_I = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", Review, is_namespaced=False)
 
 

@@ -15,7 +15,7 @@ CLUSTERS = 60
 
 
 @pytest.mark.slow
-@pytest.mark.covers("kube-3")
+@pytest.mark.covers("kube-3", "kube-7", "kube-9")
 def test_same_pods_same_verdicts() -> None:
     try:
         control_plane = ControlPlane()

@@ -13,7 +13,7 @@ from tests.real.kube.conftest import created_namespace
 from tests.real.kube.control_plane import ControlPlane, Missing
 from tests.real.kube.local_volumes import add_claim, add_class, add_volume, using
 from tests.real.kube.pods import Place, eventually, place_in
-from tests.real.kube.storage import BINDS_VOLUMES
+from tests.real.kube.storage import binds_volumes
 
 pytestmark = [pytest.mark.slow, pytest.mark.covers("kube-3")]
 
@@ -25,7 +25,7 @@ def with_binder() -> Iterator[ControlPlane]:
     except Missing as error:
         missing(str(error))
     with control_plane:
-        control_plane.start_controller_manager(*BINDS_VOLUMES)
+        control_plane.start_controller_manager(*binds_volumes())
         yield control_plane
 
 

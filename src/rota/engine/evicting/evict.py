@@ -8,7 +8,8 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from rota.engine.evicting.preempt import preempt, preempt_on_one_node
+from rota.engine.evicting.one_node import Broken, nothing_broken, preempt_on_one_node
+from rota.engine.evicting.preempt import preempt
 from rota.engine.evicting.sparing import Preempted, spare_by_trial
 from rota.engine.evicting.victims import Unit, Victims
 from rota.engine.order import effective_priority
@@ -16,6 +17,7 @@ from rota.engine.placing.board import Board
 from rota.engine.placing.place import place
 from rota.engine.placing.topology import Footprint
 from rota.engine.placing.work import Seat, Work
+from rota.engine.plugin import Disruptions
 from rota.engine.tenants.books import Books
 from rota.model.ids import JobId
 from rota.model.job import AtMaintenance, Job, JobTemplate, Priority
@@ -60,8 +62,12 @@ class Evictor:
         footprint: Callable[[int], Footprint],
         promotion_of: Callable[[JobTemplate], Promotion],
         evicts_elsewhere: bool = True,
+        disruptions: Disruptions | None = None,
     ) -> None:
         self._promotion_of = promotion_of
+        self._disruptions = disruptions
+        self._is_sparing = False
+        """Whether tasks that a budget holds are left alone."""
         self._evicts_elsewhere = evicts_elsewhere
         self._snapshot = snapshot
         self._board = board
@@ -99,6 +105,15 @@ class Evictor:
     def make_room(self, claim: Claim, work: Work) -> Preempted | None:
         """Evicts what it takes to place the job, and places it, both on the board; or nothing.
         What was placed may be less than the work where a quota allows no more."""
+        if self._disruptions is not None and not self._is_one_pod(work):
+            self._is_sparing = True
+            done = self._make_room(claim, work)
+            self._is_sparing = False
+            if done is not None:
+                return done
+        return self._make_room(claim, work)
+
+    def _make_room(self, claim: Claim, work: Work) -> Preempted | None:
         self._taken_back.clear()
         checkpoint = self._board.checkpoint()
         allowed = self._books.allowed(claim.template, work)
@@ -118,10 +133,27 @@ class Evictor:
     def preempted(self, claim: Claim, work: Work) -> Preempted | None:
         if not claim.may_preempt:
             return None
-        eligible = self._eligible(claim)
-        if work.total == 1 and not self._evicts_elsewhere:
-            return preempt_on_one_node(work, self._board, self.victims, eligible)
+        eligible = self.eligible(claim)
+        if self._is_one_pod(work):
+            return preempt_on_one_node(work, self._board, self.victims, eligible, self._broken)
         return preempt(work, self._board, self.victims, eligible)
+
+    def _is_one_pod(self, work: Work) -> bool:
+        """All who go for it must be on its node; that says itself which budgets it would break."""
+        return work.total == 1 and not self._evicts_elsewhere and not self._books.quotas.any
+
+    @cached_property
+    def _broken(self) -> Broken:
+        disruptions, running = self._disruptions, self._snapshot.running.tasks
+        if disruptions is None:
+            return nothing_broken
+        return lambda tasks: disruptions.broken_by([running[task] for task in tasks])
+
+    @cached_property
+    def _held(self) -> Bools:
+        """Running tasks that no budget allows to end now, even alone."""
+        held = [self._broken([task])[0] for task in range(len(self._snapshot.running))]
+        return np.array(held, dtype=np.bool_)
 
     def _reclaimed_from_borrowers(self, claim: Claim, work: Work) -> Preempted | None:
         """The quotas would allow it, but the nodes are short: borrowers make room for an owner."""
@@ -139,10 +171,10 @@ class Evictor:
         for unit in charged:
             self._credit(unit.tasks, 1)
         if claim.may_preempt:
-            eligible |= self._eligible(claim)
+            eligible |= self.eligible(claim)
         return preempt(work, self._board, self.victims, eligible)
 
-    def _eligible(self, claim: Claim, below: int | None = None) -> Bools:
+    def eligible(self, claim: Claim, below: int | None = None) -> Bools:
         """Running tasks that this job may evict: lower in class, preemptible, run long enough, and
         not of a job that had evicted it before. `below`: another class than its own to be lower than."""
         job, priority = claim.job, claim.priority if below is None else below
@@ -154,6 +186,8 @@ class Evictor:
         )
         ran = self._now_ms - running.started_ms >= claim.rules.min_run_ms
         eligible = victims.alive & (victims.priorities < priority) & ran & preemptible[running.spec]
+        if self._is_sparing:
+            eligible = eligible & ~self._held
         partner = {JobId(job.template.connect_to)} if job.template.connect_to else set()
         spared = self._numbers_of({*job.preempted_by, *self.untouchable, *partner})
         if self._snapshot.jobs[job.id].placements:
@@ -229,9 +263,9 @@ class Evictor:
         eligible = np.zeros(len(running), dtype=np.bool_)
         if self._reclaim is not Reclaim.NEVER and self._books.may_reclaim(template, work):
             ceiling = claim.priority if self._reclaim is Reclaim.LOWER_PRIORITY else Priority.CRITICAL + 1
-            eligible |= self._eligible(claim, ceiling) & ~own
+            eligible |= self.eligible(claim, ceiling) & ~own
         if claim.may_preempt:
-            eligible |= self._eligible(claim) & own
+            eligible |= self.eligible(claim) & own
         units = self.victims.units(self.victims.candidates(eligible)[0].tolist(), eligible)
         usable = np.logical_or.reduce([signature.static_mask for signature in work.signatures])
         helps = {id(unit): any(usable[running.node[task]] for task in unit.tasks) for unit in units}

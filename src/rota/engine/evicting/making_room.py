@@ -6,12 +6,15 @@ from rota.engine.calendar.fitting import may_fit
 from rota.engine.calendar.lines import held_by
 from rota.engine.evicting.evict import Claim
 from rota.engine.evicting.sparing import Preempted
+from rota.engine.evicting.without import still_refused
+from rota.engine.explaining.verdicts import NodeRefusal
 from rota.engine.order import Stretch
 from rota.engine.placing.place import would_place
 from rota.engine.placing.starting import bind
 from rota.engine.placing.work import Seat, Work
 from rota.engine.scope import Turn
 from rota.engine.workbench import Workbench
+from rota.model.verdict import Refusal, Verdict
 
 
 def start_by_evicting(bench: Workbench, turn: Turn, stretch: Stretch, work: Work) -> bool:
@@ -20,6 +23,7 @@ def start_by_evicting(bench: Workbench, turn: Turn, stretch: Stretch, work: Work
     claim = Claim(job, stretch.priority, turn.scheduler.preemption)
     if job.template.reservation or not evictor.may_make_room(claim):
         return False
+    verdict = _why_it_must(bench, turn, stretch, work)
     checkpoint = board.checkpoint()
     with board.without(bench.ahead.kept_from_evictors(job.template)):
         fits = bench.ahead.is_open and fits_but_for_plans(bench, bench.books.allowed(job.template, work))
@@ -33,10 +37,32 @@ def start_by_evicting(bench: Workbench, turn: Turn, stretch: Stretch, work: Work
     for unit, cause in zip(preempted.victims, causes, strict=True):
         evictor.record(unit.tasks, cause, job.id)
     bench.ahead.evicted()
+    if verdict is not None:
+        bench.displacing[job.id] = verdict
     if bench.watch is not None and job.id == bench.watch.job:
         _show_room_made(bench, work, preempted.seats)
     bind(bench, stretch, work, preempted.seats)
     return True
+
+
+def _why_it_must(bench: Workbench, turn: Turn, stretch: Stretch, work: Work) -> Verdict | None:
+    """What the nodes say before anybody goes; only where the rules ask for it."""
+    if not bench.plugins.asked_without_victims:
+        return None
+    return bench.judge.why_not(turn, stretch.cursor.lane, stretch.head, work, bench.progress)[0]
+
+
+def still_in_the_way(
+    bench: Workbench, turn: Turn, stretch: Stretch, work: Work, nodes: list[NodeRefusal]
+) -> tuple[Refusal, ...]:
+    """What would refuse a single task without those who may have to go for it; only where the rules ask."""
+    if not bench.plugins.asked_without_victims or work.total != 1:
+        return ()
+    claim, evictor = Claim(stretch.head, stretch.priority, turn.scheduler.preemption), bench.evictor
+    if claim.may_preempt and evictor.may_make_room(claim):
+        victims, eligible = evictor.victims, evictor.eligible(claim)
+        return still_refused(work, bench.board, victims, eligible, nodes, bench.plugins)
+    return still_refused(work, bench.board, None, None, nodes, bench.plugins)
 
 
 def fits_but_for_plans(bench: Workbench, work: Work | None) -> bool:

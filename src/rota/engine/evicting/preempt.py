@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-import numpy as np
-
 from rota.engine.evicting.sparing import Preempted, spare_by_trial, spare_in_place, tasks_of
 from rota.engine.evicting.steps import VictimOrder, cheapest_steps, victim_orders
 from rota.engine.evicting.victims import Unit, Victims
@@ -24,7 +22,6 @@ from rota.snapshot.arrays import Bools
 
 _FEW = 16
 """So many victims at most are tried for sparing once more, by placing the job anew."""
-_NODES_TRIED = 256
 _REGIONS = 64
 """How many domains are tried for a job that must lie in one."""
 
@@ -60,32 +57,6 @@ def preempt(work: Work, board: Board, victims: Victims, eligible: Bools) -> Pree
         if done is not None:
             return done
     return None
-
-
-def preempt_on_one_node(work: Work, board: Board, victims: Victims, eligible: Bools) -> Preempted | None:
-    """For a single task: all who go for it are on the node that it goes to."""
-    if _is_local(work):
-        return preempt(work, board, victims, eligible)
-    eligible = eligible & victims.alive
-    nodes = np.unique(victims.running.node[eligible & work.signatures[0].static_mask[victims.running.node]])
-    checkpoint = board.checkpoint()
-    best: tuple[tuple[int, int, int], int] | None = None
-    for node in nodes.tolist()[:_NODES_TRIED]:
-        done = _with_one_node(work, board, victims, eligible, node)
-        board.rollback(checkpoint)
-        if done is not None and (best is None or (_loss(done.victims), node) < best):
-            best = _loss(done.victims), node
-    return None if best is None else _with_one_node(work, board, victims, eligible, best[1])
-
-
-def _with_one_node(
-    work: Work, board: Board, victims: Victims, eligible: Bools, node: int
-) -> Preempted | None:
-    may_go = eligible & (victims.running.node == node)
-    units = victims.units(victims.candidates(may_go)[0].tolist(), may_go)
-    within = np.zeros(len(board.nodes), dtype=np.bool_)
-    within[node] = True
-    return spare_by_trial(units, victims, board, partial(place, work, board, within)) if units else None
 
 
 def _regions(work: Work, board: Board) -> Iterator[Bools | None]:

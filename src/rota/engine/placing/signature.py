@@ -227,9 +227,12 @@ class Signature:
 
     # -- to be shown
 
-    def criteria(self, position: int) -> dict[str, int]:
-        """Each criterion of one node by itself, 0 to FULL, unweighted."""
-        after = self._board.shares[:, position] - self._taken[:, position]
+    def criteria(self, position: int, *, is_there: bool = False) -> dict[str, int]:
+        """Each criterion of one node by itself, 0 to FULL, unweighted. `is_there`: the task is on the board
+        already."""
+        after = self._board.shares[:, position]
+        if not is_there:
+            after = after - self._taken[:, position]
         found = {"utilisation": 0, "load": int(after[rows.SHARED.index(rows.SLOTS)])}
         found |= {"affinity": 0, "proximity": 0}
         if self._strategy is Strategy.ROUND_ROBIN:

@@ -81,6 +81,7 @@ def _start_singles(bench: Workbench, stretch: Stretch, signature: Signature, mos
         job = stretch.head
         placed.bindings.append(Binding(job.id, 0, names[at[0]], at[1]))
         placed.started.add(job.id)
+        bench.score(job.id, signature, at[0])
         bench.ahead.started(job.template, [Holding(at[0], signature.demand, at[1])])
         _charge_singles(bench, job.template, signature, 1)
         return 1
@@ -92,6 +93,8 @@ def _start_singles(bench: Workbench, stretch: Stretch, signature: Signature, mos
         Binding(job.id, 0, names[at], got) for job, at, got in zip(jobs, positions, devices, strict=True)
     ]
     placed.started.update([job.id for job in jobs])
+    for job, position in zip(jobs[: bench.plugins.jobs_scored], positions, strict=False):
+        bench.score(job.id, signature, position)
     if jobs:
         template = stretch.head.template
         bench.ahead.started_many(template, signature.demand, positions, devices)
@@ -131,6 +134,7 @@ def bind(bench: Workbench, stretch: Stretch, work: Work, seats: list[Seat]) -> N
     if bench.books.caps.of_jobs and not bench.whereabouts.is_placed(job.id):
         bench.books.caps.started(job.template)
     bench.whereabouts.started.add(job.id)
+    bench.score(job.id, work.signatures[seats[0].group], seats[0].position)
     bench.ahead.started(job.template, held_by(work, seats))
     if key.placed:
         bench.evictor.untouchable.add(job.id)

@@ -27,6 +27,7 @@ from rota.kube_objects.objects.controllers import (
     ReplicaSet,
     ReplicationController,
     StatefulSet,
+    VolcanoCronJob,
     VolcanoJob,
     Workload,
 )
@@ -77,6 +78,7 @@ _WORKLOADS: Mapping[_Kind, type[KubeObject]] = {
     _Kind("batch", "Job"): Job,
     _Kind("batch", "CronJob"): CronJob,
     _Kind("batch.volcano.sh", "Job"): VolcanoJob,
+    _Kind("batch.volcano.sh", "CronJob"): VolcanoCronJob,
     _Kind("kueue.x-k8s.io", "Workload"): Workload,
     _Kind("jobset.x-k8s.io", "JobSet"): JobSet,
     _Kind("leaderworkerset.x-k8s.io", "LeaderWorkerSet"): LeaderWorkerSet,

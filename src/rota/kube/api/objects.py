@@ -189,6 +189,8 @@ class BudgetSpec(KubeStruct):
 
 class BudgetStatus(KubeStruct):
     disruptions_allowed: int = 0
+    disrupted_pods: dict[str, str] | None = None
+    """Those whose end is counted already, and since when."""
 
 
 class DisruptionBudget(KubeObject):
@@ -200,6 +202,10 @@ class DisruptionBudget(KubeObject):
     @property
     def disruptions_allowed(self) -> int:
         return self.status.disruptions_allowed if self.status else 0
+
+    @property
+    def ending(self) -> frozenset[str]:
+        return frozenset((self.status and self.status.disrupted_pods) or ())
 
 
 class PodGroupSpec(KubeStruct):

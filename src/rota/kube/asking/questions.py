@@ -202,11 +202,6 @@ class LiveCluster:
     def _of_waiting(self, answer: PodAnswer) -> PodAnswer:
         record, rank = self.record_of(answer.pod)
         view = self._view(answer.pod, record.job.id, rank)
-        if view.outcome is Outcome.WAITING and self.mirror.may_need_the_spared([record.job]):
-            # As the scheduler does: who finds no other way breaks a budget.
-            self._spare(False)
-            view = self._view(answer.pod, record.job.id, rank)
-            self._spare(True)
         if view.outcome is Outcome.PLACED:
             told = would_be_bound_text(view.nodes[0], answer.scheduler)
             return replace(answer, view=view, told=told)
@@ -250,7 +245,7 @@ class LiveCluster:
     ) -> WhyView:
         """Of the cluster as it is, or as it is supposed to be."""
         snapshot = (supposed or self.mirror.state).snapshot()
-        with rules_of(self.policy, self.host) as plugins:
+        with rules_of(self.policy, self.host, self.mirror.budgets.now()) as plugins:
             explanation = explain(
                 snapshot, self.policy, self.now_ms, plugins, job_id, priorities=self._class_names
             )
@@ -266,12 +261,8 @@ class LiveCluster:
         return change
 
     def plan(self, snapshot: Snapshot) -> Plan:
-        with rules_of(self.policy, self.host) as plugins:
+        with rules_of(self.policy, self.host, self.mirror.budgets.now()) as plugins:
             return decide(snapshot, self.policy, self.now_ms, plugins)
-
-    def _spare(self, is_sparing: bool) -> None:
-        self.mirror.spare(is_sparing)
-        self.mirror.settle(float("inf"))
 
     def _with_those_present(self, task: PodTask) -> tuple[Remedy, ...]:
         """If fewer were needed, as many as are there: whether they would start now."""

@@ -45,7 +45,7 @@ def _estimate(cluster: LiveCluster, job: Job) -> Estimate | None:
     """The same as for jobs of files and servers; None: some of what is in its way may never end."""
     snapshot = cluster.mirror.state.snapshot()
     plan = cluster.plan(snapshot)
-    with rules_of(cluster.policy, cluster.host) as plugins:
+    with rules_of(cluster.policy, cluster.host, cluster.mirror.budgets.now()) as plugins:
         estimator = Estimator(Planner(plugins, ESTIMATED))
         return estimator.look(snapshot, cluster.policy, cluster.now_ms, job, plan)
 

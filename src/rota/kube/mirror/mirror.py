@@ -26,7 +26,6 @@ from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import JobId, NodeName, TaskName
-from rota.model.job import Job
 from rota.model.node import Node as ModelNode
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.snapshot.state import ClusterState
@@ -52,7 +51,7 @@ class Mirror:
         self.state = ClusterState(defaults)
         """Current once it is settled."""
         self.pod_context = PodContext(gang_keys, self._claim_changed)
-        self.budgets = Budgets(self._budgets_changed)
+        self.budgets = Budgets(changed)
         self.pod_groups = PodGroups(self._group_changed)
         self._told = changed
         self._defaults = defaults
@@ -65,7 +64,7 @@ class Mirror:
         self._changed: dict[TaskName, None] = {}
         self._dependents = DependentPods()
         self._readings = PodReadings(
-            scheduler_name, gang_keys, self.pod_context, self.budgets, self.pod_groups, self._dependents
+            scheduler_name, gang_keys, self.pod_context, self.pod_groups, self._dependents
         )
         self._tasks = self._readings.tasks
         self.holds = self._readings.holds
@@ -132,11 +131,6 @@ class Mirror:
             self._changed.update(dict.fromkeys(users))
             self._told()
 
-    def _budgets_changed(self, namespace: str) -> None:
-        prefix = f"{namespace}/"
-        self._changed.update(dict.fromkeys(name for name in self._pods if name.startswith(prefix)))
-        self._told()
-
     # -- told by the scheduler
 
     def assume(self, placed: Mapping[TaskName, NodeName]) -> bool:
@@ -161,15 +155,7 @@ class Mirror:
             if (pod := self._pods.get(name)) is not None:
                 self.pod_context.volumes.release(name, pod)
 
-    def spare(self, is_sparing: bool) -> None:
-        """Whether pods that a budget holds are left alone when room is made for others."""
-        self._changed.update(dict.fromkeys(self._readings.spare(is_sparing)))
-
     # -- asked
-
-    def may_need_the_spared(self, jobs: Iterable[Job]) -> bool:
-        """Whether one of them could have room made by the end of pods that a budget holds."""
-        return self._readings.may_need_the_spared(jobs)
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Returns once pods or claims are so."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import structlog
 from msgspec.structs import replace
 
-from rota.kube.mirror.budgets import Budgets
 from rota.kube.mirror.dependents import DependentPods, nominated_node
 from rota.kube.mirror.gangs import GangReading
 from rota.kube.mirror.pod_context import PodContext
@@ -19,7 +18,6 @@ from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.kube_objects.selectors import named_nodes
 from rota.model.ids import NodeName, TaskName
-from rota.model.job import Job
 
 log = structlog.get_logger()
 
@@ -30,7 +28,6 @@ class PodReadings:
         scheduler_name: str,
         gang_keys: GangKeys,
         context: PodContext,
-        budgets: Budgets,
         groups: PodGroups,
         dependents: DependentPods,
     ) -> None:
@@ -41,32 +38,11 @@ class PodReadings:
         self._scheduler_name = scheduler_name
         self._gang_keys = gang_keys
         self._context = context
-        self._budgets = budgets
         self._groups = groups
         self._dependents = dependents
-        self._is_sparing = True
-        self._spared: set[TaskName] = set()
-        """Running pods that a budget holds."""
 
     def is_ours(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name == self._scheduler_name
-
-    # -- budgets
-
-    def spare(self, is_sparing: bool) -> Iterable[TaskName]:
-        """Whether pods that a budget holds are left alone. Answers with those to be read again."""
-        if is_sparing == self._is_sparing:
-            return ()
-        self._is_sparing = is_sparing
-        return self._spared
-
-    def may_need_the_spared(self, jobs: Iterable[Job]) -> bool:
-        """Whether one of them could have room made by the end of pods that a budget holds."""
-        tasks = (self.tasks.get(name) for name in self._spared)
-        least = min((task.template.priority for task in tasks if task is not None), default=None)
-        return least is not None and any(
-            job.template.priority > least and job.template.may_preempt is not False for job in jobs
-        )
 
     # -- reading
 
@@ -75,7 +51,6 @@ class PodReadings:
     ) -> PodTask | None:
         """None: the pod is gone, or can't be read. `assumed`: pods that were given nodes, and which."""
         self.tasks.pop(name, None)
-        self._spared.discard(name)
         self.holds.pop(name, None)
         self.misreads.pop(name, None)
         task = None if pod is None else self._read(name, pod, assumed.get(name))
@@ -100,7 +75,8 @@ class PodReadings:
             task = replace(task, gang="", min_available=None) if task.gang else task
         elif not task.gang:
             task, hold = self._groups.joined(pod, task)
-        if task.state is PodState.RUNNING and self._is_left_alone(name, pod):
+        if task.state is PodState.RUNNING and pod.metadata.deletion_timestamp is not None:
+            # It is ending already: nothing is won by evicting it.
             task = replace(task, template=replace(task.template, preemptible=False))
         if task.state is not PodState.WAITING:
             return task
@@ -115,14 +91,6 @@ class PodReadings:
             # To its gang it is there, but it can't start.
             return replace(task, state=PodState.GATED)
         return task
-
-    def _is_left_alone(self, name: TaskName, pod: Pod) -> bool:
-        if pod.metadata.deletion_timestamp is not None:
-            return True  # It is ending already: nothing is won by evicting it.
-        if not self._budgets.hold(pod):
-            return False
-        self._spared.add(name)
-        return self._is_sparing
 
     def _awaited(self, pod: Pod, task: PodTask) -> Hold | None:
         node = nominated_node(pod)

@@ -25,13 +25,14 @@ from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.scheduling.decision_log import DecisionLog
-from rota.kube.scheduling.event_recorder import EventRecorder
+from rota.kube.scheduling.event_recorder import EventRecorder, waiting_condition
 from rota.kube.scheduling.latency import Latency
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects.metadata import KubeObject
 from rota.kube_objects.objects.pods import Pod
 from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.plan import Scored
 from rota.patience.backoff import Backoff
 
 T = TypeVar("T", bound=KubeObject)
@@ -71,6 +72,9 @@ class Placing(Struct, frozen=True):
     nodes: Mapping[TaskName, NodeName]
     victims: tuple[TaskName, ...] = ()
     """Pods that must be gone before."""
+    why: Mapping[TaskName, str] = {}
+    """Of those that others go for: why there was no room before."""
+    scored: Scored | None = None
 
 
 class BindResult(Enum):
@@ -127,7 +131,7 @@ class Binder:
                     failed.add(name)
             bound = {name: node for name, node in placing.nodes.items() if name not in unbound}
             if bound:
-                self.decisions.bound(placing.job, bound, perf_counter() - began_s)
+                self.decisions.bound(placing.job, bound, perf_counter() - began_s, placing.scored)
         except (KubeError, TimeoutError) as error:
             log.warning("kube.placement_failed", job=placing.job, why=str(error))
             failed = set(unbound)
@@ -168,8 +172,10 @@ class Binder:
         assert task is not None
         self._clearing[placing.job] = task
         victims = {name: pod.metadata.uid for name in placing.victims if (pod := self._mirror.pod(name))}
+        nodes = sorted(set(placing.nodes.values()))
+        self.decisions.preempted(placing.job, NodeName(", ".join(nodes)), tuple(victims))
         await asyncio.gather(
-            *(self._nominate(name, node) for name, node in placing.nodes.items()),
+            *(self._nominate(name, node, placing.why.get(name, "")) for name, node in placing.nodes.items()),
             *(self._delete(name, placing.job) for name in victims),
         )
 
@@ -182,15 +188,20 @@ class Binder:
         await self._mirror.until(is_settled)
         self._clearing.pop(placing.job, None)
 
-    async def _nominate(self, name: TaskName, node: NodeName) -> None:
-        """Users see where it will go; and another leader knows for whom room is being made."""
+    async def _nominate(self, name: TaskName, node: NodeName, why: str) -> None:
+        """Users see where it will go, and why not at once; and another leader knows for whom room is being
+        made."""
         pod = self._mirror.pod(name)
-        if pod is not None:
-            change = {"metadata": {"uid": pod.metadata.uid}, "status": {"nominatedNodeName": node}}
-            with suppress(NotFound, Conflict):
-                await self._client.patch_status(
-                    PODS, pod.metadata.name or "", change, namespace_of(pod.metadata)
-                )
+        if pod is None:
+            return
+        status: dict[str, Any] = {"nominatedNodeName": node}
+        if why:
+            status["conditions"] = [waiting_condition(pod, why)]
+        with suppress(NotFound, Conflict):
+            change = {"metadata": {"uid": pod.metadata.uid}, "status": status}
+            await self._client.patch_status(PODS, pod.metadata.name or "", change, namespace_of(pod.metadata))
+            if why:
+                self._recorder.event(pod, "Warning", "FailedScheduling", "Scheduling", why)
 
     async def _delete(self, name: TaskName, preemptor: JobId) -> None:
         pod = self._mirror.pod(name)

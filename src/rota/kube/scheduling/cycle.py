@@ -8,7 +8,7 @@ while they are bound.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from rota.clock import now_ms
 from rota.engine.decide import decide
+from rota.engine.plugin import Disruptions
 from rota.kube.mirror.gangs import gang_id_of
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.reasons import Misread
@@ -26,13 +27,14 @@ from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.scheduling.latency import Latency
 from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
-from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
+from rota.kube.scheduling.words import held_text, misread_text, refused_text, waiting_texts
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import Aside
 from rota.loop.telemetry.metrics import CycleResult, Metrics, measure_cycle
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.plan import EvictionCause, Plan
 from rota.model.policy import Policy
+from rota.model.verdict import Verdict
 from rota.snapshot.state import Snapshot
 
 GATHERED_S = 0.01
@@ -125,8 +127,6 @@ class Scheduling:
         self._tell_held()
         if self._mirror.state.waiting_count:
             plan = await self._decide_and_carry_out()
-            if self._may_need_the_spared(plan):
-                plan = await self._decide_without_sparing(now_s)
             self._tell_waiting(plan)
             self._measure(plan, perf_counter() - began_s)
         self._decisions.end_cycle()
@@ -136,11 +136,11 @@ class Scheduling:
     async def decide(self) -> tuple[Plan, Snapshot]:
         """With what it was decided on."""
         snapshot = self._mirror.state.snapshot()
-        decided = partial(self._decided, snapshot, self._clock_ms())
+        decided = partial(self._decided, snapshot, self._clock_ms(), self._mirror.budgets.now())
         return await asyncio.get_running_loop().run_in_executor(self._aside, decided), snapshot
 
-    def _decided(self, snapshot: Snapshot, now_ms: int) -> Plan:
-        with rules_of(self.policy, self._host) as plugins:
+    def _decided(self, snapshot: Snapshot, now_ms: int, disruptions: Disruptions | None) -> Plan:
+        with rules_of(self.policy, self._host, disruptions) as plugins:
             return decide(snapshot, self.policy, now_ms, plugins)
 
     async def _decide_and_carry_out(self) -> Plan:
@@ -152,19 +152,6 @@ class Scheduling:
         state = self._mirror.state
         waiting = (replace(one, jobs=tuple(filter(state.has_job, one.jobs))) for one in plan.waiting)
         return replace(plan, waiting=tuple(waiting))
-
-    def _may_need_the_spared(self, plan: Plan) -> bool:
-        jobs = (self._mirror.state.record(job_id).job for entry in plan.waiting for job_id in entry.jobs)
-        return self._mirror.may_need_the_spared(jobs)
-
-    async def _decide_without_sparing(self, now_s: float) -> Plan:
-        """As kube-scheduler: who finds no other way breaks a budget."""
-        self._mirror.spare(False)
-        try:
-            self._mirror.settle(now_s)
-            return await self._decide_and_carry_out()
-        finally:
-            self._mirror.spare(True)
 
     # -- carrying out
 
@@ -192,8 +179,16 @@ class Scheduling:
         nodes: dict[JobId, dict[TaskName, NodeName]] = {}
         for binding in plan.bindings:
             nodes.setdefault(binding.job, {})[name_of(binding.job, binding.rank)] = binding.node
+        scored = {one.job: one for one in plan.scored}
+        why = {job_id: one.verdict for one in plan.displacing for job_id in one.jobs}
         for job_id, placed in nodes.items():
-            yield Placing(job_id, placed, tuple(victims.get(job_id, ())))
+            texts = self._refused_texts(why[job_id], placed) if job_id in why else {}
+            yield Placing(job_id, placed, tuple(victims.get(job_id, ())), texts, scored.get(job_id))
+
+    def _refused_texts(self, verdict: Verdict, names: Iterable[TaskName]) -> dict[TaskName, str]:
+        tasks = (self._mirror.task(name) for name in names)
+        nodes = self._mirror.node_count
+        return {task.name: refused_text(verdict, task, nodes) for task in tasks if task is not None}
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -224,9 +219,10 @@ class Scheduling:
         if self._latency is not None:
             self._latency.held(self._mirror.holds, self._mirror.pod)
         for name, hold in self._mirror.holds.items():
-            text = held_text(hold, nodes)
-            self._recorder.waits(name, text)
             pod = self._mirror.task(name)
+            may_preempt = pod is None or pod.template.may_preempt is not False
+            text = held_text(hold, nodes, may_preempt=may_preempt)
+            self._recorder.waits(name, text)
             self._decisions.waits(gang_id_of(pod) if pod is not None and pod.gang else JobId(name), text)
 
     def _tell_misreads(self) -> None:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import structlog
 from msgspec import Struct
 
 from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.plan import Scored
 from rota.patience.backoff import Backoff
 
 MOST_LINES = 100
 """Of waits in a period: a thousand pods that find no room need not be a thousand lines."""
 PERIOD_S = 10.0
+_NAMED = 5
+"""Victims that are named in one line."""
 _PAUSES = Backoff(PERIOD_S, 300.0)
 
 log = structlog.get_logger()
@@ -43,13 +46,20 @@ class DecisionLog:
         self._lines = 0
         self._untold = 0
 
-    def bound(self, job: JobId, nodes: Mapping[TaskName, NodeName], took_s: float) -> None:
-        took_ms = round(took_s * 1000)
+    def bound(
+        self, job: JobId, nodes: Mapping[TaskName, NodeName], took_s: float, scored: Scored | None = None
+    ) -> None:
+        """`scored`: how good the node is, of a gang that of its first pod."""
+        said = {"ms": round(took_s * 1000), **({} if scored is None else {"score": _score(scored)})}
         alone = nodes.get(TaskName(job))  # a pod without a gang is a job of the same name
         if alone is not None:
-            log.info("kube.pod_bound", pod=job, node=alone, ms=took_ms)
+            log.info("kube.pod_bound", pod=job, node=alone, **said)
         else:
-            log.info("kube.gang_bound", gang=job, pods=len(nodes), nodes=_counted(nodes), ms=took_ms)
+            log.info("kube.gang_bound", gang=job, pods=len(nodes), nodes=_counted(nodes), **said)
+
+    def preempted(self, preemptor: JobId, node: NodeName, victims: Sequence[TaskName]) -> None:
+        """Room is made for a pod or a gang; its own line has each pod that goes."""
+        log.info("kube.room_made", job=preemptor, node=node, victims=len(victims), names=_shortened(victims))
 
     def waits(self, job: JobId, why: str) -> None:
         """One pod of it, in this cycle."""
@@ -81,6 +91,17 @@ class DecisionLog:
             log.info("kube.waits", job=job, pods=wait.pods, why=wait.why)
         else:
             self._untold += 1
+
+
+def _score(scored: Scored) -> str:
+    criteria = ", ".join(f"{name} {value}" for name, value in scored.criteria)
+    return f"{scored.total} ({criteria})"
+
+
+def _shortened(names: Sequence[TaskName]) -> str:
+    more = len(names) - _NAMED
+    shown = ", ".join(names[:_NAMED])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _counted(nodes: Mapping[TaskName, NodeName]) -> str:

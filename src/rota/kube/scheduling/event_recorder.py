@@ -157,15 +157,9 @@ class EventRecorder:
         told = self._told.get(name)
         if news is None or (told is not None and told.news == news):
             return
-        condition = {
-            "type": "PodScheduled",
-            "status": "False",
-            "reason": "Unschedulable",
-            "message": news,
-            **({} if _is_said_to_wait(pod) else {"lastTransitionTime": _now_in_seconds()}),
-        }
         metadata = pod.metadata
-        change = {"metadata": {"uid": metadata.uid}, "status": {"conditions": [condition]}}
+        status = {"conditions": [waiting_condition(pod, news)]}
+        change = {"metadata": {"uid": metadata.uid}, "status": status}
         await self._client.patch_status(PODS, metadata.name or "", change, namespace_of(metadata))
         now = self._pod(name)
         if now is None or now.spec.node_name or now.metadata.uid != metadata.uid:
@@ -175,6 +169,16 @@ class EventRecorder:
         next_s = asyncio.get_running_loop().time() + PAUSES.pause_s(times, random.random())
         self._told[name] = _Told(news, times, next_s)
         self.event(pod, "Warning", "FailedScheduling", "Scheduling", news)
+
+
+def waiting_condition(pod: Pod, why: str) -> dict[str, str]:
+    return {
+        "type": "PodScheduled",
+        "status": "False",
+        "reason": "Unschedulable",
+        "message": why,
+        **({} if _is_said_to_wait(pod) else {"lastTransitionTime": _now_in_seconds()}),
+    }
 
 
 def _is_said_to_wait(pod: Pod) -> bool:

@@ -6,7 +6,7 @@ Text is made of typed reasons here and nowhere else.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TypeAlias
 
 from rota.kube.mirror.mirror import Mirror
@@ -27,6 +27,7 @@ from rota.kube.mirror.reasons import (
     Unusable,
     VolumeMissing,
 )
+from rota.kube.scheduling.rules import BY_EVICTING
 from rota.kube_objects.pods import PodTask
 from rota.kube_objects.selectors import named_nodes
 from rota.model.ids import JobId, TaskName
@@ -41,6 +42,7 @@ from rota.model.reasons import (
     Insufficient,
     JobAffinityUnmet,
     JobAntiAffinityUnmet,
+    NobodyToEvict,
     NoNodes,
     NoSpaceForVolume,
     NoVolumeToBind,
@@ -53,7 +55,7 @@ from rota.model.reasons import (
     VolumeOutOfReach,
 )
 from rota.model.task import TaskSpec, VolumeTrouble
-from rota.model.verdict import Reason, Verdict
+from rota.model.verdict import Reason, Refusal, Verdict
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -82,23 +84,12 @@ _PHRASES: dict[type[Reason], str] = {
     NoVolumeToBind: "node(s) didn't find available persistent volumes to bind",
     NoSpaceForVolume: "node(s) did not have enough free storage",
     VolumeInOtherZone: "node(s) had no available volume zone",
+    NobodyToEvict: "No preemption victims found for incoming pod",
 }
 _RESOURCES = {"storage": "ephemeral-storage"}
-_BY_EVICTING = (
-    Insufficient,
-    PortTaken,
-    DiskTaken,
-    ClaimInUse,
-    TooManyVolumes,
-    JobAntiAffinityUnmet,
-    RunningAntiAffinity,
-    SpreadUneven,
-    GangLacksRoom,
-)
-"""Reasons that the end of other pods could do away with."""
 _NAMES_CONFLICT = "pod affinity terms conflict"
 _NO_HELP = "Preemption is not helpful for scheduling"
-_NO_VICTIMS = "No preemption victims found for incoming pod"
+_MAY_NOT = "preemption: not eligible due to preemptionPolicy=Never."
 
 
 def waiting_texts(plan: Plan, mirror: Mirror) -> Iterator[tuple[JobId, TaskName, str]]:
@@ -114,7 +105,7 @@ def waiting_texts(plan: Plan, mirror: Mirror) -> Iterator[tuple[JobId, TaskName,
                     continue
                 text = texts.get(task.template)
                 if text is None:
-                    text = unschedulable_text(entry.verdict, task, mirror.node_count)
+                    text = unschedulable_text(entry.verdict, task, mirror.node_count, entry.still)
                     texts[task.template] = text
                 yield job_id, name, text
 
@@ -134,33 +125,53 @@ def plan_lines(plan: Plan, mirror: Mirror) -> list[str]:
     ]
 
 
-def unschedulable_text(verdict: Verdict, task: PodTask, nodes: int) -> str:
-    """In all of the cluster's nodes, each counted once."""
-    if any(isinstance(refusal.reason, NoNodes) for refusal in verdict.refusals):
-        return "no nodes available to schedule pods"
-    counts: Counter[str] = Counter()
-    helps: Counter[str] = Counter()
-    others = []
-    for refusal in verdict.refusals:
-        if not refusal.nodes:
-            others.append(reason_text(refusal.reason))
-            continue
-        for phrase in _phrases(refusal.reason, task.spec):
-            counts[phrase] += refusal.nodes
-        helps[_NO_VICTIMS if isinstance(refusal.reason, _BY_EVICTING) else _NO_HELP] += refusal.nodes
-    if not counts:
-        return f"0/{nodes} nodes are available: {', '.join(others)}."
+def unschedulable_text(verdict: Verdict, task: PodTask, nodes: int, still: Sequence[Refusal] = ()) -> str:
+    """In all of the cluster's nodes, each counted once. `still`: what would be in the way without those who
+    may have to go for it, where that was asked."""
+    refused = refused_text(verdict, task, nodes)
+    counted = [one for one in verdict.refusals if one.nodes]
+    if not counted:
+        return refused
+    if task.template.may_preempt is False:
+        return f"{refused} {_MAY_NOT}"
     if named_nodes(task.spec.node_affinity) == set():
         # Nodes aren't even asked, nor who could go.
+        still = ()
+    elif not still:
+        hopeful = sum(one.nodes for one in counted if isinstance(one.reason, BY_EVICTING))
+        still = (Refusal(NobodyToEvict(), hopeful),) if hopeful else ()
+    counts = _counts(still, task.spec)
+    if others := nodes - sum(one.nodes for one in still):
+        counts[_NO_HELP] += others
+    return f"{refused} preemption: 0/{nodes} nodes are available: {_histogram(counts)}."
+
+
+def _no_help(nodes: int) -> str:
+    return f"preemption: 0/{nodes} nodes are available: {nodes} {_NO_HELP}."
+
+
+def refused_text(verdict: Verdict, task: PodTask, nodes: int) -> str:
+    """Without what is said of preemption: for those that have room made for them, that is all."""
+    if any(isinstance(refusal.reason, NoNodes) for refusal in verdict.refusals):
+        return "no nodes available to schedule pods"
+    counted = [one for one in verdict.refusals if one.nodes]
+    if not counted:
+        others = ", ".join(reason_text(one.reason) for one in verdict.refusals)
+        return f"0/{nodes} nodes are available: {others}."
+    if named_nodes(task.spec.node_affinity) == set():
         return f"0/{nodes} nodes are available: {_NAMES_CONFLICT}."
-    if task.template.may_preempt is False:
-        preemption = "not eligible due to preemptionPolicy=Never."
-    else:
-        preemption = f"0/{nodes} nodes are available: {_histogram(helps)}."
-    return f"0/{nodes} nodes are available: {_histogram(counts)}. preemption: {preemption}"
+    return f"0/{nodes} nodes are available: {_histogram(_counts(counted, task.spec))}."
 
 
-def held_text(hold: Hold, nodes: int) -> str:
+def _counts(refusals: Sequence[Refusal], spec: TaskSpec) -> Counter[str]:
+    counts: Counter[str] = Counter()
+    for refusal in refusals:
+        for phrase in _phrases(refusal.reason, spec):
+            counts[phrase] += refusal.nodes
+    return counts
+
+
+def held_text(hold: Hold, nodes: int, *, may_preempt: bool = True) -> str:
     """Why a pod waits that isn't decided about yet."""
     match hold:
         case GangIncomplete(gang, ready, needed, role):
@@ -177,7 +188,8 @@ def held_text(hold: Hold, nodes: int) -> str:
         case Unusable(problem):
             return f"the pod can't be used: {problem}"
         case _:
-            return f"0/{nodes} nodes are available: {_claims_text(hold)}."
+            preemption = _no_help(nodes) if may_preempt else _MAY_NOT
+            return f"0/{nodes} nodes are available: {_claims_text(hold)}. {preemption}"
 
 
 ClaimHold: TypeAlias = (

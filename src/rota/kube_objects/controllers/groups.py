@@ -16,7 +16,16 @@ from rota.kube_objects.controllers.to_come import (
     name_of,
     one_or,
 )
-from rota.kube_objects.objects.controllers import LeaderWorkerSet, VolcanoJob, VolcanoTask, Workload
+from rota.kube_objects.errors import FieldError, FieldPath
+from rota.kube_objects.objects.controllers import (
+    LeaderWorkerSet,
+    VolcanoCronJob,
+    VolcanoJob,
+    VolcanoJobSpec,
+    VolcanoTask,
+    Workload,
+)
+from rota.kube_objects.objects.metadata import KubeObject
 from rota.kube_objects.objects.pods import PodTemplate
 
 _VOLCANO = "volcano.sh/"
@@ -30,13 +39,33 @@ def of_volcano_job(found: VolcanoJob, around: Surroundings) -> Iterator[PodsToCo
     state = found.status.state if found.status else None
     if state is not None and state.phase in _VOLCANO_ENDED:
         return
-    spec, name = found.spec, name_of(found)
+    yield from _of_volcano(found, found.spec, ("spec",), around)
+
+
+def of_volcano_cron_job(found: VolcanoCronJob, around: Surroundings) -> Iterator[PodsToCome]:
+    """As if it were due."""
+    if not found.spec.suspend:
+        yield from _of_volcano(found, found.spec.job_template.spec, ("spec", "jobTemplate", "spec"), around)
+
+
+def _of_volcano(
+    found: KubeObject, spec: VolcanoJobSpec, path: FieldPath, around: Surroundings
+) -> Iterator[PodsToCome]:
+    name = name_of(found)
     wanted = sum(one_or(task.replicas) for task in spec.tasks or ())
-    check_count(wanted, ("spec", "tasks"))
+    check_count(wanted, (*path, "tasks"))
+    if spec.min_available is not None and spec.min_available > wanted:
+        problem = f"{spec.min_available} pods are to start together, and its tasks have {wanted}"
+        raise FieldError((*path, "minAvailable"), problem, "lower it, or raise replicas of a task")
     labels = {f"{_VOLCANO}job-name": name, f"{_VOLCANO}queue-name": spec.queue or "default"}
     sets = []
+    roles: set[str] = set()
     for at, task in enumerate(spec.tasks or ()):
         role = task.name or f"default{at}"
+        if role in roles:
+            problem = f"another task is named {role}: its pods would have the same names"
+            raise FieldError((*path, "tasks", at, "name"), problem, "give each task a name of its own")
+        roles.add(role)
         named = (
             MadePod(f"{name}-{role}-{index}", {f"{_VOLCANO}task-index": str(index)})
             for index in range(one_or(task.replicas))
@@ -44,7 +73,7 @@ def of_volcano_job(found: VolcanoJob, around: Surroundings) -> Iterator[PodsToCo
         pods = tuple(absent(found, named, around))
         template = _prioritised(task, spec.priority_class_name)
         own = {**labels, f"{_VOLCANO}task-spec": role}
-        sets.append(PodSet(template, ("spec", "tasks", at, "template"), pods, own))
+        sets.append(PodSet(template, (*path, "tasks", at, "template"), pods, own))
     least = wanted if not spec.min_available else spec.min_available
     yield PodsToCome(name, tuple(sets), together=_left(least, wanted, sets))
 

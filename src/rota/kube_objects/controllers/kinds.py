@@ -7,7 +7,12 @@ from typing import Any
 
 from rota.kube_objects.controllers.batch import of_cron_job, of_job, of_job_set
 from rota.kube_objects.controllers.daemons import of_daemon_set
-from rota.kube_objects.controllers.groups import of_leader_worker_set, of_volcano_job, of_workload
+from rota.kube_objects.controllers.groups import (
+    of_leader_worker_set,
+    of_volcano_cron_job,
+    of_volcano_job,
+    of_workload,
+)
 from rota.kube_objects.controllers.replicas import of_bare_template, of_replicas, of_stateful_set
 from rota.kube_objects.controllers.to_come import PodsToCome, Surroundings
 from rota.kube_objects.objects.controllers import (
@@ -20,6 +25,7 @@ from rota.kube_objects.objects.controllers import (
     ReplicaSet,
     ReplicationController,
     StatefulSet,
+    VolcanoCronJob,
     VolcanoJob,
     Workload,
 )
@@ -36,6 +42,7 @@ CONTROLLERS: Mapping[type[KubeObject], Callable[[Any, Surroundings], Iterator[Po
     CronJob: of_cron_job,
     BarePodTemplate: of_bare_template,
     VolcanoJob: of_volcano_job,
+    VolcanoCronJob: of_volcano_cron_job,
     Workload: of_workload,
     JobSet: of_job_set,
     LeaderWorkerSet: of_leader_worker_set,

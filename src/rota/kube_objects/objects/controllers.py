@@ -102,6 +102,19 @@ class VolcanoJob(KubeObject):
     status: VolcanoJobStatus | None = None
 
 
+class VolcanoJobTemplate(KubeStruct):
+    spec: VolcanoJobSpec
+
+
+class VolcanoCronJobSpec(KubeStruct):
+    job_template: VolcanoJobTemplate
+    suspend: bool | None = None
+
+
+class VolcanoCronJob(KubeObject):
+    spec: VolcanoCronJobSpec
+
+
 # -- Kueue
 
 
@@ -176,6 +189,7 @@ Controller = (
     | CronJob
     | BarePodTemplate
     | VolcanoJob
+    | VolcanoCronJob
     | Workload
     | JobSet
     | LeaderWorkerSet

@@ -44,6 +44,12 @@ class SchedulingGate(KubeStruct):
     name: str
 
 
+class PodResourceClaim(KubeStruct):
+    """Of devices that a driver hands out."""
+
+    name: str
+
+
 class PodNeeds(KubeStruct):
     """The part of a pod's spec that equal pods have in common, and that says where they can run."""
 
@@ -67,6 +73,7 @@ class PodSpec(PodNeeds):
     preemption_policy: Literal["Never", "PreemptLowerPriority"] | None = None
     scheduler_name: str | None = None
     scheduling_gates: list[SchedulingGate] | None = None
+    resource_claims: list[PodResourceClaim] | None = None
     active_deadline_seconds: Annotated[int, Meta(ge=1, lt=2**31)] | None = None
 
 

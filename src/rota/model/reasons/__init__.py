@@ -21,7 +21,13 @@ from rota.model.reasons.calendar import (
     SlaMissed,
     TooEarly,
 )
-from rota.model.reasons.evicted import EvictedByTaint, EvictedForMaintenance, WasPreempted, reason_of_eviction
+from rota.model.reasons.evicted import (
+    EvictedByTaint,
+    EvictedForMaintenance,
+    NobodyToEvict,
+    WasPreempted,
+    reason_of_eviction,
+)
 from rota.model.reasons.gangs import (
     AwaitsPartner,
     GangBeyondCapacity,
@@ -83,6 +89,7 @@ __all__ = [
     "NoScheduler",
     "NoSpaceForVolume",
     "NoVolumeToBind",
+    "NobodyToEvict",
     "NodeExclusive",
     "NodeInUse",
     "NotReservedFor",

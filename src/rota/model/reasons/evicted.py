@@ -1,4 +1,5 @@
-"""Jobs that ran and are evicted: what they wait for until the next cycle."""
+"""Evictions as reasons: what jobs that ran and are evicted wait for until the next cycle, and where nobody
+could be evicted."""
 
 from __future__ import annotations
 
@@ -6,7 +7,13 @@ from typing import ClassVar
 
 from rota.model.ids import JobId
 from rota.model.plan import EvictionCause
-from rota.model.verdict import Reason, Rule, TypedReason, Unblock, not_now
+from rota.model.verdict import ROOM, Reason, Rule, TypedReason, Unblock, not_now
+
+
+class NobodyToEvict(TypedReason, frozen=True, tag="nobody to evict"):
+    """Nobody is on the node who may have to go for it."""
+
+    rule: ClassVar[Rule] = not_now("preemption", *ROOM)
 
 
 class WasPreempted(TypedReason, frozen=True, tag="preempted"):

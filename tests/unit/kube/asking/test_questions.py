@@ -24,7 +24,6 @@ from rota.kube_objects.objects.workloads import PriorityClass
 from rota.kube_objects.priority import UsePriorityClass
 from rota.model.changes import AskForLess, RaisePriority, StartWithFewer
 from rota.model.explanation import Change, Outcome
-from rota.model.ids import JobId
 from tests.unit.kube.pods import SCHEDULER, node, pod
 from tests.unit.kube.still_cluster import StillCluster
 
@@ -129,13 +128,17 @@ class TestWaiting:
     def test_who_finds_no_other_way_breaks_a_budget(self) -> None:
         still = StillCluster()
         still.add(NODES, node("n"))
-        still.add(PODS, pod("low", cpu="2", node="n"), pod("high", cpu="2", priority=100))
-        body: dict[str, Any] = {"metadata": {"name": "b", "namespace": "default"}, "spec": {"selector": {}}}
+        still.add(PODS, pod("low", cpu="2", node="n", gang="g", scheduler="another"))
+        still.add(PODS, pod("high", cpu="2", priority=100))
+        selector = {"matchLabels": {"batch.scheduling.k8s.io/gang": "g"}}
+        body: dict[str, Any] = {
+            "metadata": {"name": "b", "namespace": "default"},
+            "spec": {"selector": selector},
+        }
         still.add(BUDGETS, msgspec.convert(body, DisruptionBudget))
         cluster = asyncio.run(_read(still))
         answer = why(cluster, "high")
         assert outcome(answer) is Outcome.PLACED
-        assert not cluster.mirror.state.record(JobId("default/low")).job.template.preemptible, "as before"
         assert answer.view is not None
         assert [one.job for one in answer.view.evictions] == ["default/low"]
 

@@ -69,10 +69,10 @@ class Bench:
         self.leads = True
         self.binder = Binder(self.server, self.mirror, self.recorder, lambda: self.leads, lambda: None)
 
-    async def carry_out(self, *names: TaskName, victims: tuple[TaskName, ...] = ()) -> None:
+    async def carry_out(self, *names: TaskName, victims: tuple[TaskName, ...] = (), why: str = "") -> None:
         nodes = dict.fromkeys(names or (P,), N)
         self.mirror.assume(nodes)
-        await self.binder.carry_out(Placing(JobId("j"), nodes, victims))
+        await self.binder.carry_out(Placing(JobId("j"), nodes, victims, dict.fromkeys(nodes, why)))
 
     def is_assumed(self) -> bool:
         self.mirror.settle(0.0)

@@ -130,6 +130,25 @@ class TestRoom:
         await carrying_out
         assert bench.server.binds == [("p", "n")]
 
+    async def test_is_told_to_the_pod_that_it_is_made_for(self) -> None:
+        """Why it couldn't start at once, in the same breath as where it will."""
+        bench, victim = Bench(), pod("q", node="n")
+        bench.told.add(victim)
+
+        carrying_out = asyncio.create_task(bench.carry_out(victims=(Q,), why="0/1 nodes are available"))
+        await asyncio.sleep(1)
+        [status] = [one for one in bench.server.statuses if "nominatedNodeName" in one]
+        [condition] = status["conditions"]
+        assert (condition["type"], condition["status"]) == ("PodScheduled", "False")
+        assert condition["message"] == "0/1 nodes are available"
+        events = [bench.recorder._events.get_nowait()[1] for _ in range(2)]
+        assert {one["reason"]: one["note"] for one in events} == {
+            "FailedScheduling": "0/1 nodes are available",
+            "Preempted": "Preempted by j on node n",
+        }
+        bench.mirror.pod_changed(victim, None)
+        await carrying_out
+
     async def test_is_given_to_another_while_it_waits(self) -> None:
         bench, victim = Bench(), pod("q", node="n")
         bench.told.add(victim)

@@ -7,6 +7,7 @@ from structlog.testing import capture_logs
 
 from rota.kube.scheduling.decision_log import MOST_LINES, PERIOD_S, DecisionLog
 from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.plan import Scored
 
 pytestmark = pytest.mark.covers("kube-10")
 
@@ -31,6 +32,18 @@ def test_a_pod_and_a_gang_that_are_bound() -> None:
     assert pod == {"event": "kube.pod_bound", "log_level": "info", "pod": POD, "node": "n1", "ms": 12}
     assert (gang["event"], gang["gang"], gang["pods"]) == ("kube.gang_bound", GANG, 3)
     assert (gang["nodes"], gang["ms"]) == ("n1 ×2, n2", 500)
+
+
+def test_scores_in_short_and_who_goes_for_whom() -> None:
+    told = DecisionLog(Clock())
+    scored = Scored(POD, 63, (("utilisation", 50), ("affinity", 80)))
+    with capture_logs() as lines:
+        told.bound(POD, {TaskName(POD): NodeName("n1")}, 0.0, scored)
+        told.preempted(POD, NodeName("n1"), [TaskName(f"default/v{number}") for number in range(7)])
+    assert lines[0]["score"] == "63 (utilisation 50, affinity 80)"
+    room = lines[1]
+    assert (room["event"], room["job"], room["node"], room["victims"]) == ("kube.room_made", POD, "n1", 7)
+    assert room["names"] == "default/v0, default/v1, default/v2, default/v3, default/v4 and 2 more"
 
 
 def cycle(told: DecisionLog, *waits: tuple[JobId, str]) -> None:

@@ -143,14 +143,14 @@ def test_beside_a_term_without_conditions_all_nodes_are_asked() -> None:
 
 def test_terms_that_name_nobody_conflict() -> None:
     nodes = [node("a"), node("b")]
-    assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b")))) == ["pod affinity terms conflict."]
+    assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b")))) == ["pod affinity terms conflict"]
     assert reasons(nodes, pod("p", affinity=on_terms(named("a", "b"), named("b")))) == []
 
 
 def test_names_that_conflict_are_told_before_claims_that_are_missing() -> None:
     volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]
     lost = pod("p", affinity=on_terms(named("a", "b")), volumes=volumes)
-    assert reasons([node("a"), node("b")], lost) == ["pod affinity terms conflict."]
+    assert reasons([node("a"), node("b")], lost) == ["pod affinity terms conflict"]
 
 
 def test_ports_come_before_amounts() -> None:
