@@ -8,7 +8,7 @@ seen there, or until binding it has failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rota.kube.mirror.budgets import Budgets
 from rota.kube.mirror.dependents import DependentPods, waits_as_before
@@ -199,6 +199,17 @@ class Mirror:
 
     def has_node(self, name: NodeName) -> bool:
         return name in self._nodes
+
+    def pending(self) -> Iterator[tuple[TaskName, PodState]]:
+        """Pods that can be read, and have no node yet."""
+        return (
+            (name, task.state)
+            for name, task in self._tasks.items()
+            if task.state in (PodState.WAITING, PodState.GATED)
+        )
+
+    def pod_counts(self) -> dict[str, int]:
+        return {"pods": len(self._pods), "assumed_pods": len(self._assumed)}
 
     @property
     def node_count(self) -> int:

@@ -26,7 +26,7 @@ from rota.kube.mirror.dependents import is_over
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.scheduling.decision_log import DecisionLog
 from rota.kube.scheduling.event_recorder import EventRecorder
-from rota.kube.scheduling.latency import Latency
+from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
 from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects.metadata import KubeObject
@@ -71,6 +71,8 @@ class Placing(Struct, frozen=True):
     nodes: Mapping[TaskName, NodeName]
     victims: tuple[TaskName, ...] = ()
     """Pods that must be gone before."""
+    decided_s: float = 0.0
+    """How long it took to decide."""
 
 
 class BindResult(Enum):
@@ -88,10 +90,10 @@ class Binder:
         recorder: EventRecorder,
         leads: Callable[[], bool],
         wake: Callable[[], None],
-        latency: Latency | None = None,
+        figures: PodFigures | None = None,
     ) -> None:
         """`leads` is asked before each step; `wake` is called when there is something to decide again."""
-        self._latency = latency
+        self._figures = figures
         self._client = client
         self._mirror = mirror
         self._recorder = recorder
@@ -117,8 +119,10 @@ class Binder:
         try:
             if placing.victims:
                 await self._make_room(placing)
+            # Those who have to end first may take long, and that is not for want of a decision.
+            since_s = perf_counter() - placing.decided_s
             outcomes = await asyncio.gather(
-                *(self._place(name, node) for name, node in placing.nodes.items())
+                *(self._place(name, node, since_s) for name, node in placing.nodes.items())
             )
             for name, outcome in zip(placing.nodes, outcomes, strict=True):
                 if outcome is BindResult.BOUND:
@@ -135,6 +139,9 @@ class Binder:
             self._clearing.pop(placing.job, None)
             self._forget(unbound - failed)
             self.failed += len(failed)
+            if self._figures is not None:
+                for name in failed:
+                    self._figures.failed(name, placing.decided_s + perf_counter() - began_s)
         if failed:
             await asyncio.sleep(FORGOTTEN_AFTER_S)
             self._forget(failed)
@@ -213,7 +220,7 @@ class Binder:
 
     # -- binding
 
-    async def _place(self, name: TaskName, node: NodeName) -> BindResult:
+    async def _place(self, name: TaskName, node: NodeName, since_s: float) -> BindResult:
         pod = self._mirror.pod(name)
         if pod is None:
             return BindResult.GONE
@@ -226,8 +233,8 @@ class Binder:
         outcome = await self._bind(name, pod, node)
         if outcome is BindResult.BOUND:
             self.bound += 1
-            if self._latency is not None:
-                self._latency.bound(name, pod)
+            if self._figures is not None:
+                self._figures.bound(name, pod, perf_counter() - since_s)
             self._recorder.scheduled(pod, node)
         return outcome
 

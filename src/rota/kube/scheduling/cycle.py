@@ -23,7 +23,7 @@ from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.reasons import Misread
 from rota.kube.scheduling.binding import Binder, Placing
 from rota.kube.scheduling.event_recorder import EventRecorder
-from rota.kube.scheduling.latency import Latency
+from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
@@ -59,7 +59,7 @@ class Scheduling:
         *,
         undone_after_s: float = UNDONE_AFTER_S,
         clock_ms: Callable[[], int] = now_ms,
-        latency: Latency | None = None,
+        figures: PodFigures | None = None,
     ) -> None:
         self.policy = policy
         self.cycles = 0
@@ -70,7 +70,9 @@ class Scheduling:
         self._metrics = metrics
         self._undone_after_s = undone_after_s
         self._clock_ms = clock_ms
-        self._latency = latency
+        self._figures = figures
+        self._decided_s = 0.0
+        """How long the latest decision took."""
         self._host = PluginHost()
         self._aside = Aside("rota-decide")
         self._wake = asyncio.Event()
@@ -136,8 +138,12 @@ class Scheduling:
     async def decide(self) -> tuple[Plan, Snapshot]:
         """With what it was decided on."""
         snapshot = self._mirror.state.snapshot()
-        decided = partial(self._decided, snapshot, self._clock_ms())
-        return await asyncio.get_running_loop().run_in_executor(self._aside, decided), snapshot
+        decided, began_s = partial(self._decided, snapshot, self._clock_ms()), perf_counter()
+        plan = await asyncio.get_running_loop().run_in_executor(self._aside, decided)
+        self._decided_s = perf_counter() - began_s
+        if self._figures is not None:
+            self._figures.decided(plan, self._decided_s)
+        return plan, snapshot
 
     def _decided(self, snapshot: Snapshot, now_ms: int) -> Plan:
         with rules_of(self.policy, self._host) as plugins:
@@ -193,7 +199,7 @@ class Scheduling:
         for binding in plan.bindings:
             nodes.setdefault(binding.job, {})[name_of(binding.job, binding.rank)] = binding.node
         for job_id, placed in nodes.items():
-            yield Placing(job_id, placed, tuple(victims.get(job_id, ())))
+            yield Placing(job_id, placed, tuple(victims.get(job_id, ())), self._decided_s)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)
@@ -221,8 +227,8 @@ class Scheduling:
 
     def _tell_held(self) -> None:
         nodes = self._mirror.node_count
-        if self._latency is not None:
-            self._latency.held(self._mirror.holds, self._mirror.pod)
+        if self._figures is not None:
+            self._figures.held(self._mirror.holds)
         for name, hold in self._mirror.holds.items():
             text = held_text(hold, nodes)
             self._recorder.waits(name, text)
@@ -238,9 +244,13 @@ class Scheduling:
         self._misreads = dict(found)
 
     def _tell_waiting(self, plan: Plan) -> None:
+        refused = []
         for job, name, text in waiting_texts(plan, self._mirror):
             self._recorder.waits(name, text)
             self._decisions.waits(job, text)
+            refused.append(name)
+        if self._figures is not None:
+            self._figures.refused(refused, self._decided_s)
 
     def _measure(self, plan: Plan, seconds: float) -> None:
         measure_cycle(self._metrics, seconds, plan, scheduled=len(plan.bindings))

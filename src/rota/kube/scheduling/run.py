@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from rota.kube.mirror.sources import sources_of
 from rota.kube.scheduling.binding import Binder
 from rota.kube.scheduling.cycle import UNDONE_AFTER_S, Scheduling
 from rota.kube.scheduling.event_recorder import EventRecorder
-from rota.kube.scheduling.latency import Latency
+from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.scheduling.probes import probes
 from rota.kube.scheduling.unreadable import UnreadablePods
 from rota.kube.scheduling.words import plan_lines
@@ -93,8 +93,8 @@ class KubeScheduler:
         )
         # Whatever it waits for, nothing is sent once another may lead.
         led = client.only_while(self._leads)
-        latency = Latency(self.metrics)
-        self.binder = Binder(led, self.mirror, self.recorder, self._leads, self._look_again, latency)
+        self.figures = PodFigures(self.metrics, options.scheduler_name, self.mirror)
+        self.binder = Binder(led, self.mirror, self.recorder, self._leads, self._look_again, self.figures)
         self.scheduling = Scheduling(
             self.mirror,
             self.binder,
@@ -102,7 +102,7 @@ class KubeScheduler:
             policy,
             self.metrics,
             undone_after_s=options.undone_after_s,
-            latency=latency,
+            figures=self.figures,
         )
         self._unreadable = UnreadablePods(client, self.recorder, options.scheduler_name)
         self._informers = self._subscribed()
@@ -149,10 +149,18 @@ class KubeScheduler:
 
     def _forget_told(self, old: Pod | None, new: Pod | None) -> None:
         if old is not None and (new is None or new.spec.node_name):
-            self.recorder.forget(name_of(old.metadata))
+            name = name_of(old.metadata)
+            self.recorder.forget(name)
+            if new is None:
+                self.figures.forget(name)
 
     def _look_again(self) -> None:
         self.scheduling.look_again()
+
+    def exposition(self) -> Callable[[], bytes]:
+        """Looks at what is so now, and answers what makes a text of it, which any thread may do."""
+        self.figures.look(self._leads())
+        return self.metrics.exposition
 
     def _leads(self) -> bool:
         return not self._options.leader_elect or self._leader.leads()
@@ -189,7 +197,7 @@ async def serve(options: KubeSchedulerOptions) -> None:
             address = options.metrics_host, options.metrics_port
             try:
                 await stack.enter_async_context(
-                    probes(*address, lambda: scheduler.is_ready, scheduler.metrics)
+                    probes(*address, lambda: scheduler.is_ready, scheduler.exposition)
                 )
             except OSError as error:
                 raise _cannot_listen(*address, error) from error
