@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from rota.kube_objects.affinity import AffinityReader, as_spread
+from rota.kube_objects.belonging import NOTHING_SAID, Belonging, belonging_of, is_of_its_node
 from rota.kube_objects.errors import FieldError
 from rota.kube_objects.namespaces import Namespaces, namespace_of
 from rota.kube_objects.objects.affinity import NodeAffinity
@@ -25,7 +26,7 @@ from rota.kube_objects.selectors import as_labels, node_term, node_terms
 from rota.kube_objects.taints import as_toleration
 from rota.kube_objects.times import as_ms
 from rota.kube_objects.volumes import VolumeReader
-from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.ids import JobId, NodeName, QueueName, TaskName
 from rota.model.interning import Interned
 from rota.model.job import Job, JobRecord, JobTemplate, Placement, TaskGroup
 from rota.model.quantities import CountOrPercent, QuantityError, parse_count_or_percent
@@ -141,11 +142,19 @@ class PodReader:
                 f"{namespace}/{name}",
             )
         deadline_s = spec.active_deadline_seconds
+        said = _belonging(pod)
+        task = self._task_spec(pod, namespace, note)
+        if said.exclusive or is_of_its_node(pod.metadata):
+            task = self._specs(
+                structs.replace(task, exclusive=said.exclusive, of_its_node=not said.exclusive)
+            )
         return self._templates(
             JobTemplate(
-                groups=(TaskGroup(self._task_spec(pod, namespace, note)),),
+                groups=(TaskGroup(task),),
                 namespace=namespace,
-                project=namespace,
+                project=said.project or namespace,
+                user=said.user or "default",
+                queue=QueueName(said.queue or "default"),
                 scheduler="" if spec.scheduler_name == DEFAULT_SCHEDULER else spec.scheduler_name or "",
                 priority=priority.value,
                 may_preempt=priority.may_preempt,
@@ -216,6 +225,16 @@ class PodReader:
         if not wanted.count and not wanted.percent_hundredths:
             raise FieldError(path, f"a gang can't start with {wanted} of its pods", "give at least 1")
         return wanted
+
+
+def _belonging(pod: Pod) -> Belonging:
+    """FieldError: what it says can't be used. Of a pod that runs already that matters to nobody."""
+    try:
+        return belonging_of(pod.metadata)
+    except FieldError:
+        if not pod.spec.node_name:
+            raise
+        return NOTHING_SAID
 
 
 def _state(pod: Pod, status: PodStatus) -> PodState:

@@ -80,6 +80,10 @@ class ObjectReference(KubeStruct):
     resource_version: str = ""
 
 
+class ConfigMap(KubeObject):
+    data: dict[str, str] | None = None
+
+
 class Binding(KubeStruct):
     """`metadata.uid`: the pod that is meant, and no later one of that name."""
 

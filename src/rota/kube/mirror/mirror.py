@@ -9,6 +9,7 @@ seen there, or until binding it has failed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from rota.kube.mirror.budgets import Budgets
 from rota.kube.mirror.dependents import DependentPods, waits_as_before
@@ -17,6 +18,7 @@ from rota.kube.mirror.gangs import GangReading, gang_id_of
 from rota.kube.mirror.pod_context import PodContext
 from rota.kube.mirror.pod_groups import GroupKey, PodGroups
 from rota.kube.mirror.pod_readings import PodReadings
+from rota.kube.mirror.pod_rules import PodRules
 from rota.kube.mirror.reading import read_node
 from rota.kube.mirror.waiters import Waiters
 from rota.kube_objects.namespaces import name_of
@@ -28,11 +30,14 @@ from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.job import Job
 from rota.model.node import Node as ModelNode
-from rota.model.policy import NO_DEFAULTS, Defaults
+from rota.model.policy import Policy
 from rota.snapshot.state import ClusterState
 
 _CHANGES_KEPT = 10_000
 """The state remembers every kind of job that it has seen; after so many changes it is a new one."""
+NO_POLICY = Policy()
+Observer: TypeAlias = Callable[[TaskName, PodTask | None, PodTask | None], None]
+"""Takes a pod's name, what it was and what it is; None: it wasn't there, or is no longer."""
 
 
 class Mirror:
@@ -45,17 +50,19 @@ class Mirror:
         scheduler_name: str,
         gang_keys: GangKeys,
         changed: Callable[[], None],
-        defaults: Defaults = NO_DEFAULTS,
+        policy: Policy = NO_POLICY,
+        observed: Observer | None = None,
     ) -> None:
-        """`changed` is told of what may let somebody start."""
+        """`changed` is told of what may let somebody start, `observed` of each pod that is read again."""
         self.scheduler_name = scheduler_name
-        self.state = ClusterState(defaults)
+        self.state = ClusterState(policy.defaults)
         """Current once it is settled."""
         self.pod_context = PodContext(gang_keys, self._claim_changed)
         self.budgets = Budgets(self._budgets_changed)
         self.pod_groups = PodGroups(self._group_changed)
         self._told = changed
-        self._defaults = defaults
+        self._defaults = policy.defaults
+        self._observed = observed
         self._changes = 0
         self._nodes: dict[NodeName, ModelNode] = {}
         self._pods: dict[TaskName, Pod] = {}
@@ -65,7 +72,13 @@ class Mirror:
         self._changed: dict[TaskName, None] = {}
         self._dependents = DependentPods()
         self._readings = PodReadings(
-            scheduler_name, gang_keys, self.pod_context, self.budgets, self.pod_groups, self._dependents
+            scheduler_name,
+            gang_keys,
+            self.pod_context,
+            self.budgets,
+            self.pod_groups,
+            self._dependents,
+            PodRules(policy),
         )
         self._tasks = self._readings.tasks
         self.holds = self._readings.holds
@@ -240,6 +253,8 @@ class Mirror:
     def _read_again(self, name: TaskName, now_s: float) -> None:
         before = self._tasks.get(name)
         task = self._readings.read_again(name, self._pods.get(name), self._assumed)
+        if self._observed is not None:
+            self._observed(name, before, task)
         gang_before = gang_id_of(before) if before is not None and before.gang else None
         gang = gang_id_of(task) if task is not None and task.gang else None
         if gang_before is not None and gang_before != gang:

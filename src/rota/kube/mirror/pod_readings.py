@@ -12,6 +12,7 @@ from rota.kube.mirror.dependents import DependentPods, nominated_node
 from rota.kube.mirror.gangs import GangReading
 from rota.kube.mirror.pod_context import PodContext
 from rota.kube.mirror.pod_groups import PodGroups
+from rota.kube.mirror.pod_rules import PodRules, as_if_silent
 from rota.kube.mirror.reading import problem_of, read_pod
 from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFirst, Hold, Misread, Unusable
 from rota.kube_objects.errors import FieldError
@@ -33,6 +34,7 @@ class PodReadings:
         budgets: Budgets,
         groups: PodGroups,
         dependents: DependentPods,
+        rules: PodRules,
     ) -> None:
         self.tasks: dict[TaskName, PodTask] = {}
         self.holds: dict[TaskName, Hold] = {}
@@ -44,6 +46,7 @@ class PodReadings:
         self._budgets = budgets
         self._groups = groups
         self._dependents = dependents
+        self._rules = rules
         self._is_sparing = True
         self._spared: set[TaskName] = set()
         """Running pods that a budget holds."""
@@ -100,6 +103,10 @@ class PodReadings:
             task = replace(task, gang="", min_available=None) if task.gang else task
         elif not task.gang:
             task, hold = self._groups.joined(pod, task)
+        if (refusal := self._rules.refusal(task.template)) is not None:
+            # One that runs goes on, as if it had said nothing.
+            task = replace(task, template=as_if_silent(task.template))
+            hold = hold or refusal
         if task.state is PodState.RUNNING and self._is_left_alone(name, pod):
             task = replace(task, template=replace(task.template, preemptible=False))
         if task.state is not PodState.WAITING:

@@ -26,6 +26,7 @@ from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
+from rota.kube.scheduling.usage import PodUsage
 from rota.kube.scheduling.words import held_text, misread_text, waiting_texts
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import Aside
@@ -60,6 +61,7 @@ class Scheduling:
         undone_after_s: float = UNDONE_AFTER_S,
         clock_ms: Callable[[], int] = now_ms,
         figures: PodFigures | None = None,
+        usage: PodUsage | None = None,
     ) -> None:
         self.policy = policy
         self.cycles = 0
@@ -71,6 +73,7 @@ class Scheduling:
         self._undone_after_s = undone_after_s
         self._clock_ms = clock_ms
         self._figures = figures
+        self._usage = usage
         self._decided_s = 0.0
         """How long the latest decision took."""
         self._host = PluginHost()
@@ -137,6 +140,8 @@ class Scheduling:
 
     async def decide(self) -> tuple[Plan, Snapshot]:
         """With what it was decided on."""
+        if self._usage is not None:
+            self._usage.show(self._mirror.state)
         snapshot = self._mirror.state.snapshot()
         decided, began_s = partial(self._decided, snapshot, self._clock_ms()), perf_counter()
         plan = await asyncio.get_running_loop().run_in_executor(self._aside, decided)
@@ -181,6 +186,9 @@ class Scheduling:
                 self._start(self._binder.carry_out(placing))
             else:
                 self.look_again()
+        if self._usage is not None:
+            # Who begins and ends before the next cycle has used something, too.
+            self._mirror.settle(asyncio.get_running_loop().time())
 
     def _placings(self, plan: Plan, snapshot: Snapshot) -> Iterator[Placing]:
         def name_of(job_id: JobId, rank: int) -> TaskName:

@@ -22,11 +22,14 @@ from rota.kube.mirror.reasons import (
     GangOthersFirst,
     Hold,
     Misread,
+    NotAllowed,
     PodGroupMissing,
     PodGroupUnusable,
     Unusable,
     VolumeMissing,
+    Wish,
 )
+from rota.kube_objects.belonging import EXCLUSIVE, PROJECT, QUEUE, USER
 from rota.kube_objects.pods import PodTask
 from rota.kube_objects.selectors import named_nodes
 from rota.model.ids import JobId, TaskName
@@ -176,8 +179,28 @@ def held_text(hold: Hold, nodes: int) -> str:
             return f"pods on {node} are ending to make room for it"
         case Unusable(problem):
             return f"the pod can't be used: {problem}"
+        case NotAllowed():
+            return not_allowed_text(hold)
         case _:
             return f"0/{nodes} nodes are available: {_claims_text(hold)}."
+
+
+_WISHES = {
+    Wish.PROJECT: (PROJECT, "an operator can allow it by tenants.{value}.namespaces of the policy"),
+    Wish.USER: (USER, "an operator can allow it by tenants.{project}.users of the policy"),
+    Wish.QUEUE: (QUEUE, "an operator can allow it by limits.projects.{project}.queues of the policy"),
+    Wish.UNKNOWN_QUEUE: (QUEUE, "the policy has no queue of that name"),
+    Wish.EXCLUSIVE: (
+        EXCLUSIVE,
+        "an operator can allow it by limits.projects.{project}.exclusive of the policy",
+    ),
+}
+
+
+def not_allowed_text(hold: NotAllowed) -> str:
+    key, remedy = _WISHES[hold.wish]
+    says = f'the pod says {key}: "{hold.value}", which the namespace {hold.namespace} may not'
+    return f"{says}; {remedy.format(value=hold.value, project=hold.project)}"
 
 
 ClaimHold: TypeAlias = (

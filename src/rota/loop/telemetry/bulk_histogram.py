@@ -36,7 +36,7 @@ class BulkHistogram:
         self._sums: dict[tuple[str, ...], float] = {}
         if not self._labels:
             self.observe((), 0.0, 0)
-        registry.register(self)  # type: ignore[arg-type]
+        registry.register(self)
 
     def observe(self, labels: tuple[str, ...], value: float, count: int = 1) -> None:
         counts = self._counts.setdefault(labels, [0] * len(self._bounds))

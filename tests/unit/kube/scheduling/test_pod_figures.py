@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete
+from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, Hold
 from rota.kube.scheduling.cycle import Scheduling
 from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.scheduling.run import default_policy
@@ -110,7 +110,7 @@ def test_where_pods_wait(figures: Figures) -> None:
 
 
 def test_a_pod_that_is_held_comes_in_once(figures: Figures) -> None:
-    holds = {P: GangIncomplete("g", 1, 2), Q: AwaitsVictims(N)}
+    holds: dict[TaskName, Hold] = {P: GangIncomplete("g", 1, 2), Q: AwaitsVictims(N)}
     figures.pods.held(holds)
     figures.pods.held(holds)
     assert figures.incoming("unschedulable", "UnschedulablePodAdd") == 1
