@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from rota.kube_objects.affinity import AffinityReader, as_spread
 from rota.kube_objects.belonging import NOTHING_SAID, Belonging, belonging_of, is_of_its_node
 from rota.kube_objects.errors import FieldError
+from rota.kube_objects.gpus import GPU_DEVICE, GpuWish, SharedGpus, device_of, gpu_wish, with_gpus
 from rota.kube_objects.namespaces import Namespaces, namespace_of
 from rota.kube_objects.objects.affinity import NodeAffinity
 from rota.kube_objects.objects.pods import Pod, PodNeeds, PodSpec, PodStatus
@@ -58,6 +59,8 @@ class PodState(Enum):
     """It failed, or was deleted before it ran."""
 
 
+NO_SHARED_GPUS = SharedGpus()
+
 Note: TypeAlias = Callable[[str, str], None]
 """Takes a reason, and the name of what it is about."""
 
@@ -76,6 +79,8 @@ class PodTask(Struct, frozen=True):
     submitted_ms: int
     node: NodeName = NodeName("")
     started_ms: int = 0
+    gpu_devices: tuple[int, ...] = ()
+    """Of a pod that runs: of which it has a share."""
     gang: str = ""
     min_available: CountOrPercent | None = None
     batch_job: JobId = JobId("")
@@ -86,7 +91,7 @@ class PodTask(Struct, frozen=True):
         return self.template.groups[0].spec
 
     def placement(self, rank: int) -> Placement:
-        return Placement(rank, self.node, self.started_ms)
+        return Placement(rank, self.node, self.started_ms, self.gpu_devices)
 
     def as_job(self) -> JobRecord:
         job = Job(JobId(self.name), self.template, self.submitted_ms, task_names=(self.name,))
@@ -102,11 +107,13 @@ class PodReader:
         namespaces: Namespaces,
         volumes: VolumeReader,
         gang_keys: GangKeys,
+        shared_gpus: SharedGpus = NO_SHARED_GPUS,
     ) -> None:
         self._priorities = priorities
         self._namespaces = namespaces
         self._volumes = volumes
         self._gang_keys = gang_keys
+        self._shared_gpus = shared_gpus
         self._undated = 0
         self._spec_by_needs: dict[bytes, TaskSpec] = {}
         self._specs: Interned[TaskSpec] = Interned()
@@ -116,25 +123,41 @@ class PodReader:
         """FieldError where the pod isn't valid. `note` is called with what isn't known and is left out."""
         namespace, name = namespace_of(pod.metadata), pod.metadata.name or ""
         status = pod.status or _NO_STATUS
+        wish, device = self._gpus(pod)
         created_ms = as_ms(pod.metadata.creation_timestamp)
         gang = (pod.metadata.labels or {}).get(self._gang_keys.label, "")
         return PodTask(
             name=TaskName(f"{namespace}/{name}"),
             state=_state(pod, status),
-            template=self._template(pod, namespace, name, note),
+            template=self._template(pod, namespace, name, wish, note),
             submitted_ms=created_ms or self._next_undated(),
             node=NodeName(pod.spec.node_name or ""),
             started_ms=as_ms(status.start_time) or created_ms,
+            gpu_devices=() if device is None else (device,),
             gang=gang,
             min_available=self._min_available(pod.metadata.annotations) if gang else None,
         )
+
+    def _gpus(self, pod: Pod) -> tuple[GpuWish | None, int | None]:
+        """What it asks for beyond resources, and which device it has. One that runs has what it was given by
+        us, whatever it says."""
+        if not pod.spec.node_name:
+            return gpu_wish(pod), None
+        if GPU_DEVICE not in (pod.metadata.annotations or ()):
+            return None, None
+        try:
+            wish = gpu_wish(pod)
+        except FieldError:
+            return None, None
+        device = device_of(pod, wish, self._shared_gpus)
+        return (None, None) if device is None else (wish, device)
 
     def _next_undated(self) -> int:
         """Pods that were never created come before all others, in the order in which they were written."""
         self._undated += 1
         return self._undated - 1
 
-    def _template(self, pod: Pod, namespace: str, name: str, note: Note) -> JobTemplate:
+    def _template(self, pod: Pod, namespace: str, name: str, wish: GpuWish | None, note: Note) -> JobTemplate:
         spec, priority = pod.spec, self._priorities.of(pod.spec)
         if not self._priorities.knows(spec):
             note(
@@ -148,6 +171,8 @@ class PodReader:
             task = self._specs(
                 structs.replace(task, exclusive=said.exclusive, of_its_node=not said.exclusive)
             )
+        if wish is not None:
+            task = self._specs(with_gpus(task, wish, self._shared_gpus))
         return self._templates(
             JobTemplate(
                 groups=(TaskGroup(task),),

@@ -69,6 +69,7 @@ class ObjectName(KubeStruct):
     generate_name: str = ""
     uid: str = ""
     resource_version: str = ""
+    annotations: dict[str, str] | None = None
 
 
 class ObjectReference(KubeStruct):

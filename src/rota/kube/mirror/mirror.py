@@ -36,6 +36,7 @@ from rota.snapshot.state import ClusterState
 _CHANGES_KEPT = 10_000
 """The state remembers every kind of job that it has seen; after so many changes it is a new one."""
 NO_POLICY = Policy()
+NO_DEVICES: Mapping[TaskName, tuple[int, ...]] = {}
 Observer: TypeAlias = Callable[[TaskName, PodTask | None, PodTask | None], None]
 """Takes a pod's name, what it was and what it is; None: it wasn't there, or is no longer."""
 
@@ -69,6 +70,8 @@ class Mirror:
         """Those that run, and ours."""
         self._gang_members = GangMembers(gang_keys)
         self._assumed: dict[TaskName, NodeName] = {}
+        self._devices: dict[TaskName, tuple[int, ...]] = {}
+        """Of those who are assumed somewhere and have a share of a GPU: of which."""
         self._changed: dict[TaskName, None] = {}
         self._dependents = DependentPods()
         self._readings = PodReadings(
@@ -93,6 +96,7 @@ class Mirror:
             name = NodeName(old.metadata.name or "")
             if self._nodes.pop(name, None) is not None:
                 self.pod_context.volumes.node(name, None)
+                self._gpus_changed(name, None)
                 self.state.remove_node(name)
                 self._told()
             return
@@ -104,8 +108,13 @@ class Mirror:
         if self._nodes.get(node.name) != node:
             self._nodes[node.name] = node
             self.pod_context.volumes.node(node.name, dict(node.spec.labels))
+            self._gpus_changed(node.name, node)
             self.state.set_node(self.pod_context.volumes.equipped(node))
             self._told()
+
+    def _gpus_changed(self, name: NodeName, node: ModelNode | None) -> None:
+        if self.pod_context.shared_gpus.set(name, node):
+            self._changed.update(dict.fromkeys(self._dependents.sharing_gpus))
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
@@ -120,6 +129,7 @@ class Mirror:
             is_confirmed = False
         if new is None or new.spec.node_name:
             self._assumed.pop(name, None)
+            self._devices.pop(name, None)
         self._changed.update(dict.fromkeys(self._dependents.change(name, old, new)))
         self.pod_context.volumes.pod(name, old, new)
         self._waiters.look()
@@ -152,7 +162,9 @@ class Mirror:
 
     # -- told by the scheduler
 
-    def assume(self, placed: Mapping[TaskName, NodeName]) -> bool:
+    def assume(
+        self, placed: Mapping[TaskName, NodeName], devices: Mapping[TaskName, tuple[int, ...]] = NO_DEVICES
+    ) -> bool:
         """False: others, who were placed with them, have the volumes that they were to get."""
         for name, node in placed.items():
             pod = self._pods.get(name)
@@ -160,12 +172,15 @@ class Mirror:
                 self._release(placed)
                 return False
         self._assumed.update(placed)
+        self._devices.update(devices)
         self._changed.update(dict.fromkeys(placed))
         return True
 
     def forget(self, names: Iterable[TaskName]) -> None:
         """They aren't bound after all."""
         forgotten = [name for name in names if self._assumed.pop(name, None) is not None]
+        for name in forgotten:
+            self._devices.pop(name, None)
         self._changed.update(dict.fromkeys(forgotten))
         self._release(forgotten)
 
@@ -252,7 +267,9 @@ class Mirror:
 
     def _read_again(self, name: TaskName, now_s: float) -> None:
         before = self._tasks.get(name)
-        task = self._readings.read_again(name, self._pods.get(name), self._assumed)
+        task = self._readings.read_again(
+            name, self._pods.get(name), self._assumed, self._devices.get(name, ())
+        )
         if self._observed is not None:
             self._observed(name, before, task)
         gang_before = gang_id_of(before) if before is not None and before.gang else None

@@ -74,19 +74,26 @@ class PodReadings:
     # -- reading
 
     def read_again(
-        self, name: TaskName, pod: Pod | None, assumed: Mapping[TaskName, NodeName]
+        self,
+        name: TaskName,
+        pod: Pod | None,
+        assumed: Mapping[TaskName, NodeName],
+        devices: tuple[int, ...] = (),
     ) -> PodTask | None:
-        """None: the pod is gone, or can't be read. `assumed`: pods that were given nodes, and which."""
+        """None: the pod is gone, or can't be read. `assumed`: pods that were given nodes, and which.
+        `devices`: GPUs of which this one was given a share."""
         self.tasks.pop(name, None)
         self._spared.discard(name)
         self.holds.pop(name, None)
         self.misreads.pop(name, None)
-        task = None if pod is None else self._read(name, pod, assumed.get(name))
+        task = None if pod is None else self._read(name, pod, assumed.get(name), devices)
         if task is not None:
             self.tasks[name] = task
         return task
 
-    def _read(self, name: TaskName, pod: Pod, assumed_on: NodeName | None) -> PodTask | None:
+    def _read(
+        self, name: TaskName, pod: Pod, assumed_on: NodeName | None, devices: tuple[int, ...]
+    ) -> PodTask | None:
         try:
             task, misread = read_pod(pod, self._context.reader, self._gang_keys.annotation)
         except FieldError as error:
@@ -112,7 +119,7 @@ class PodReadings:
         if task.state is not PodState.WAITING:
             return task
         if assumed_on is not None:
-            return replace(task, state=PodState.RUNNING, node=assumed_on)
+            return replace(task, state=PodState.RUNNING, node=assumed_on, gpu_devices=devices)
         if hold is None and named_nodes(task.spec.node_affinity) != set():
             # Otherwise no claim would help it: kube-scheduler doesn't even look at them.
             hold = self._context.volumes.hold(pod)

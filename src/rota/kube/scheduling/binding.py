@@ -23,11 +23,12 @@ from msgspec import Struct
 from rota.kube.api.errors import Conflict, KubeError, NotFound, Withheld
 from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.dependents import is_over
-from rota.kube.mirror.mirror import Mirror
+from rota.kube.mirror.mirror import NO_DEVICES, Mirror
 from rota.kube.scheduling.decision_log import DecisionLog
 from rota.kube.scheduling.event_recorder import EventRecorder
 from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
+from rota.kube_objects.gpus import GPU_DEVICE
 from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects.metadata import KubeObject
 from rota.kube_objects.objects.pods import Pod
@@ -59,7 +60,15 @@ class Api(Protocol):
         self, resource: Resource[T], name: str, namespace: str = "", *, uid: str | None = None
     ) -> None: ...
 
-    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None: ...
+    async def bind(
+        self,
+        namespace: str,
+        pod: str,
+        node: str,
+        *,
+        uid: str = "",
+        annotations: dict[str, str] | None = None,
+    ) -> None: ...
 
     async def evict(self, namespace: str, pod: str, *, uid: str | None = None) -> None: ...
 
@@ -73,6 +82,8 @@ class Placing(Struct, frozen=True):
     """Pods that must be gone before."""
     decided_s: float = 0.0
     """How long it took to decide."""
+    devices: Mapping[TaskName, tuple[int, ...]] = NO_DEVICES
+    """Of pods that get a share of a GPU: of which."""
 
 
 class BindResult(Enum):
@@ -122,7 +133,10 @@ class Binder:
             # Those who have to end first may take long, and that is not for want of a decision.
             since_s = perf_counter() - placing.decided_s
             outcomes = await asyncio.gather(
-                *(self._place(name, node, since_s) for name, node in placing.nodes.items())
+                *(
+                    self._place(name, node, since_s, placing.devices.get(name, ()))
+                    for name, node in placing.nodes.items()
+                )
             )
             for name, outcome in zip(placing.nodes, outcomes, strict=True):
                 if outcome is BindResult.BOUND:
@@ -220,7 +234,9 @@ class Binder:
 
     # -- binding
 
-    async def _place(self, name: TaskName, node: NodeName, since_s: float) -> BindResult:
+    async def _place(
+        self, name: TaskName, node: NodeName, since_s: float, devices: tuple[int, ...]
+    ) -> BindResult:
         pod = self._mirror.pod(name)
         if pod is None:
             return BindResult.GONE
@@ -230,7 +246,7 @@ class Binder:
             except (KubeError, VolumesLost, TimeoutError) as error:
                 log.warning("kube.volumes_unbound", pod=name, why=str(error) or "not in time")
                 return BindResult.FAILED
-        outcome = await self._bind(name, pod, node)
+        outcome = await self._bind(name, pod, node, devices)
         if outcome is BindResult.BOUND:
             self.bound += 1
             if self._figures is not None:
@@ -238,8 +254,9 @@ class Binder:
             self._recorder.scheduled(pod, node)
         return outcome
 
-    async def _bind(self, name: TaskName, pod: Pod, node: NodeName) -> BindResult:
+    async def _bind(self, name: TaskName, pod: Pod, node: NodeName, devices: tuple[int, ...]) -> BindResult:
         namespace, short_name = namespace_of(pod.metadata), pod.metadata.name or ""
+        given = {GPU_DEVICE: ",".join(map(str, devices))}
         is_unsure = False
         for attempt in range(1, ATTEMPTS + 1):
             if not self._mirror.has_node(node) or not self._leads():
@@ -250,7 +267,10 @@ class Binder:
                     if seen is not None:
                         return seen
                     is_unsure = False
-                await self._client.bind(namespace, short_name, node, uid=_uid(pod))
+                if devices:
+                    await self._client.bind(namespace, short_name, node, uid=_uid(pod), annotations=given)
+                else:
+                    await self._client.bind(namespace, short_name, node, uid=_uid(pod))
                 return BindResult.BOUND
             except (NotFound, Withheld):
                 return BindResult.GONE

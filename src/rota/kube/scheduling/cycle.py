@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from rota.clock import now_ms
 from rota.engine.decide import decide
 from rota.kube.mirror.gangs import gang_id_of
-from rota.kube.mirror.mirror import Mirror
+from rota.kube.mirror.mirror import NO_DEVICES, Mirror
 from rota.kube.mirror.reasons import Misread
 from rota.kube.scheduling.binding import Binder, Placing
 from rota.kube.scheduling.event_recorder import EventRecorder
@@ -182,7 +182,7 @@ class Scheduling:
     def _carry_out(self, plan: Plan, snapshot: Snapshot) -> None:
         still = StillRoom(self._mirror, snapshot, plan)
         for placing in self._placings(plan, snapshot):
-            if still.is_there_for(placing) and self._mirror.assume(placing.nodes):
+            if still.is_there_for(placing) and self._mirror.assume(placing.nodes, placing.devices):
                 self._start(self._binder.carry_out(placing))
             else:
                 self.look_again()
@@ -204,10 +204,15 @@ class Scheduling:
                 continue
             victims.setdefault(eviction.preemptor, []).append(name)
         nodes: dict[JobId, dict[TaskName, NodeName]] = {}
+        devices: dict[TaskName, tuple[int, ...]] = {}
         for binding in plan.bindings:
-            nodes.setdefault(binding.job, {})[name_of(binding.job, binding.rank)] = binding.node
+            name = name_of(binding.job, binding.rank)
+            nodes.setdefault(binding.job, {})[name] = binding.node
+            if binding.gpu_devices:
+                devices[name] = binding.gpu_devices
         for job_id, placed in nodes.items():
-            yield Placing(job_id, placed, tuple(victims.get(job_id, ())), self._decided_s)
+            given = {name: devices[name] for name in placed if name in devices} if devices else NO_DEVICES
+            yield Placing(job_id, placed, tuple(victims.get(job_id, ())), self._decided_s, given)
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -57,6 +57,7 @@ from rota.model.reasons import (
 )
 from rota.model.task import TaskSpec, VolumeTrouble
 from rota.model.verdict import Reason, Verdict
+from rota.plugins.gpu_model import OtherGpuModel
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -86,7 +87,7 @@ _PHRASES: dict[type[Reason], str] = {
     NoSpaceForVolume: "node(s) did not have enough free storage",
     VolumeInOtherZone: "node(s) had no available volume zone",
 }
-_RESOURCES = {"storage": "ephemeral-storage"}
+_RESOURCES = {"storage": "ephemeral-storage", "gpu": "shared GPU", "gpu-best": "shared GPU"}
 _BY_EVICTING = (
     Insufficient,
     PortTaken,
@@ -246,6 +247,8 @@ def _phrases(reason: Reason, spec: TaskSpec) -> list[str]:
             return [f"node(s) had untolerated taint {{{reason.key}: {reason.value}{others}}}"]
         case TopologyLabelMissing(key) if _is_spread_over(key, spec):
             return [f"{_PHRASES[SpreadUneven]} (missing required label)"]
+        case OtherGpuModel(models):
+            return [f"node(s) had no GPU of the model {' or '.join(models)}"]
         case TopologyLabelMissing():
             return [_PHRASES[JobAffinityUnmet]]
         case GangLacksRoom(needed, fitting) | GangBeyondCapacity(needed, fitting):
