@@ -8,20 +8,25 @@ from rota.forecast.usage import Ledger
 from rota.lifecycle.charging import charge_for
 from rota.model.cluster import TenantUsage
 from rota.model.job import JobTemplate
-from rota.model.policy import FairShare
+from rota.model.policy import FairShare, TenantLabel
 from rota.store.writing.batch import Attempt
 
 
 class Charges:
-    def __init__(self, fair_share: FairShare, before: Iterable[TenantUsage] = ()) -> None:
+    def __init__(
+        self,
+        fair_share: FairShare,
+        before: Iterable[TenantUsage] = (),
+        labels: tuple[TenantLabel, ...] = (),
+    ) -> None:
         self.has_changed = False
         """Since the engine was last shown what was charged."""
-        self._ledger = Ledger(fair_share, before)
+        self._ledger = Ledger(fair_share, before, labels)
         self._unsaved: set[str] = set()
 
-    def set_fair_share(self, fair_share: FairShare) -> None:
+    def set_fair_share(self, fair_share: FairShare, labels: tuple[TenantLabel, ...] = ()) -> None:
         """What was charged before fades as it says from now on."""
-        self._ledger = Ledger(fair_share, self._ledger.usage())
+        self._ledger = Ledger(fair_share, self._ledger.usage(), labels)
 
     def usage(self) -> tuple[TenantUsage, ...]:
         return self._ledger.usage()
@@ -40,6 +45,5 @@ class Charges:
         charge = charge_for(template, attempt.rank, attempt.started_ms, attempt.ended_ms)
         if charge is None:
             return
-        self._ledger.stopped(template, charge.task, charge.held_ms, charge.end_ms)
-        self._unsaved.add(f"{charge.project}/{charge.user}")
+        self._unsaved.update(self._ledger.stopped(template, charge.task, charge.held_ms, charge.end_ms))
         self.has_changed = True

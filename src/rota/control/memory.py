@@ -80,7 +80,7 @@ class Memory:
         """Jobs that have tasks there: mostly few of all."""
         self.last_number = 0
         """Of all jobs in memory so far, the highest."""
-        self.charges = Charges(policy.fair_share)
+        self.charges = Charges(policy.fair_share, labels=policy.tenant_labels)
         self._reported: dict[NodeName, Node] = {}
         self._shown: dict[NodeName, Node] = {}
         self._in_cluster: set[JobId] = set()
@@ -159,8 +159,8 @@ class Memory:
     def set_policy(self, policy: Policy) -> None:
         """What is known stays known, and is seen by the new policy from now on."""
         before, self.policy = self.policy, policy
-        if policy.fair_share != before.fair_share:
-            self.charges.set_fair_share(policy.fair_share)
+        if (policy.fair_share, policy.tenant_labels) != (before.fair_share, before.tenant_labels):
+            self.charges.set_fair_share(policy.fair_share, policy.tenant_labels)
         if policy.defaults != before.defaults:
             self.cluster = self.cluster.with_defaults(policy.defaults)
 
@@ -177,7 +177,7 @@ class Memory:
 
     def load(self, loaded: Loaded, now_ms: int | None = None) -> None:
         """All that was kept, at the start. `now_ms`: pauses that are too long by that are shortened."""
-        self.charges = Charges(self.policy.fair_share, loaded.usage)
+        self.charges = Charges(self.policy.fair_share, loaded.usage, self.policy.tenant_labels)
         self.cluster.set_usage(self.charges.usage())
         self._rooms.changed({}, loaded.jobs)
         for job in loaded.jobs:

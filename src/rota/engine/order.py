@@ -17,10 +17,17 @@ from typing import Protocol
 
 from rota.engine.calendar.durations import Lengths, limit_ms
 from rota.engine.scope import Turn, queue_of, queues_by_name, scheduler_for
-from rota.engine.tenants.fairshare import Shares, user_path
+from rota.engine.tenants.fairshare import Shares, label_path, user_path
 from rota.model.ids import JobId
 from rota.model.job import Job, JobTemplate, Priority
-from rota.model.policy import Promotion, QueuePolicy, QueueStrategy, SchedulerPolicy, TenantKey
+from rota.model.policy import (
+    Promotion,
+    QueuePolicy,
+    QueueStrategy,
+    SchedulerPolicy,
+    TenantKey,
+    TenantLabel,
+)
 from rota.snapshot.nodes import PPM
 from rota.snapshot.state import Snapshot
 from rota.snapshot.waiting import Lane
@@ -48,7 +55,7 @@ def effective_priority(template: JobTemplate, retries: int, waited_ms: int, prom
     return rungs[min(steps, len(rungs) - 1)]
 
 
-def tenant_path(template: JobTemplate, key: TenantKey) -> tuple[str, ...]:
+def tenant_path(template: JobTemplate, key: TenantKey | TenantLabel) -> tuple[str, ...]:
     match key:
         case TenantKey.PROJECT:
             return (template.project,)
@@ -56,6 +63,8 @@ def tenant_path(template: JobTemplate, key: TenantKey) -> tuple[str, ...]:
             return user_path(template.user)
         case TenantKey.PROJECT_USER:
             return (template.project, template.user)
+        case TenantLabel():
+            return label_path(key, template)
 
 
 @dataclass(frozen=True)
@@ -218,7 +227,7 @@ class Fair:
     those who were just served, so replacing the top of each heap keeps the order right.
     """
 
-    def __init__(self, cursors: Iterable[Cursor], key: TenantKey, shares: Shares) -> None:
+    def __init__(self, cursors: Iterable[Cursor], key: TenantKey | TenantLabel, shares: Shares) -> None:
         self._shares = shares
         by_top: dict[str, dict[tuple[str, ...], list[Cursor]]] = {}
         for cursor in cursors:

@@ -67,7 +67,7 @@ class Workbench:
         self.watch = watch
         self.outside = OutsidePlugins(plugins, snapshot)
         self.board = Board(snapshot)
-        self.books = Books(snapshot, policy.fair_share, now_ms, policy.limits)
+        self.books = Books(snapshot, policy.fair_share, now_ms, policy.limits, policy.tenant_labels)
         topology = topology_of(snapshot)
         self.evictor = Evictor(
             snapshot,

@@ -49,7 +49,9 @@ class Execution:
         self._policy = policy
         self._timetable = timetable
         self._offers = {offer.name: offer for offer in records.offers}
-        self._ledger = Ledger(policy.fair_share, records.usage) if counts_usage(policy) else None
+        self._ledger = (
+            Ledger(policy.fair_share, records.usage, policy.tenant_labels) if counts_usage(policy) else None
+        )
         self._usage_changed = False
         self._run_ms: dict[JobId, int] = {}
         """Of the jobs that run or wait."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import log
 
-from rota.engine.tenants.fairshare import fade
+from rota.engine.tenants.fairshare import fade, label_usage
 from rota.model.cluster import TenantUsage
 from rota.model.job import JobTemplate
-from rota.model.policy import FairShare, Policy, QueueStrategy
+from rota.model.policy import FairShare, Policy, QueueStrategy, TenantLabel
 from rota.model.task import TaskSpec
 from rota.snapshot.demand import named_amounts
 
@@ -27,7 +27,11 @@ def counts_usage(policy: Policy) -> bool:
 
 
 class Ledger:
-    def __init__(self, policy: FairShare, before: Iterable[TenantUsage]) -> None:
+    def __init__(
+        self, policy: FairShare, before: Iterable[TenantUsage], labels: tuple[TenantLabel, ...] = ()
+    ) -> None:
+        """`labels`: by which tenants are told apart, besides by project and user."""
+        self._labels = labels
         self._half_life_ms = policy.half_life_ms
         self._mean_life_s = policy.half_life_ms / 1000 / log(2)
         self._by_tenant: dict[str, TenantUsage] = {}
@@ -35,11 +39,18 @@ class Ledger:
         for usage in before:
             self._add(usage.path, usage.as_of_ms, dict(usage.amounts))
 
-    def stopped(self, template: JobTemplate, spec: TaskSpec, held_ms: int, now_ms: int) -> None:
-        """A task that held what the spec asks for until now. Its first seconds have faded already."""
+    def stopped(self, template: JobTemplate, spec: TaskSpec, held_ms: int, now_ms: int) -> list[str]:
+        """A task that held what the spec asks for until now. Its first seconds have faded already.
+
+        Answers the paths of those who are charged for it.
+        """
         weight_s = self._faded_s(held_ms)
         used = {name: round(amount * weight_s) for name, amount in self._amounts_of(spec).items()}
-        self._add(f"{template.project}/{template.user}", now_ms, used)
+        paths = [f"{template.project}/{template.user}"]
+        paths += [label_usage(label, template) for label in self._labels]
+        for path in paths:
+            self._add(path, now_ms, dict(used))
+        return paths
 
     def _faded_s(self, held_ms: int) -> float:
         """Seconds that have faded by the end of them: of a short time all as its middle has, since

@@ -1,5 +1,6 @@
 """Policies, as in POLICY.yaml. The form itself is described in docs/files.md."""
 
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType, structs
@@ -30,6 +31,7 @@ from rota.model.job import Priority
 from rota.model.limits import ANYTHING, LimitsPolicy
 from rota.model.policy import (
     DEFAULT_QUEUE,
+    NAMESPACE,
     Backfill,
     Defaults,
     Durations,
@@ -46,6 +48,8 @@ from rota.model.policy import (
     SchedulerPolicy,
     Selection,
     Strategy,
+    TenantKey,
+    TenantLabel,
     TenantPolicy,
     Weights,
     default_weights,
@@ -207,7 +211,7 @@ _OF_INTERACTIVE: tuple[tuple[str, tuple[object, ...], str], ...] = (
 def _queue(form: QueueForm, at: Field) -> QueuePolicy:
     queue = QueuePolicy(
         name=form.name,
-        tenant_key=form.tenant_key,
+        tenant_key=_tenant_key(form.tenant_key, at.at("tenant_key")),
         strict=form.strict,
         order=form.order,
         pools=read_choice(form.pools, at.at("pools")),
@@ -228,6 +232,28 @@ def _queue(form: QueueForm, at: Field) -> QueuePolicy:
             f"depth is for conservative backfill, and here it is {queue.backfill.value}", "remove one of them"
         )
     return queue
+
+
+def _tenant_key(text: str, at: Field) -> TenantKey | TenantLabel:
+    """A label may be written as it is where it has a prefix, so that no wrong word is taken for one."""
+    known = {one.value: one for one in TenantKey}
+    if text in known:
+        return known[text]
+    key = text.removeprefix(_LABEL)
+    if text == NAMESPACE or text.startswith(_LABEL) or "/" in text:
+        if not _LABEL_KEY.fullmatch(key):
+            raise at.error(f"{quoted(key)} is not a key of a label", "write it like example.com/team")
+        return TenantLabel(key)
+    meant = nearest(text, (*known, NAMESPACE))
+    rest = f"{', '.join(known)}, {NAMESPACE}, or a label like example.com/team or {_LABEL}team"
+    raise at.error(
+        f"unknown value {quoted(text)}",
+        f"did you mean {quoted(meant)}? Or {rest}" if meant else f"give {rest}",
+    )
+
+
+_LABEL = "label:"
+_LABEL_KEY = re.compile(r"([A-Za-z0-9][-.A-Za-z0-9]*/)?[A-Za-z0-9]([-_.A-Za-z0-9]*[A-Za-z0-9])?", re.ASCII)
 
 
 def _recovery(form: RecoveryForm, at: Field) -> Recovery:
@@ -257,7 +283,9 @@ def _tenants(forms: Mapping[str, ProjectForm], at: Field) -> Iterator[TenantPoli
             raise project_at.error(
                 f"{quoted(project)} names a user", "put users under `users` of their project"
             )
-        yield _tenant(read_step(project, project_at), form, project_at)
+        namespaces = read_choice(form.namespaces, project_at.at("namespaces"))
+        own = _tenant(read_step(project, project_at), form, project_at)
+        yield structs.replace(own, namespaces=namespaces)
         for user, user_form in form.users.items():
             user_at = project_at.at("users", user)
             yield _tenant(f"{project}/{read_step(user, user_at)}", user_form, user_at)

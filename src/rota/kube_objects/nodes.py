@@ -1,5 +1,6 @@
 """A Node as a record of the model."""
 
+from rota.kube_objects.gpus import gpus_of
 from rota.kube_objects.objects import nodes as objects
 from rota.kube_objects.resources import as_resources, read_amounts
 from rota.kube_objects.selectors import as_labels
@@ -20,12 +21,14 @@ def as_node(node: objects.Node) -> Node:
     own controllers; the flag stands for it only where they didn't.
     """
     taints = _taints(node.spec or objects.NodeSpec())
+    labels = as_labels(node.metadata.labels)
     return Node(
         name=NodeName(node.metadata.name or ""),
         spec=NodeSpec(
             capacity=_capacity(node.status or objects.NodeStatus()),
+            gpus=gpus_of(labels),
             backend=BACKEND,
-            labels=as_labels(node.metadata.labels),
+            labels=labels,
             taints=taints,
         ),
         ready=_is_ready(node) or any(_says_not_ready(taint) for taint in taints),

@@ -9,7 +9,9 @@ import msgspec
 from msgspec import Struct, structs
 
 from rota.kube_objects.affinity import AffinityReader, as_spread
+from rota.kube_objects.belonging import NOTHING_SAID, Belonging, belonging_of, is_of_its_node
 from rota.kube_objects.errors import FieldError
+from rota.kube_objects.gpus import GPU_DEVICE, GpuWish, SharedGpus, device_of, gpu_wish, with_gpus
 from rota.kube_objects.namespaces import Namespaces, namespace_of
 from rota.kube_objects.objects.affinity import NodeAffinity
 from rota.kube_objects.objects.pods import Pod, PodNeeds, PodSpec, PodStatus
@@ -25,7 +27,7 @@ from rota.kube_objects.selectors import as_labels, node_term, node_terms
 from rota.kube_objects.taints import as_toleration
 from rota.kube_objects.times import as_ms
 from rota.kube_objects.volumes import VolumeReader
-from rota.model.ids import JobId, NodeName, TaskName
+from rota.model.ids import JobId, NodeName, QueueName, TaskName
 from rota.model.interning import Interned
 from rota.model.job import Job, JobRecord, JobTemplate, Placement, TaskGroup
 from rota.model.quantities import CountOrPercent, QuantityError, parse_count_or_percent
@@ -57,6 +59,8 @@ class PodState(Enum):
     """It failed, or was deleted before it ran."""
 
 
+NO_SHARED_GPUS = SharedGpus()
+
 Note: TypeAlias = Callable[[str, str], None]
 """Takes a reason, and the name of what it is about."""
 
@@ -75,6 +79,8 @@ class PodTask(Struct, frozen=True):
     submitted_ms: int
     node: NodeName = NodeName("")
     started_ms: int = 0
+    gpu_devices: tuple[int, ...] = ()
+    """Of a pod that runs: of which it has a share."""
     gang: str = ""
     min_available: CountOrPercent | None = None
     batch_job: JobId = JobId("")
@@ -85,7 +91,7 @@ class PodTask(Struct, frozen=True):
         return self.template.groups[0].spec
 
     def placement(self, rank: int) -> Placement:
-        return Placement(rank, self.node, self.started_ms)
+        return Placement(rank, self.node, self.started_ms, self.gpu_devices)
 
     def as_job(self) -> JobRecord:
         job = Job(JobId(self.name), self.template, self.submitted_ms, task_names=(self.name,))
@@ -101,11 +107,13 @@ class PodReader:
         namespaces: Namespaces,
         volumes: VolumeReader,
         gang_keys: GangKeys,
+        shared_gpus: SharedGpus = NO_SHARED_GPUS,
     ) -> None:
         self._priorities = priorities
         self._namespaces = namespaces
         self._volumes = volumes
         self._gang_keys = gang_keys
+        self._shared_gpus = shared_gpus
         self._undated = 0
         self._spec_by_needs: dict[bytes, TaskSpec] = {}
         self._specs: Interned[TaskSpec] = Interned()
@@ -122,25 +130,41 @@ class PodReader:
                 "devices that are claimed (ResourceClaims) can't be given to it",
                 "ask for devices as extended resources, or leave the pod to kube-scheduler",
             )
+        wish, device = self._gpus(pod)
         created_ms = as_ms(pod.metadata.creation_timestamp)
         gang = (pod.metadata.labels or {}).get(self._gang_keys.label, "")
         return PodTask(
             name=TaskName(f"{namespace}/{name}"),
             state=_state(pod, status),
-            template=self._template(pod, namespace, name, note),
+            template=self._template(pod, namespace, name, wish, note),
             submitted_ms=created_ms or self._next_undated(),
             node=NodeName(pod.spec.node_name or ""),
             started_ms=as_ms(status.start_time) or created_ms,
+            gpu_devices=() if device is None else (device,),
             gang=gang,
             min_available=self._min_available(pod.metadata.annotations) if gang else None,
         )
+
+    def _gpus(self, pod: Pod) -> tuple[GpuWish | None, int | None]:
+        """What it asks for beyond resources, and which device it has. One that runs has what it was given by
+        us, whatever it says."""
+        if not pod.spec.node_name:
+            return gpu_wish(pod), None
+        if GPU_DEVICE not in (pod.metadata.annotations or ()):
+            return None, None
+        try:
+            wish = gpu_wish(pod)
+        except FieldError:
+            return None, None
+        device = device_of(pod, wish, self._shared_gpus)
+        return (None, None) if device is None else (wish, device)
 
     def _next_undated(self) -> int:
         """Pods that were never created come before all others, in the order in which they were written."""
         self._undated += 1
         return self._undated - 1
 
-    def _template(self, pod: Pod, namespace: str, name: str, note: Note) -> JobTemplate:
+    def _template(self, pod: Pod, namespace: str, name: str, wish: GpuWish | None, note: Note) -> JobTemplate:
         spec, priority = pod.spec, self._priorities.of(pod.spec)
         if not self._priorities.knows(spec):
             note(
@@ -148,11 +172,21 @@ class PodReader:
                 f"{namespace}/{name}",
             )
         deadline_s = spec.active_deadline_seconds
+        said = _belonging(pod)
+        task = self._task_spec(pod, namespace, note)
+        if said.exclusive or is_of_its_node(pod.metadata):
+            task = self._specs(
+                structs.replace(task, exclusive=said.exclusive, of_its_node=not said.exclusive)
+            )
+        if wish is not None:
+            task = self._specs(with_gpus(task, wish, self._shared_gpus))
         return self._templates(
             JobTemplate(
-                groups=(TaskGroup(self._task_spec(pod, namespace, note)),),
+                groups=(TaskGroup(task),),
                 namespace=namespace,
-                project=namespace,
+                project=said.project or namespace,
+                user=said.user or "default",
+                queue=QueueName(said.queue or "default"),
                 scheduler="" if spec.scheduler_name == DEFAULT_SCHEDULER else spec.scheduler_name or "",
                 priority=priority.value,
                 may_preempt=priority.may_preempt,
@@ -223,6 +257,16 @@ class PodReader:
         if not wanted.count and not wanted.percent_hundredths:
             raise FieldError(path, f"a gang can't start with {wanted} of its pods", "give at least 1")
         return wanted
+
+
+def _belonging(pod: Pod) -> Belonging:
+    """FieldError: what it says can't be used. Of a pod that runs already that matters to nobody."""
+    try:
+        return belonging_of(pod.metadata)
+    except FieldError:
+        if not pod.spec.node_name:
+            raise
+        return NOTHING_SAID
 
 
 def _state(pod: Pod, status: PodStatus) -> PodState:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rota.model.ids import DEFAULT_PROJECT
-from rota.model.job import Priority
+from rota.model.job import JobTemplate, Priority
 from rota.model.limits import LimitsPolicy
 from rota.model.resources import Resources
 from rota.model.run import Retry
@@ -63,6 +63,26 @@ class TenantKey(Enum):
     PROJECT_USER = "project/user"
 
 
+class TenantLabel(Struct, frozen=True):
+    """Jobs with the same value of a label are one tenant's; those without it are all of one, too."""
+
+    key: str
+
+    def value_of(self, template: JobTemplate) -> str:
+        """The job's own, or that of its first tasks, which is all that pods have."""
+        if self.key == NAMESPACE:
+            return template.namespace
+        for labels in (template.labels, template.groups[0].spec.labels):
+            for key, value in labels:
+                if key == self.key:
+                    return value
+        return ""
+
+
+NAMESPACE = "namespace"
+"""As the key of a label that every job has: which namespace it is in."""
+
+
 class Backfill(Enum):
     """Which waiting jobs get a place in the calendar that those behind them must respect."""
 
@@ -91,7 +111,7 @@ DEFAULT_QUEUE = "default"
 class QueuePolicy(Struct, frozen=True, omit_defaults=True):
     name: str = DEFAULT_QUEUE
     strategy: QueueStrategy = QueueStrategy.PRIORITY
-    tenant_key: TenantKey = TenantKey.PROJECT_USER
+    tenant_key: TenantKey | TenantLabel = TenantKey.PROJECT_USER
     strict: bool = False
     """Nobody overtakes: the first job that can't start now makes the rest of the queue wait."""
     order: int = 0
@@ -169,6 +189,9 @@ class TenantPolicy(Struct, frozen=True, omit_defaults=True):
     weight: int = 1
     quota: Quota | None = None
     pools: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    """Of a Kubernetes cluster: their pods may say that they are of this project. Those of the namespace of
+    its name are, unless they say otherwise."""
 
 
 class FairShare(Struct, frozen=True):
@@ -226,6 +249,17 @@ class Policy(Struct, frozen=True, omit_defaults=True):
     def queue_names(self) -> frozenset[str]:
         named = (queue.name for scheduler in self.schedulers for queue in scheduler.queues)
         return frozenset((DEFAULT_QUEUE, *named))
+
+    @property
+    def tenant_labels(self) -> tuple[TenantLabel, ...]:
+        """Labels by which a fair queue tells tenants apart."""
+        keys = {
+            queue.tenant_key
+            for scheduler in self.schedulers
+            for queue in scheduler.queues
+            if queue.strategy is QueueStrategy.FAIR and isinstance(queue.tenant_key, TenantLabel)
+        }
+        return tuple(sorted(keys, key=lambda label: label.key))
 
     @property
     def project_names(self) -> frozenset[str]:

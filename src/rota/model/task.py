@@ -120,5 +120,9 @@ class TaskSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     runtime: str = ""
     cost_goal: CostGoal = CostGoal.NONE
     max_price_micro_per_hour: int | None = None
+    node_gpu_models: tuple[str, ...] = ()
+    """Models of GPU of which its node must have one, whatever of it the task takes; empty means any."""
+    of_its_node: bool = False
+    """It belongs to the node, as a daemon does: who has the node for itself has it beside this."""
     node_name: str = ""
     """Set by somebody who has chosen the node already: no other will do."""

@@ -10,6 +10,7 @@ from rota.plugins.backend import BackendFilter
 from rota.plugins.gpu_model import GpuModelFilter
 from rota.plugins.images import ImageScore
 from rota.plugins.node_affinity import NodeAffinityFilter, NodeAffinityScore
+from rota.plugins.node_gpu import NodeGpuFilter
 from rota.plugins.node_name import NodeNameFilter
 from rota.plugins.node_ready import NodeReadyFilter
 from rota.plugins.node_selector import NodeSelectorFilter
@@ -27,6 +28,7 @@ FILTERS: tuple[NodeFilter, ...] = (
     NodeSelectorFilter(),
     NodeAffinityFilter(),
     GpuModelFilter(),
+    NodeGpuFilter(),
     TaintFilter(),
     PriceFilter(),
     NodeReadyFilter(),

@@ -72,6 +72,8 @@ SENTENCES = {
     "kube.room_made": "Pods are preempted so that a pod or a gang can start.",
     "kube.stopping": "The scheduler is stopping. Bound pods run on; others wait until it starts again.",
     "kube.synced": "The scheduler has read the whole cluster.",
+    "kube.usage_unread": "What tenants used can't be read. It is counted anew.",
+    "kube.usage_unwritten": "What tenants used can't be written now. It is tried again.",
     "kube.volume_bound": "A volume is bound to a claim.",
     "kube.volumes_unbound": "The volumes of a pod can't be bound.",
     "kube.waits": "A pod or a gang waits.",

@@ -66,7 +66,7 @@ def extended_names(spec: TaskSpec) -> set[str]:
 def demand_of(spec: TaskSpec, index: ResourceRows) -> Demand:
     amounts = named_amounts(spec.requests.plus(spec.overhead))
     amounts["slots"] = max(1, amounts.get("slots", 0))
-    amounts["shares"] = rows.NODE_SHARES if spec.exclusive else 1
+    amounts["shares"] = rows.NODE_SHARES if spec.exclusive else int(not spec.of_its_node)
     for port in spec.ports:
         amounts.update(port_amounts(port))
     amounts.update(spec.attached)

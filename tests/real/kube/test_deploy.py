@@ -8,6 +8,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,22 @@ from rota import __version__
 from rota.kube.api.client import Client
 from rota.kube.api.credentials import Credentials
 from rota.kube.api.errors import Forbidden
-from rota.kube.api.resources import CLAIMS, CSI_NODES, EVENTS, NAMESPACES, NODES, PODS, VOLUMES
+from rota.kube.api.resources import (
+    CLAIMS,
+    CONFIG_MAPS,
+    CSI_NODES,
+    EVENTS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    VOLUMES,
+)
 from rota.kube.scheduling.run import default_policy, running
 from rota.kube.volumes.matching import BIND_COMPLETED
 from tests.real.conftest import missing
 from tests.real.kube.cluster import Cluster
-from tests.real.kube.control_plane import ControlPlane, Missing
+from tests.real.kube.control_plane import ControlPlane, Missing, free_ports
+from tests.real.kube.expecting import bound_are
 from tests.real.kube.helm import CHART, Helm, Refused
 from tests.real.kube.local_volumes import add_claim, add_class, add_volume, using
 from tests.real.kube.manifests import DEPLOY, NAME, NAMESPACE, Manifest, apply, new_token, read, read_manifest
@@ -208,6 +219,47 @@ async def test_the_scheduler_takes_what_the_chart_gives_it(
     helm.uninstall(cluster, name)
 
 
+@pytest.mark.covers("kube-11")
+async def test_the_charts_own_example_of_a_policy_starts(
+    helm: Helm, cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
+    """As it stands in its values, with the account of the chart: it leads, binds, and keeps what was used."""
+    lines = (CHART / "values.yaml").read_text().partition("For example:\n")[2].splitlines()
+    example = yaml.safe_load("\n".join(line[1:] for line in takewhile(lambda line: line[0] == "#", lines)))
+    assert example["queues"][0]["tenant_key"] == "namespace"
+    name = f"chart-{uuid.uuid4().hex[:8]}"
+    values: Manifest = {"schedulerName": name, "namespace": {"name": name}, "policy": example}
+    helm.install(cluster, name, values)
+    made = helm.render(values)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text(only(made, "ConfigMap")["data"]["policy.yaml"])
+    [port] = free_ports(1)
+    arguments = [
+        one.replace("/etc/rota/policy.yaml", str(policy)).replace("0.0.0.0:8429", f"127.0.0.1:{port}")
+        for one in arguments_of(made)
+    ]
+    schedulers = Schedulers(tmp_path, cluster)
+    async with place_in(cluster, namespace) as place:
+        token = await new_token(place.client, name, name)
+        place.scheduler_name = name
+        await place.add_nodes("a", cpu="4")
+        process = schedulers.start(*arguments, token=token, namespace=name)
+        try:
+            await place.add_pod("p", terminationGracePeriodSeconds=0)
+            await eventually(bound_are(place, "p"))
+            await asyncio.sleep(1.5)
+            await place.client.delete(PODS, "p", namespace, grace_s=0)
+            await eventually(bound_are(place))
+            await asyncio.sleep(0.5)
+            process.terminate()
+            assert await asyncio.to_thread(process.wait) == 0
+        finally:
+            schedulers.end()
+        kept = await place.client.get(CONFIG_MAPS, f"{name}-usage", name)
+        assert f"namespace {namespace}" in (kept.data or {})["usage.json"], schedulers.logs()
+    helm.uninstall(cluster, name)
+
+
 # -- the account
 
 
@@ -312,6 +364,8 @@ def test_the_account_may_do_nothing_else(helm: Helm, cluster: Cluster, namespace
                 client.patch_status(VOLUMES, "v", {"status": {"phase": "Available"}}),
                 client.patch(CSI_NODES, "n", {"spec": {"drivers": []}}),
                 client.list_all(EVENTS),
+                client.get(CONFIG_MAPS, "another's", home),
+                client.list_all(CONFIG_MAPS),
             ]
             for call in forbidden:
                 with pytest.raises(Forbidden):

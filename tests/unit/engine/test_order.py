@@ -26,6 +26,7 @@ from rota.model.policy import (
     QueuePolicy,
     QueueStrategy,
     TenantKey,
+    TenantLabel,
     TenantPolicy,
 )
 from rota.snapshot import Snapshot, snapshot_of
@@ -195,11 +196,12 @@ class TestPromotion:
 
 
 def fair(
-    cluster: Cluster, key: TenantKey = TenantKey.PROJECT_USER, **weights: int
+    cluster: Cluster, key: TenantKey | TenantLabel = TenantKey.PROJECT_USER, **weights: int
 ) -> tuple[Fair, Shares, Snapshot]:
     snapshot = snapshot_of(cluster.records)
     tenants = tuple(TenantPolicy(path.replace("__", "/"), weight) for path, weight in weights.items())
-    shares = Shares(snapshot, FairShare(tenants=tenants), NOW_MS)
+    labels = (key,) if isinstance(key, TenantLabel) else ()
+    shares = Shares(snapshot, FairShare(tenants=tenants), NOW_MS, labels)
     return Fair(cursors(snapshot), key, shares), shares, snapshot
 
 
@@ -284,6 +286,30 @@ class TestFair:
         cluster = owned(owned(self.NODE, "p", "ada", "a1"), "q", "ada", "a2")
         cluster = owned(cluster, "q", "bob", "b1", "b2")
         assert served_and_charged(*fair(cluster, TenantKey.USER)) == ["a1", "b1", "a2", "b2"]
+
+    @pytest.mark.covers("kube-11")
+    def test_tenants_by_a_label_whatever_their_project(self) -> None:
+        cluster = self.NODE
+        for name, project, team in (
+            ("r1", "p", "red"),
+            ("r2", "q", "red"),
+            ("b1", "p", "blue"),
+            ("n1", "p", ""),
+        ):
+            labels = {"labels": (("team", team),)} if team else {}
+            cluster = cluster.job(name, cpu=1, template={"project": project, **labels})
+        team_label = TenantLabel("team")
+        assert served_and_charged(*fair(cluster, team_label)) == ["n1", "b1", "r1", "r2"]
+        cluster = cluster.running("r", on=["n"], cpu=9, template={"labels": (("team", "blue"),)})
+        assert served_and_charged(*fair(cluster, team_label)) == ["n1", "r1", "r2", "b1"]
+        assert served_and_charged(*fair(cluster, team_label, blue=100)) == ["n1", "r1", "b1", "r2"]
+
+    @pytest.mark.covers("kube-11")
+    def test_tenants_by_namespace(self) -> None:
+        cluster = self.NODE.running("r", on=["n"], cpu=2, template={"namespace": "a"})
+        for name in ("a", "b"):
+            cluster = cluster.job(f"{name}1", cpu=1, template={"namespace": name, "project": "p"})
+        assert served_and_charged(*fair(cluster, TenantLabel("namespace"))) == ["b1", "a1"]
 
     def test_a_user_who_is_named_like_a_project_is_another_tenant(self) -> None:
         cluster = self.NODE.running("r", on=["n"], cpu=50, template={"project": "a", "user": "ops"})

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from rota.forecast.usage import Ledger, counts_usage
 from rota.model.cluster import TenantUsage
 from rota.model.job import JobTemplate
-from rota.model.policy import FairShare
+from rota.model.policy import FairShare, TenantLabel
 from tests.builders import policy
 from tests.words import tasks
 
@@ -48,6 +49,20 @@ def test_of_several_entries_for_a_tenant_the_latest_time_counts() -> None:
     before = (TenantUsage("p", HOUR_MS, (("cpu", 100),)), TenantUsage("p", 0, (("cpu", 100),)))
     ledger = Ledger(SHARE, before)
     assert ledger.usage() == (TenantUsage("p", HOUR_MS, (("cpu", 150),)),)
+
+
+@pytest.mark.covers("kube-11")
+def test_tenants_by_a_label_are_charged_besides() -> None:
+    template = replace(TEMPLATE, labels=(("example.com/team", "red"),), namespace="n")
+    ledger = Ledger(SHARE, (), (TenantLabel("example.com/team"), TenantLabel("namespace")))
+    paths = ["p/u", "example.com/team red", "namespace n"]
+    assert ledger.stopped(template, GROUP.spec, 1000, 5000) == paths
+    assert [(one.path, dict(one.amounts)["cpu"]) for one in ledger.usage()] == [
+        (path, 2000) for path in paths
+    ]
+    before = ledger.usage()
+    again = Ledger(SHARE, before, (TenantLabel("namespace"),))
+    assert again.usage() == before
 
 
 def test_only_fair_queues_go_by_it() -> None:

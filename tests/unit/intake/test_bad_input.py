@@ -1132,6 +1132,12 @@ queues: [{strategy: lifo}]  #! queues[0].strategy: did you mean "fifo"
 ## unknown tenant key
 queues: [{tenant_key: group}]  #! queues[0].tenant_key: unknown value … project/user
 
+## tenant key that is almost one
+queues: [{tenant_key: projet}]  #! queues[0].tenant_key: did you mean "project"
+
+## tenant key that is no label
+queues: [{tenant_key: "label:two words"}]  #! queues[0].tenant_key: not a key of a label … example.com/team
+
 ## queue twice
 queues:
 - name: a

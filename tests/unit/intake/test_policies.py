@@ -26,6 +26,7 @@ from rota.model.policy import (
     Selection,
     Strategy,
     TenantKey,
+    TenantLabel,
     TenantPolicy,
     Weights,
 )
@@ -256,3 +257,28 @@ class TestLimits:
         with pytest.raises(InputError) as error:
             read(f"limits: {limits}")
         assert message in str(error.value)
+
+
+@pytest.mark.covers("kube-11")
+@pytest.mark.parametrize(
+    ("written", "key"),
+    [
+        ("project", TenantKey.PROJECT),
+        ("namespace", TenantLabel("namespace")),
+        ("example.com/team", TenantLabel("example.com/team")),
+        ("label:team", TenantLabel("team")),
+    ],
+)
+def test_a_fair_queue_tells_tenants_apart_by_any_label(written: str, key: TenantKey | TenantLabel) -> None:
+    found = read(f"queues: [{{strategy: fair, tenant_key: {written!r}}}]")
+    assert found.schedulers[0].queues[0].tenant_key == key
+    assert found.tenant_labels == ((key,) if isinstance(key, TenantLabel) else ())
+
+
+@pytest.mark.covers("kube-11")
+def test_namespaces_of_a_project() -> None:
+    found = read("tenants: {vision: {namespaces: [team-b, team-a], users: {ada: {}}}}")
+    assert [(one.path, one.namespaces) for one in found.fair_share.tenants] == [
+        ("vision", ("team-a", "team-b")),
+        ("vision/ada", ()),
+    ]

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from rota.kube.mirror.mirror import Mirror
 from rota.kube_objects.objects.nodes import Node
@@ -29,6 +30,7 @@ def pod(
     began_s: int | None = None,
     is_ending: bool = False,
     nominated: str = "",
+    owner: str = "",
     **spec: Any,
 ) -> Pod:
     keys = DEFAULT_GANG_KEYS
@@ -41,6 +43,7 @@ def pod(
             "deletionTimestamp": _at(created_s + 1) if is_ending else None,
             "labels": {keys.label: gang} if gang else {},
             "annotations": {keys.annotation: least} if least else {},
+            "ownerReferences": [{"kind": owner, "name": "x"}] if owner else None,
         },
         "spec": {
             "schedulerName": scheduler,
@@ -55,6 +58,11 @@ def pod(
         },
     }
     return msgspec.convert(body, Pod)
+
+
+def labelled(made: Pod, labels: dict[str, str]) -> Pod:
+    metadata = made.metadata
+    return replace(made, metadata=replace(metadata, labels={**(metadata.labels or {}), **labels}))
 
 
 def node(

@@ -68,6 +68,7 @@ def task_words(chance: random.Random) -> dict[str, Any]:
             "volume_nodes": chance.choice(
                 [(), (VolumeNodes(()),), (VolumeNodes((SSD,), VolumeTrouble.ZONE),)]
             ),
+            "node_gpu_models": chance.choice([(), ("a100",)]),
         },
     }
 

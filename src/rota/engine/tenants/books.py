@@ -13,7 +13,7 @@ from rota.engine.tenants.fairshare import Shares
 from rota.engine.tenants.quota import QuotaAnswer, Quotas
 from rota.model.job import JobTemplate
 from rota.model.limits import LimitsPolicy
-from rota.model.policy import FairShare
+from rota.model.policy import FairShare, TenantLabel
 from rota.model.reasons import BeyondLimit, BeyondQuota, TenantReason, for_now
 from rota.snapshot.arrays import Int64s
 from rota.snapshot.state import Snapshot
@@ -23,9 +23,14 @@ NO_LIMITS = LimitsPolicy()
 
 class Books:
     def __init__(
-        self, snapshot: Snapshot, policy: FairShare, now_ms: int, limits: LimitsPolicy = NO_LIMITS
+        self,
+        snapshot: Snapshot,
+        policy: FairShare,
+        now_ms: int,
+        limits: LimitsPolicy = NO_LIMITS,
+        labels: tuple[TenantLabel, ...] = (),
     ) -> None:
-        self.shares = Shares(snapshot, policy, now_ms)
+        self.shares = Shares(snapshot, policy, now_ms, labels)
         self.caps = Caps(snapshot, limits)
         self.quotas = Quotas(snapshot, policy, self.caps)
 

@@ -13,7 +13,7 @@ from math import ldexp, log, sqrt
 import numpy as np
 
 from rota.model.job import JobTemplate
-from rota.model.policy import FairShare
+from rota.model.policy import FairShare, TenantLabel
 from rota.snapshot import rows
 from rota.snapshot.arrays import Floats, Int64s
 from rota.snapshot.rows import is_amount
@@ -48,7 +48,11 @@ def shared_rows(snapshot: Snapshot) -> Int64s:
 
 
 class Shares:
-    def __init__(self, snapshot: Snapshot, policy: FairShare, now_ms: int) -> None:
+    def __init__(
+        self, snapshot: Snapshot, policy: FairShare, now_ms: int, labels: tuple[TenantLabel, ...] = ()
+    ) -> None:
+        """`labels`: by which tenants are told apart, besides by project and user."""
+        self._labels = labels
         self._rows = shared_rows(snapshot)
         existing = snapshot.nodes.capacity[:, snapshot.nodes.exists]
         total = existing.sum(axis=1)[self._rows].astype(np.float64)
@@ -78,8 +82,12 @@ class Shares:
             if path in self._past:
                 held = held + self._past[path]
             largest = float((held * self._fraction).max(initial=0.0))
-            share = self._share[path] = largest / self._weight.get(path, 1)
+            share = self._share[path] = largest / self._weight_of(path)
         return share
+
+    def _weight_of(self, path: Path) -> int:
+        """A tenant by a label has that of the entry with the label's value."""
+        return self._weight.get(path[2:] if len(path) == _LABEL_STEPS else path, 1)
 
     def charge(self, template: JobTemplate, amounts: Int64s, count: int) -> None:
         """`count` tasks of `amounts` (over all rows) are given, or if negative taken away again.
@@ -91,7 +99,7 @@ class Shares:
     def _settle(self) -> None:
         for template, amounts, count in self._noted:
             taken = amounts[self._rows] * count
-            for path in _paths(template):
+            for path in _paths(template, self._labels):
                 held = self._held.get(path)
                 self._held[path] = taken if held is None else held + taken
                 self._share.pop(path, None)
@@ -108,8 +116,7 @@ class Shares:
             for name, amount in usage.amounts:
                 if name in row and row[name] in place:
                     amounts[place[row[name]]] = amount * factor
-            path = tuple(usage.path.split("/"))
-            for prefix in {path, path[:1], user_path(path[-1])} if len(path) > 1 else {path}:
+            for prefix in _remembered(usage.path):
                 past = self._past.get(prefix)
                 self._past[prefix] = amounts if past is None else past + amounts
 
@@ -120,10 +127,39 @@ class Shares:
             self.charge(template, snapshot.demand(template.groups[group].spec).take, count)
 
 
-def _paths(template: JobTemplate) -> set[Path]:
-    return {(template.project,), user_path(template.user), (template.project, template.user)}
+def _paths(template: JobTemplate, labels: tuple[TenantLabel, ...]) -> set[Path]:
+    own = {(template.project,), user_path(template.user), (template.project, template.user)}
+    return own.union(label_path(label, template) for label in labels) if labels else own
+
+
+def _remembered(text: str) -> set[Path]:
+    """The paths that usage counts for."""
+    if (label := split_label(text)) is not None:
+        return {("", *label)}
+    path = tuple(text.split("/"))
+    return {path, path[:1], user_path(path[-1])} if len(path) > 1 else {path}
 
 
 def user_path(user: str) -> Path:
     """A user whatever the project: apart from any project that happens to have the same name."""
     return ("", user)
+
+
+_LABEL_STEPS = 3
+_BETWEEN = " "
+"""No project, user or label has a space in its name."""
+
+
+def label_path(label: TenantLabel, template: JobTemplate) -> Path:
+    return ("", label.key, label.value_of(template))
+
+
+def label_usage(label: TenantLabel, template: JobTemplate) -> str:
+    """The path of its usage, apart from that of any project."""
+    return f"{label.key}{_BETWEEN}{label.value_of(template)}"
+
+
+def split_label(path: str) -> tuple[str, str] | None:
+    """Key and value, if the path is that of a tenant by a label."""
+    key, space, value = path.partition(_BETWEEN)
+    return (key, value) if space else None

@@ -21,7 +21,7 @@ class WeightsForm(Form):
 class QueueForm(Form):
     name: str = "default"
     strategy: QueueStrategy | UnsetType = UNSET
-    tenant_key: TenantKey = TenantKey.PROJECT_USER
+    tenant_key: str = TenantKey.PROJECT_USER.value
     strict: bool = False
     order: Annotated[int, Meta(ge=-1_000_000, le=1_000_000)] = 0
     pools: tuple[str, ...] = ()
@@ -80,6 +80,7 @@ class UserForm(Form):
 
 
 class ProjectForm(UserForm):
+    namespaces: tuple[str, ...] = ()
     users: dict[str, UserForm] = field(default_factory=dict)
 
 

@@ -22,6 +22,7 @@ from rota.kube_objects.controllers.reading import ControllerReader, MadeTasks
 from rota.kube_objects.controllers.to_come import Surroundings
 from rota.kube_objects.errors import FieldError, PodError, TooFewPods
 from rota.kube_objects.gangs import Gang, agreed, as_gang
+from rota.kube_objects.gpus import SharedGpus
 from rota.kube_objects.namespaces import Namespaces, namespace_of
 from rota.kube_objects.nodes import as_node
 from rota.kube_objects.objects.metadata import Namespace
@@ -79,7 +80,8 @@ class ClusterObjects:
         self._claims = list(self._all(PersistentVolumeClaim))
         volumes = Volumes(self._all(PersistentVolume), self._claims)
         priorities = PriorityClasses(self._all(PriorityClass))
-        self._pod_reader = PodReader(priorities, namespaces, volumes, gang_keys)
+        self._shared_gpus = SharedGpus(self.nodes)
+        self._pod_reader = PodReader(priorities, namespaces, volumes, gang_keys, self._shared_gpus)
         self._places: dict[TaskName, Field] = {}
         """Where each pod stands, or the template of what is yet to create it."""
         if of_cluster.all():
@@ -88,6 +90,8 @@ class ClusterObjects:
 
     def read(self, nodes: Sequence[Node]) -> Reading:
         """`nodes`: all of the cluster."""
+        for node in nodes:
+            self._shared_gpus.set(node.name, node)
         pods = self._pods({node.name for node in nodes})
         jobs = self._jobs(pods, self._pods_to_come(nodes))
         records = ClusterRecords(nodes=self.nodes, jobs=tuple(jobs))

@@ -231,9 +231,19 @@ class Client:
         request = Request(call, "DELETE", resource.path(namespace, name), _encode(options), _JSON)
         await self._ask(request)
 
-    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None:
-        """Conflict: it is bound already, or no longer the pod of that uid."""
-        body = Binding(ObjectName(name=pod, uid=uid), ObjectReference(kind="Node", name=node))
+    async def bind(
+        self,
+        namespace: str,
+        pod: str,
+        node: str,
+        *,
+        uid: str = "",
+        annotations: dict[str, str] | None = None,
+    ) -> None:
+        """With these annotations, which it then has. Conflict: it is bound already, or no longer the pod of
+        that uid."""
+        named = ObjectName(name=pod, uid=uid, annotations=annotations)
+        body = Binding(named, ObjectReference(kind="Node", name=node))
         call = Call("create", "pods/binding", namespace=namespace, name=pod)
         path = PODS.path(namespace, pod, "binding")
         await self._ask(Request(call, "POST", path, _encode(body), _JSON), is_repeatable=False)

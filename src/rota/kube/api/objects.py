@@ -69,6 +69,7 @@ class ObjectName(KubeStruct):
     generate_name: str = ""
     uid: str = ""
     resource_version: str = ""
+    annotations: dict[str, str] | None = None
 
 
 class ObjectReference(KubeStruct):
@@ -78,6 +79,10 @@ class ObjectReference(KubeStruct):
     uid: str = ""
     api_version: str = ""
     resource_version: str = ""
+
+
+class ConfigMap(KubeObject):
+    data: dict[str, str] | None = None
 
 
 class Binding(KubeStruct):

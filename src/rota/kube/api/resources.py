@@ -8,6 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from rota.kube.api.objects import (
+    ConfigMap,
     CsiDriver,
     CsiNode,
     DisruptionBudget,
@@ -60,6 +61,7 @@ STORAGE_CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities", St
 ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments", VolumeAttachment, is_namespaced=False)
 PRIORITY_CLASSES = Resource("scheduling.k8s.io", "v1", "priorityclasses", PriorityClass, is_namespaced=False)
 BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", DisruptionBudget)
+CONFIG_MAPS = Resource("", "v1", "configmaps", ConfigMap)
 LEASES = Resource("coordination.k8s.io", "v1", "leases", Lease)
 EVENTS = Resource("events.k8s.io", "v1", "events", Event)
 PLUGIN_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups", PodGroup)

@@ -91,7 +91,7 @@ async def asking(options: KubeSchedulerOptions, now_ms: int) -> AsyncIterator[Li
     """InputError, KubeError: it can't be asked."""
     policy = policy_of(options)
     async with Client(find_cluster(options.kubeconfig)) as client:
-        mirror = Mirror(options.scheduler_name, options.gang_keys, lambda: None, policy.defaults)
+        mirror = Mirror(options.scheduler_name, options.gang_keys, lambda: None, policy)
         read = await read_once(client, mirror)
         classes = await priority_classes(client)
         yield LiveCluster(client, read, mirror, options, policy, now_ms, classes)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable
 from typing import TypeVar
 
 from rota.kube.mirror.pod_groups import GroupKey, group_of
+from rota.kube_objects.gpus import asks_for_share
 from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.volumes import ClaimKey, claims_of
 from rota.model.ids import NodeName, TaskName
@@ -18,6 +19,8 @@ class DependentPods:
     def __init__(self) -> None:
         self.selecting: set[TaskName] = set()
         """Pods that select others by their namespaces' labels."""
+        self.sharing_gpus: set[TaskName] = set()
+        """Pods that ask for a share of a GPU, and depend on which nodes give some."""
         self._users_of: defaultdict[ClaimKey, set[TaskName]] = defaultdict(set)
         self._members_of: defaultdict[GroupKey, set[TaskName]] = defaultdict(set)
         self._ending_on: defaultdict[NodeName, set[TaskName]] = defaultdict(set)
@@ -58,7 +61,14 @@ class DependentPods:
                 self._nominated_to[node].add(name)
             if _selects_namespaces(new):
                 self.selecting.add(name)
+        self._note_gpus(name, new)
         return relieved
+
+    def _note_gpus(self, name: TaskName, pod: Pod | None) -> None:
+        if pod is not None and asks_for_share(pod.metadata):
+            self.sharing_gpus.add(name)
+        else:
+            self.sharing_gpus.discard(name)
 
 
 def nominated_node(pod: Pod) -> NodeName:

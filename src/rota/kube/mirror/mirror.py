@@ -8,7 +8,8 @@ seen there, or until binding it has failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 from rota.kube.mirror.budgets import Budgets
 from rota.kube.mirror.dependents import DependentPods, waits_as_before
@@ -17,6 +18,7 @@ from rota.kube.mirror.gangs import GangReading, gang_id_of
 from rota.kube.mirror.pod_context import PodContext
 from rota.kube.mirror.pod_groups import GroupKey, PodGroups
 from rota.kube.mirror.pod_readings import PodReadings
+from rota.kube.mirror.pod_rules import PodRules
 from rota.kube.mirror.reading import read_node
 from rota.kube.mirror.waiters import Waiters
 from rota.kube_objects.namespaces import name_of
@@ -27,11 +29,15 @@ from rota.kube_objects.pods import GangKeys, PodState, PodTask
 from rota.kube_objects.volumes import ClaimKey
 from rota.model.ids import JobId, NodeName, TaskName
 from rota.model.node import Node as ModelNode
-from rota.model.policy import NO_DEFAULTS, Defaults
+from rota.model.policy import Policy
 from rota.snapshot.state import ClusterState
 
 _CHANGES_KEPT = 10_000
 """The state remembers every kind of job that it has seen; after so many changes it is a new one."""
+NO_POLICY = Policy()
+NO_DEVICES: Mapping[TaskName, tuple[int, ...]] = {}
+Observer: TypeAlias = Callable[[TaskName, PodTask | None, PodTask | None], None]
+"""Takes a pod's name, what it was and what it is; None: it wasn't there, or is no longer."""
 
 
 class Mirror:
@@ -44,27 +50,36 @@ class Mirror:
         scheduler_name: str,
         gang_keys: GangKeys,
         changed: Callable[[], None],
-        defaults: Defaults = NO_DEFAULTS,
+        policy: Policy = NO_POLICY,
+        observed: Observer | None = None,
     ) -> None:
-        """`changed` is told of what may let somebody start."""
+        """`changed` is told of what may let somebody start, `observed` of each pod that is read again."""
         self.scheduler_name = scheduler_name
-        self.state = ClusterState(defaults)
+        self.state = ClusterState(policy.defaults)
         """Current once it is settled."""
         self.pod_context = PodContext(gang_keys, self._claim_changed)
         self.budgets = Budgets(changed)
         self.pod_groups = PodGroups(self._group_changed)
         self._told = changed
-        self._defaults = defaults
+        self._defaults = policy.defaults
+        self._observed = observed
         self._changes = 0
         self._nodes: dict[NodeName, ModelNode] = {}
         self._pods: dict[TaskName, Pod] = {}
         """Those that run, and ours."""
         self._gang_members = GangMembers(gang_keys)
         self._assumed: dict[TaskName, NodeName] = {}
+        self._devices: dict[TaskName, tuple[int, ...]] = {}
+        """Of those who are assumed somewhere and have a share of a GPU: of which."""
         self._changed: dict[TaskName, None] = {}
         self._dependents = DependentPods()
         self._readings = PodReadings(
-            scheduler_name, gang_keys, self.pod_context, self.pod_groups, self._dependents
+            scheduler_name,
+            gang_keys,
+            self.pod_context,
+            self.pod_groups,
+            self._dependents,
+            PodRules(policy),
         )
         self._tasks = self._readings.tasks
         self.holds = self._readings.holds
@@ -79,6 +94,7 @@ class Mirror:
             name = NodeName(old.metadata.name or "")
             if self._nodes.pop(name, None) is not None:
                 self.pod_context.volumes.node(name, None)
+                self._gpus_changed(name, None)
                 self.state.remove_node(name)
                 self._told()
             return
@@ -90,8 +106,13 @@ class Mirror:
         if self._nodes.get(node.name) != node:
             self._nodes[node.name] = node
             self.pod_context.volumes.node(node.name, dict(node.spec.labels))
+            self._gpus_changed(node.name, node)
             self.state.set_node(self.pod_context.volumes.equipped(node))
             self._told()
+
+    def _gpus_changed(self, name: NodeName, node: ModelNode | None) -> None:
+        if self.pod_context.shared_gpus.set(name, node):
+            self._changed.update(dict.fromkeys(self._dependents.sharing_gpus))
 
     def pod_changed(self, old: Pod | None, new: Pod | None) -> None:
         pod = new or old
@@ -106,6 +127,7 @@ class Mirror:
             is_confirmed = False
         if new is None or new.spec.node_name:
             self._assumed.pop(name, None)
+            self._devices.pop(name, None)
         self._changed.update(dict.fromkeys(self._dependents.change(name, old, new)))
         self.pod_context.volumes.pod(name, old, new)
         self._waiters.look()
@@ -133,7 +155,9 @@ class Mirror:
 
     # -- told by the scheduler
 
-    def assume(self, placed: Mapping[TaskName, NodeName]) -> bool:
+    def assume(
+        self, placed: Mapping[TaskName, NodeName], devices: Mapping[TaskName, tuple[int, ...]] = NO_DEVICES
+    ) -> bool:
         """False: others, who were placed with them, have the volumes that they were to get."""
         for name, node in placed.items():
             pod = self._pods.get(name)
@@ -141,12 +165,15 @@ class Mirror:
                 self._release(placed)
                 return False
         self._assumed.update(placed)
+        self._devices.update(devices)
         self._changed.update(dict.fromkeys(placed))
         return True
 
     def forget(self, names: Iterable[TaskName]) -> None:
         """They aren't bound after all."""
         forgotten = [name for name in names if self._assumed.pop(name, None) is not None]
+        for name in forgotten:
+            self._devices.pop(name, None)
         self._changed.update(dict.fromkeys(forgotten))
         self._release(forgotten)
 
@@ -186,6 +213,17 @@ class Mirror:
     def has_node(self, name: NodeName) -> bool:
         return name in self._nodes
 
+    def pending(self) -> Iterator[tuple[TaskName, PodState]]:
+        """Pods that can be read, and have no node yet."""
+        return (
+            (name, task.state)
+            for name, task in self._tasks.items()
+            if task.state in (PodState.WAITING, PodState.GATED)
+        )
+
+    def pod_counts(self) -> dict[str, int]:
+        return {"pods": len(self._pods), "assumed_pods": len(self._assumed)}
+
     @property
     def node_count(self) -> int:
         return len(self._nodes)
@@ -214,7 +252,11 @@ class Mirror:
 
     def _read_again(self, name: TaskName, now_s: float) -> None:
         before = self._tasks.get(name)
-        task = self._readings.read_again(name, self._pods.get(name), self._assumed)
+        task = self._readings.read_again(
+            name, self._pods.get(name), self._assumed, self._devices.get(name, ())
+        )
+        if self._observed is not None:
+            self._observed(name, before, task)
         gang_before = gang_id_of(before) if before is not None and before.gang else None
         gang = gang_id_of(task) if task is not None and task.gang else None
         if gang_before is not None and gang_before != gang:

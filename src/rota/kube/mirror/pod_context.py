@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rota.kube.volumes.book import VolumeBook
+from rota.kube_objects.gpus import SharedGpus
 from rota.kube_objects.namespaces import Namespaces
 from rota.kube_objects.objects.metadata import Namespace
 from rota.kube_objects.pods import GangKeys, PodReader
@@ -20,6 +21,7 @@ class PodContext:
 
     def __init__(self, gang_keys: GangKeys, claim_changed: Callable[[ClaimKey], None]) -> None:
         self.volumes = VolumeBook(claim_changed)
+        self.shared_gpus = SharedGpus()
         self._gang_keys = gang_keys
         self._namespaces: dict[str, Namespace] = {}
         self._reader: PodReader | None = None
@@ -42,6 +44,8 @@ class PodContext:
         self._read += 1
         if self._reader is None or self._read > _READINGS_KEPT:
             namespaces = Namespaces(self._namespaces.values(), ())
-            self._reader = PodReader(PriorityClasses(()), namespaces, self.volumes, self._gang_keys)
+            self._reader = PodReader(
+                PriorityClasses(()), namespaces, self.volumes, self._gang_keys, self.shared_gpus
+            )
             self._read = 0
         return self._reader

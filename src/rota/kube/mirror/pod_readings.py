@@ -11,6 +11,7 @@ from rota.kube.mirror.dependents import DependentPods, nominated_node
 from rota.kube.mirror.gangs import GangReading
 from rota.kube.mirror.pod_context import PodContext
 from rota.kube.mirror.pod_groups import PodGroups
+from rota.kube.mirror.pod_rules import PodRules, as_if_silent
 from rota.kube.mirror.reading import problem_of, read_pod
 from rota.kube.mirror.reasons import AwaitsVictims, GangIncomplete, GangOthersFirst, Hold, Misread, Unusable
 from rota.kube_objects.errors import FieldError
@@ -30,6 +31,7 @@ class PodReadings:
         context: PodContext,
         groups: PodGroups,
         dependents: DependentPods,
+        rules: PodRules,
     ) -> None:
         self.tasks: dict[TaskName, PodTask] = {}
         self.holds: dict[TaskName, Hold] = {}
@@ -40,6 +42,7 @@ class PodReadings:
         self._context = context
         self._groups = groups
         self._dependents = dependents
+        self._rules = rules
 
     def is_ours(self, pod: Pod) -> bool:
         return pod.spec.scheduler_name == self._scheduler_name
@@ -47,18 +50,25 @@ class PodReadings:
     # -- reading
 
     def read_again(
-        self, name: TaskName, pod: Pod | None, assumed: Mapping[TaskName, NodeName]
+        self,
+        name: TaskName,
+        pod: Pod | None,
+        assumed: Mapping[TaskName, NodeName],
+        devices: tuple[int, ...] = (),
     ) -> PodTask | None:
-        """None: the pod is gone, or can't be read. `assumed`: pods that were given nodes, and which."""
+        """None: the pod is gone, or can't be read. `assumed`: pods that were given nodes, and which.
+        `devices`: GPUs of which this one was given a share."""
         self.tasks.pop(name, None)
         self.holds.pop(name, None)
         self.misreads.pop(name, None)
-        task = None if pod is None else self._read(name, pod, assumed.get(name))
+        task = None if pod is None else self._read(name, pod, assumed.get(name), devices)
         if task is not None:
             self.tasks[name] = task
         return task
 
-    def _read(self, name: TaskName, pod: Pod, assumed_on: NodeName | None) -> PodTask | None:
+    def _read(
+        self, name: TaskName, pod: Pod, assumed_on: NodeName | None, devices: tuple[int, ...]
+    ) -> PodTask | None:
         try:
             task, misread = read_pod(pod, self._context.reader, self._gang_keys.annotation)
         except FieldError as error:
@@ -75,13 +85,17 @@ class PodReadings:
             task = replace(task, gang="", min_available=None) if task.gang else task
         elif not task.gang:
             task, hold = self._groups.joined(pod, task)
+        if (refusal := self._rules.refusal(task.template)) is not None:
+            # One that runs goes on, as if it had said nothing.
+            task = replace(task, template=as_if_silent(task.template))
+            hold = hold or refusal
         if task.state is PodState.RUNNING and pod.metadata.deletion_timestamp is not None:
             # It is ending already: nothing is won by evicting it.
             task = replace(task, template=replace(task.template, preemptible=False))
         if task.state is not PodState.WAITING:
             return task
         if assumed_on is not None:
-            return replace(task, state=PodState.RUNNING, node=assumed_on)
+            return replace(task, state=PodState.RUNNING, node=assumed_on, gpu_devices=devices)
         if hold is None and named_nodes(task.spec.node_affinity) != set():
             # Otherwise no claim would help it: kube-scheduler doesn't even look at them.
             hold = self._context.volumes.hold(pod)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import ClassVar, TypeAlias
 
 from msgspec import Struct
@@ -98,6 +99,26 @@ class Unusable(TypedReason, frozen=True, tag="pod unusable"):
     problem: str
 
 
+class Wish(Enum):
+    """What a pod may say of itself, by a label or an annotation."""
+
+    PROJECT = "project"
+    USER = "user"
+    QUEUE = "queue"
+    UNKNOWN_QUEUE = "unknown queue"
+    EXCLUSIVE = "exclusive"
+
+
+class NotAllowed(TypedReason, frozen=True, tag="not allowed"):
+    """The policy doesn't let pods of its namespace say that."""
+
+    rule: ClassVar[Rule] = not_now("pod", Unblock.OBJECT_CHANGED, is_about_the_job=False)
+    wish: Wish
+    value: str
+    namespace: str
+    project: str
+
+
 Hold: TypeAlias = (
     GangIncomplete
     | GangOthersFirst
@@ -112,6 +133,7 @@ Hold: TypeAlias = (
     | VolumeMissing
     | AwaitsVictims
     | Unusable
+    | NotAllowed
 )
 
 

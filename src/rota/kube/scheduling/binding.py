@@ -23,11 +23,12 @@ from msgspec import Struct
 from rota.kube.api.errors import Conflict, KubeError, NotFound, Withheld
 from rota.kube.api.resources import PODS, Resource
 from rota.kube.mirror.dependents import is_over
-from rota.kube.mirror.mirror import Mirror
+from rota.kube.mirror.mirror import NO_DEVICES, Mirror
 from rota.kube.scheduling.decision_log import DecisionLog
 from rota.kube.scheduling.event_recorder import EventRecorder, waiting_condition
-from rota.kube.scheduling.latency import Latency
+from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.volumes.binding import VolumeBinder, VolumesLost
+from rota.kube_objects.gpus import GPU_DEVICE
 from rota.kube_objects.namespaces import namespace_of
 from rota.kube_objects.objects.metadata import KubeObject
 from rota.kube_objects.objects.pods import Pod
@@ -60,7 +61,15 @@ class Api(Protocol):
         self, resource: Resource[T], name: str, namespace: str = "", *, uid: str | None = None
     ) -> None: ...
 
-    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None: ...
+    async def bind(
+        self,
+        namespace: str,
+        pod: str,
+        node: str,
+        *,
+        uid: str = "",
+        annotations: dict[str, str] | None = None,
+    ) -> None: ...
 
     async def evict(self, namespace: str, pod: str, *, uid: str | None = None) -> None: ...
 
@@ -75,6 +84,10 @@ class Placing(Struct, frozen=True):
     why: Mapping[TaskName, str] = {}
     """Of those that others go for: why there was no room before."""
     scored: Scored | None = None
+    decided_s: float = 0.0
+    """How long it took to decide."""
+    devices: Mapping[TaskName, tuple[int, ...]] = NO_DEVICES
+    """Of pods that get a share of a GPU: of which."""
 
 
 class BindResult(Enum):
@@ -92,10 +105,10 @@ class Binder:
         recorder: EventRecorder,
         leads: Callable[[], bool],
         wake: Callable[[], None],
-        latency: Latency | None = None,
+        figures: PodFigures | None = None,
     ) -> None:
         """`leads` is asked before each step; `wake` is called when there is something to decide again."""
-        self._latency = latency
+        self._figures = figures
         self._client = client
         self._mirror = mirror
         self._recorder = recorder
@@ -121,8 +134,13 @@ class Binder:
         try:
             if placing.victims:
                 await self._make_room(placing)
+            # Those who have to end first may take long, and that is not for want of a decision.
+            since_s = perf_counter() - placing.decided_s
             outcomes = await asyncio.gather(
-                *(self._place(name, node) for name, node in placing.nodes.items())
+                *(
+                    self._place(name, node, since_s, placing.devices.get(name, ()))
+                    for name, node in placing.nodes.items()
+                )
             )
             for name, outcome in zip(placing.nodes, outcomes, strict=True):
                 if outcome is BindResult.BOUND:
@@ -139,6 +157,9 @@ class Binder:
             self._clearing.pop(placing.job, None)
             self._forget(unbound - failed)
             self.failed += len(failed)
+            if self._figures is not None:
+                for name in failed:
+                    self._figures.failed(name, placing.decided_s + perf_counter() - began_s)
         if failed:
             await asyncio.sleep(FORGOTTEN_AFTER_S)
             self._forget(failed)
@@ -224,7 +245,9 @@ class Binder:
 
     # -- binding
 
-    async def _place(self, name: TaskName, node: NodeName) -> BindResult:
+    async def _place(
+        self, name: TaskName, node: NodeName, since_s: float, devices: tuple[int, ...]
+    ) -> BindResult:
         pod = self._mirror.pod(name)
         if pod is None:
             return BindResult.GONE
@@ -234,16 +257,17 @@ class Binder:
             except (KubeError, VolumesLost, TimeoutError) as error:
                 log.warning("kube.volumes_unbound", pod=name, why=str(error) or "not in time")
                 return BindResult.FAILED
-        outcome = await self._bind(name, pod, node)
+        outcome = await self._bind(name, pod, node, devices)
         if outcome is BindResult.BOUND:
             self.bound += 1
-            if self._latency is not None:
-                self._latency.bound(name, pod)
+            if self._figures is not None:
+                self._figures.bound(name, pod, perf_counter() - since_s)
             self._recorder.scheduled(pod, node)
         return outcome
 
-    async def _bind(self, name: TaskName, pod: Pod, node: NodeName) -> BindResult:
+    async def _bind(self, name: TaskName, pod: Pod, node: NodeName, devices: tuple[int, ...]) -> BindResult:
         namespace, short_name = namespace_of(pod.metadata), pod.metadata.name or ""
+        given = {GPU_DEVICE: ",".join(map(str, devices))}
         is_unsure = False
         for attempt in range(1, ATTEMPTS + 1):
             if not self._mirror.has_node(node) or not self._leads():
@@ -254,7 +278,10 @@ class Binder:
                     if seen is not None:
                         return seen
                     is_unsure = False
-                await self._client.bind(namespace, short_name, node, uid=_uid(pod))
+                if devices:
+                    await self._client.bind(namespace, short_name, node, uid=_uid(pod), annotations=given)
+                else:
+                    await self._client.bind(namespace, short_name, node, uid=_uid(pod))
                 return BindResult.BOUND
             except (NotFound, Withheld):
                 return BindResult.GONE

@@ -20,13 +20,14 @@ from rota.clock import now_ms
 from rota.engine.decide import decide
 from rota.engine.plugin import Disruptions
 from rota.kube.mirror.gangs import gang_id_of
-from rota.kube.mirror.mirror import Mirror
+from rota.kube.mirror.mirror import NO_DEVICES, Mirror
 from rota.kube.mirror.reasons import Misread
 from rota.kube.scheduling.binding import Binder, Placing
 from rota.kube.scheduling.event_recorder import EventRecorder
-from rota.kube.scheduling.latency import Latency
+from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
+from rota.kube.scheduling.usage import PodUsage
 from rota.kube.scheduling.words import held_text, misread_text, refused_text, waiting_texts
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import Aside
@@ -61,7 +62,8 @@ class Scheduling:
         *,
         undone_after_s: float = UNDONE_AFTER_S,
         clock_ms: Callable[[], int] = now_ms,
-        latency: Latency | None = None,
+        figures: PodFigures | None = None,
+        usage: PodUsage | None = None,
     ) -> None:
         self.policy = policy
         self.cycles = 0
@@ -72,7 +74,10 @@ class Scheduling:
         self._metrics = metrics
         self._undone_after_s = undone_after_s
         self._clock_ms = clock_ms
-        self._latency = latency
+        self._figures = figures
+        self._usage = usage
+        self._decided_s = 0.0
+        """How long the latest decision took."""
         self._host = PluginHost()
         self._aside = Aside("rota-decide")
         self._wake = asyncio.Event()
@@ -135,9 +140,16 @@ class Scheduling:
 
     async def decide(self) -> tuple[Plan, Snapshot]:
         """With what it was decided on."""
+        if self._usage is not None:
+            self._usage.show(self._mirror.state)
         snapshot = self._mirror.state.snapshot()
         decided = partial(self._decided, snapshot, self._clock_ms(), self._mirror.budgets.now())
-        return await asyncio.get_running_loop().run_in_executor(self._aside, decided), snapshot
+        began_s = perf_counter()
+        plan = await asyncio.get_running_loop().run_in_executor(self._aside, decided)
+        self._decided_s = perf_counter() - began_s
+        if self._figures is not None:
+            self._figures.decided(plan, self._decided_s)
+        return plan, snapshot
 
     def _decided(self, snapshot: Snapshot, now_ms: int, disruptions: Disruptions | None) -> Plan:
         with rules_of(self.policy, self._host, disruptions) as plugins:
@@ -158,10 +170,13 @@ class Scheduling:
     def _carry_out(self, plan: Plan, snapshot: Snapshot) -> None:
         still = StillRoom(self._mirror, snapshot, plan)
         for placing in self._placings(plan, snapshot):
-            if still.is_there_for(placing) and self._mirror.assume(placing.nodes):
+            if still.is_there_for(placing) and self._mirror.assume(placing.nodes, placing.devices):
                 self._start(self._binder.carry_out(placing))
             else:
                 self.look_again()
+        if self._usage is not None:
+            # Who begins and ends before the next cycle has used something, too.
+            self._mirror.settle(asyncio.get_running_loop().time())
 
     def _placings(self, plan: Plan, snapshot: Snapshot) -> Iterator[Placing]:
         def name_of(job_id: JobId, rank: int) -> TaskName:
@@ -177,13 +192,24 @@ class Scheduling:
                 continue
             victims.setdefault(eviction.preemptor, []).append(name)
         nodes: dict[JobId, dict[TaskName, NodeName]] = {}
+        devices: dict[TaskName, tuple[int, ...]] = {}
         for binding in plan.bindings:
-            nodes.setdefault(binding.job, {})[name_of(binding.job, binding.rank)] = binding.node
+            name = name_of(binding.job, binding.rank)
+            nodes.setdefault(binding.job, {})[name] = binding.node
+            if binding.gpu_devices:
+                devices[name] = binding.gpu_devices
         scored = {one.job: one for one in plan.scored}
         why = {job_id: one.verdict for one in plan.displacing for job_id in one.jobs}
         for job_id, placed in nodes.items():
-            texts = self._refused_texts(why[job_id], placed) if job_id in why else {}
-            yield Placing(job_id, placed, tuple(victims.get(job_id, ())), texts, scored.get(job_id))
+            yield Placing(
+                job_id,
+                placed,
+                tuple(victims.get(job_id, ())),
+                self._refused_texts(why[job_id], placed) if job_id in why else {},
+                scored.get(job_id),
+                self._decided_s,
+                {name: devices[name] for name in placed if name in devices} if devices else NO_DEVICES,
+            )
 
     def _refused_texts(self, verdict: Verdict, names: Iterable[TaskName]) -> dict[TaskName, str]:
         tasks = (self._mirror.task(name) for name in names)
@@ -216,8 +242,8 @@ class Scheduling:
 
     def _tell_held(self) -> None:
         nodes = self._mirror.node_count
-        if self._latency is not None:
-            self._latency.held(self._mirror.holds, self._mirror.pod)
+        if self._figures is not None:
+            self._figures.held(self._mirror.holds)
         for name, hold in self._mirror.holds.items():
             pod = self._mirror.task(name)
             may_preempt = pod is None or pod.template.may_preempt is not False
@@ -234,9 +260,13 @@ class Scheduling:
         self._misreads = dict(found)
 
     def _tell_waiting(self, plan: Plan) -> None:
+        refused = []
         for job, name, text in waiting_texts(plan, self._mirror):
             self._recorder.waits(name, text)
             self._decisions.waits(job, text)
+            refused.append(name)
+        if self._figures is not None:
+            self._figures.refused(refused, self._decided_s)
 
     def _measure(self, plan: Plan, seconds: float) -> None:
         measure_cycle(self._metrics, seconds, plan, scheduled=len(plan.bindings))

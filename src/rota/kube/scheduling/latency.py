@@ -24,7 +24,10 @@ class Latency:
         known = {name: at_ms for name, at_ms in self._held_until_ms.items() if is_there(name)}
         self._held_until_ms = known | dict.fromkeys(names, self._clock_ms())
 
-    def bound(self, name: TaskName, pod: Pod) -> None:
+    def bound(self, name: TaskName, pod: Pod) -> float:
+        """Answers the seconds."""
         since_ms = max(as_ms(pod.metadata.creation_timestamp), self._held_until_ms.pop(name, 0))
         # The cluster's clock may be ahead of ours.
-        self._metrics.observe_scheduled(max(0, self._clock_ms() - since_ms) / 1000)
+        seconds = max(0, self._clock_ms() - since_ms) / 1000
+        self._metrics.observe_scheduled(seconds)
+        return seconds

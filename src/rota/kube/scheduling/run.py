@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 from msgspec import Struct
 
+from rota.forecast.usage import counts_usage
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy
 from rota.kube.api.access import ClusterAccess
@@ -27,9 +28,10 @@ from rota.kube.mirror.sources import sources_of
 from rota.kube.scheduling.binding import Binder
 from rota.kube.scheduling.cycle import UNDONE_AFTER_S, Scheduling
 from rota.kube.scheduling.event_recorder import EventRecorder
-from rota.kube.scheduling.latency import Latency
+from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.scheduling.probes import probes
 from rota.kube.scheduling.unreadable import UnreadablePods
+from rota.kube.scheduling.usage import PodUsage, UsageKeeper
 from rota.kube.scheduling.words import plan_lines
 from rota.kube_objects.namespaces import name_of
 from rota.kube_objects.objects.pods import Pod
@@ -43,6 +45,8 @@ from rota.model.policy import Backfill, Policy, QueuePolicy, SchedulerPolicy
 from rota.signals import heed_stop
 
 DEFAULT_NAME = "batch-scheduler"
+SETTLED_EVERY_S = 2.0
+"""By replicas that don't lead, where it matters what pods used."""
 
 log = structlog.get_logger()
 
@@ -81,7 +85,14 @@ class KubeScheduler:
         self.metrics = Metrics()
         self._options = options
         self._client = client
-        self.mirror = Mirror(options.scheduler_name, options.gang_keys, self._look_again, policy.defaults)
+        self._usage = PodUsage(policy) if counts_usage(policy) else None
+        self.mirror = Mirror(
+            options.scheduler_name,
+            options.gang_keys,
+            self._look_again,
+            policy,
+            None if self._usage is None else self._usage.observed,
+        )
         self.recorder = EventRecorder(client, self.mirror.pod, options.scheduler_name, self.identity)
         # A lease that is renewed behind thousands of bindings would be lost by them.
         self._leader = Leader(
@@ -93,8 +104,8 @@ class KubeScheduler:
         )
         # Whatever it waits for, nothing is sent once another may lead.
         led = client.only_while(self._leads)
-        latency = Latency(self.metrics)
-        self.binder = Binder(led, self.mirror, self.recorder, self._leads, self._look_again, latency)
+        self.figures = PodFigures(self.metrics, options.scheduler_name, self.mirror)
+        self.binder = Binder(led, self.mirror, self.recorder, self._leads, self._look_again, self.figures)
         self.scheduling = Scheduling(
             self.mirror,
             self.binder,
@@ -102,8 +113,13 @@ class KubeScheduler:
             policy,
             self.metrics,
             undone_after_s=options.undone_after_s,
-            latency=latency,
+            figures=self.figures,
+            usage=self._usage,
         )
+        self._usage_keeper: UsageKeeper | None = None
+        if self._usage is not None:
+            kept_as = f"{options.scheduler_name}-usage"
+            self._usage_keeper = UsageKeeper(client, led, client.namespace, kept_as, self._usage)
         self._unreadable = UnreadablePods(client, self.recorder, options.scheduler_name)
         self._informers = self._subscribed()
 
@@ -120,8 +136,17 @@ class KubeScheduler:
             tasks.create_task(SilenceWatch(self.metrics).run())
             await self.synced()
             log.info("kube.synced", nodes=self.mirror.node_count)
+            if self._usage is not None:
+                tasks.create_task(self._see_pods_end())
             while True:
                 await self._lead()
+
+    async def _see_pods_end(self) -> None:
+        """While another leads: what they used since it was written last is to be known here."""
+        while True:
+            await asyncio.sleep(SETTLED_EVERY_S)
+            if not self._leads():
+                self.mirror.settle(asyncio.get_running_loop().time())
 
     async def synced(self) -> None:
         for informer in self._informers:
@@ -130,6 +155,8 @@ class KubeScheduler:
     async def plan(self) -> Plan:
         """What it would do now; nothing is done."""
         await read_once(self._client, self.mirror)
+        if self._usage_keeper is not None:
+            await self._usage_keeper.load()
         plan, _ = await self.scheduling.decide()
         return plan
 
@@ -149,10 +176,18 @@ class KubeScheduler:
 
     def _forget_told(self, old: Pod | None, new: Pod | None) -> None:
         if old is not None and (new is None or new.spec.node_name):
-            self.recorder.forget(name_of(old.metadata))
+            name = name_of(old.metadata)
+            self.recorder.forget(name)
+            if new is None:
+                self.figures.forget(name)
 
     def _look_again(self) -> None:
         self.scheduling.look_again()
+
+    def exposition(self) -> Callable[[], bytes]:
+        """Looks at what is so now, and answers what makes a text of it, which any thread may do."""
+        self.figures.look(self._leads())
+        return self.metrics.exposition
 
     def _leads(self) -> bool:
         return not self._options.leader_elect or self._leader.leads()
@@ -161,7 +196,12 @@ class KubeScheduler:
         """Until it no longer leads."""
         if self._options.leader_elect:
             await self._leader.lead()
+        keeper = self._usage_keeper
+        if keeper is not None:
+            await keeper.load()
         tasks = [asyncio.create_task(self.scheduling.run()), asyncio.create_task(self._unreadable.run())]
+        if keeper is not None:
+            tasks.append(asyncio.create_task(keeper.run()))
         if self._options.leader_elect:
             tasks.append(asyncio.create_task(self._leader.hold()))
         try:
@@ -170,6 +210,9 @@ class KubeScheduler:
             for task in tasks:
                 task.cancel()
             ended = await asyncio.gather(*tasks, return_exceptions=True)
+            if keeper is not None:
+                self.mirror.settle(asyncio.get_running_loop().time())
+                await keeper.save_at_last()
             if self._options.leader_elect:
                 await self._leader.resign()
         for error in ended:
@@ -189,7 +232,7 @@ async def serve(options: KubeSchedulerOptions) -> None:
             address = options.metrics_host, options.metrics_port
             try:
                 await stack.enter_async_context(
-                    probes(*address, lambda: scheduler.is_ready, scheduler.metrics)
+                    probes(*address, lambda: scheduler.is_ready, scheduler.exposition)
                 )
             except OSError as error:
                 raise _cannot_listen(*address, error) from error

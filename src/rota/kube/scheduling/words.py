@@ -22,12 +22,15 @@ from rota.kube.mirror.reasons import (
     GangOthersFirst,
     Hold,
     Misread,
+    NotAllowed,
     PodGroupMissing,
     PodGroupUnusable,
     Unusable,
     VolumeMissing,
+    Wish,
 )
 from rota.kube.scheduling.rules import BY_EVICTING
+from rota.kube_objects.belonging import EXCLUSIVE, PROJECT, QUEUE, USER
 from rota.kube_objects.pods import PodTask
 from rota.kube_objects.selectors import named_nodes
 from rota.model.ids import JobId, TaskName
@@ -56,6 +59,7 @@ from rota.model.reasons import (
 )
 from rota.model.task import TaskSpec, VolumeTrouble
 from rota.model.verdict import Reason, Refusal, Verdict
+from rota.plugins.gpu_model import OtherGpuModel
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -86,7 +90,7 @@ _PHRASES: dict[type[Reason], str] = {
     VolumeInOtherZone: "node(s) had no available volume zone",
     NobodyToEvict: "No preemption victims found for incoming pod",
 }
-_RESOURCES = {"storage": "ephemeral-storage"}
+_RESOURCES = {"storage": "ephemeral-storage", "gpu": "shared GPU", "gpu-best": "shared GPU"}
 _NAMES_CONFLICT = "pod affinity terms conflict"
 _NO_HELP = "Preemption is not helpful for scheduling"
 _MAY_NOT = "preemption: not eligible due to preemptionPolicy=Never."
@@ -187,9 +191,29 @@ def held_text(hold: Hold, nodes: int, *, may_preempt: bool = True) -> str:
             return f"pods on {node} are ending to make room for it"
         case Unusable(problem):
             return f"the pod can't be used: {problem}"
+        case NotAllowed():
+            return not_allowed_text(hold)
         case _:
             preemption = _no_help(nodes) if may_preempt else _MAY_NOT
             return f"0/{nodes} nodes are available: {_claims_text(hold)}. {preemption}"
+
+
+_WISHES = {
+    Wish.PROJECT: (PROJECT, "an operator can allow it by tenants.{value}.namespaces of the policy"),
+    Wish.USER: (USER, "an operator can allow it by tenants.{project}.users of the policy"),
+    Wish.QUEUE: (QUEUE, "an operator can allow it by limits.projects.{project}.queues of the policy"),
+    Wish.UNKNOWN_QUEUE: (QUEUE, "the policy has no queue of that name"),
+    Wish.EXCLUSIVE: (
+        EXCLUSIVE,
+        "an operator can allow it by limits.projects.{project}.exclusive of the policy",
+    ),
+}
+
+
+def not_allowed_text(hold: NotAllowed) -> str:
+    key, remedy = _WISHES[hold.wish]
+    says = f'the pod says {key}: "{hold.value}", which the namespace {hold.namespace} may not'
+    return f"{says}; {remedy.format(value=hold.value, project=hold.project)}"
 
 
 ClaimHold: TypeAlias = (
@@ -235,6 +259,8 @@ def _phrases(reason: Reason, spec: TaskSpec) -> list[str]:
             return [f"node(s) had untolerated taint {{{reason.key}: {reason.value}{others}}}"]
         case TopologyLabelMissing(key) if _is_spread_over(key, spec):
             return [f"{_PHRASES[SpreadUneven]} (missing required label)"]
+        case OtherGpuModel(models):
+            return [f"node(s) had no GPU of the model {' or '.join(models)}"]
         case TopologyLabelMissing():
             return [_PHRASES[JobAffinityUnmet]]
         case GangLacksRoom(needed, fitting) | GangBeyondCapacity(needed, fitting):

@@ -9,7 +9,7 @@ import numpy as np
 from rota.api.people import QuotaEntry, TenantDocument
 from rota.control.access import Who
 from rota.control.transactor import Transactor
-from rota.engine.tenants.fairshare import Shares
+from rota.engine.tenants.fairshare import Shares, split_label
 from rota.loop.live.loop import LiveLoop
 from rota.model.policy import FairShare, Quota, TenantPolicy
 from rota.snapshot.state import Snapshot
@@ -34,7 +34,9 @@ def tenant_documents(policy: FairShare, snapshot: Snapshot, now_ms: int) -> list
     """Those that the policy names, and those that hold or have used anything."""
     stated = {tenant.path: tenant for tenant in policy.tenants}
     held = held_by_tenants(snapshot)
-    used = {prefix for one in snapshot.usage for prefix in _prefixes(one.path)}
+    used = {
+        prefix for one in snapshot.usage if split_label(one.path) is None for prefix in _prefixes(one.path)
+    }
     paths = sorted({*stated, *used, *(path for path, _ in held)})
     shares = Shares(snapshot, policy, now_ms)
     siblings: Counter[str] = Counter()

@@ -4,9 +4,11 @@ from math import isclose, log
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rota.engine.tenants.fairshare import Shares, fade, shared_rows
-from rota.model.policy import FairShare, TenantPolicy
+from rota.model.cluster import TenantUsage
+from rota.model.policy import FairShare, TenantLabel, TenantPolicy
 from rota.model.resources import HostPort
 from rota.snapshot import Snapshot, rows, snapshot_of
 from tests.builders import Cluster
@@ -161,3 +163,14 @@ def test_slots_and_ports_and_what_is_derived_are_no_resources_of_the_cluster() -
     names = [snapshot.nodes.index.names[row] for row in shared_rows(snapshot).tolist()]
     assert names == ["cpu", "memory", "storage", "gpu", "fpga"]
     assert rows.SLOTS not in shared_rows(snapshot)
+
+
+@pytest.mark.covers("kube-11")
+def test_what_a_tenant_by_a_label_used_counts_for_it_alone() -> None:
+    records = running("r", cpu=0).records
+    usage = (TenantUsage("example.com/team red", NOW_MS, (("cpu", 10**9),)),)
+    snapshot = snapshot_of(replace(records, usage=usage))
+    label = TenantLabel("example.com/team")
+    held = Shares(snapshot, FairShare(), NOW_MS, (label,))
+    assert held.of(("", "example.com/team", "red")) > 0
+    assert held.of(("", "example.com/team", "blue")) == held.of(("example.com",)) == 0

@@ -31,8 +31,17 @@ class Server:
         """As it is when somebody looks; None: as it was."""
         self.statuses: list[dict[str, Any]] = []
 
-    async def bind(self, namespace: str, pod: str, node: str, *, uid: str = "") -> None:
+    async def bind(
+        self,
+        namespace: str,
+        pod: str,
+        node: str,
+        *,
+        uid: str = "",
+        annotations: dict[str, str] | None = None,
+    ) -> None:
         assert uid == f"uid-{pod}"
+        self.annotations = annotations
         self.binds.append((pod, node))
         if self._plan:
             raise self._plan.pop(0)
