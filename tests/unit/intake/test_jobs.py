@@ -64,13 +64,16 @@ def spec(fields: str) -> TaskSpec:
     return group.spec
 
 
+SAYS_NOTHING = TaskSpec(left_open=("cpu", "memory", "gpu", "others"))
+
+
 def label_is(key: str, *values: str) -> Selector:
     return Selector((Requirement(key, Operator.IN, values),))
 
 
 def test_job_that_says_little_has_defaults() -> None:
     [record] = read("jobs: [{name: j}]")
-    assert record == JobRecord(Job(JobId("j"), JobTemplate(groups=(TaskGroup(TaskSpec()),))))
+    assert record == JobRecord(Job(JobId("j"), JobTemplate(groups=(TaskGroup(SAYS_NOTHING),))))
 
 
 def test_job_with_every_field() -> None:
@@ -102,7 +105,7 @@ def test_job_with_every_field() -> None:
           preempted_by: [z, a, z]
         - name: other
     """)
-    task = TaskSpec(labels=(("app", "web"),), cost_goal=CostGoal.CHEAPEST, max_price_micro_per_hour=3_500_000)
+    task = replace(SAYS_NOTHING, labels=(("app", "web"),), cost_goal=CostGoal.CHEAPEST, max_price_micro_per_hour=3_500_000)
     assert record.job == Job(
         id=JobId("train"),
         template=JobTemplate(
@@ -261,8 +264,8 @@ class TestGroups:
     def test_each_has_its_own_tasks(self) -> None:
         found = template("groups: [{resources: {cpu: 4}}, {tasks: 8, resources: {cpu: 1}}], min_available: 5")
         assert found.groups == (
-            TaskGroup(TaskSpec(requests=Resources(4000))),
-            TaskGroup(TaskSpec(requests=Resources(1000)), 8),
+            TaskGroup(TaskSpec(requests=Resources(4000), left_open=("memory", "gpu", "others"))),
+            TaskGroup(TaskSpec(requests=Resources(1000), left_open=("memory", "gpu", "others")), 8),
         )
         assert found.task_count == 9
         assert found.min_available == 5

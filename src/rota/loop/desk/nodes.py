@@ -67,7 +67,7 @@ def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDo
         for task in state.live:
             if task.holds_room:
                 spec = state.spec.template.spec_of(task.rank)
-                used[task.node] = used.get(task.node, Resources()).plus(spec.requests)
+                used[task.node] = used.get(task.node, Resources()).plus(spec.requests.plus(spec.overhead))
                 gpu_milli[task.node] = gpu_milli.get(task.node, 0) + spec.gpu.total_milli
                 tasks[task.node] = tasks.get(task.node, 0) + 1
     return [
