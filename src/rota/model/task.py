@@ -98,8 +98,8 @@ class TaskSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     unlimited: tuple[str, ...] = ()
     """Resources of which it may use more than it asks for, as much as the node has."""
     left_open: tuple[str, ...] | None = None
-    """What its user didn't state: defaults are filled in when the job comes in, and nothing is open then. None:
-    nobody noted it (of pods and traces); there, what is 0 is what wasn't stated, and nobody assumes anything."""
+    """What its user didn't state. Defaults are filled in when the job comes in, and nothing is open then.
+    None: nobody noted it (pods, traces); what is 0 wasn't stated then, and nothing is assumed of it."""
     overhead: Resources = Resources()
     """What the runtime (a sandbox such as Kata) takes on top; set at admission."""
     gpu: GpuRequest = GpuRequest()

@@ -1,10 +1,10 @@
 """What is filled into a job when it comes in, so that nobody has to look it up later.
 
-    cpu, memory   as stated, else its limit, else what its platform asks for, else the platform's limit,
-                  else what is assumed of all that say nothing
-    the others    the same, but nothing is assumed
-    limits        as stated, else its platform's, but never less than what it asks for
-    overhead      as stated, else its runtime's
+cpu, memory   as stated, else its limit, else what its platform asks for, else the platform's limit,
+              else what is assumed of all that say nothing
+the others    the same, but nothing is assumed
+limits        as stated, else its platform's, but never less than what it asks for
+overhead      as stated, else its runtime's
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ def admit(template: JobTemplate, defaults: Defaults) -> JobTemplate:
 
 
 def assumed_for(records: ClusterRecords, defaults: Defaults) -> Defaults:
-    """Of a cluster in a file. Where a node doesn't state its memory, nobody is assumed to need any, and so with
-    cpu: else what doesn't state it could never run there."""
+    """Of a cluster in a file. Where a node doesn't state its memory, nobody is assumed to need any, and so
+    with cpu: else what doesn't state it could never run there."""
     capacities = [node.spec.capacity for node in records.nodes]
     capacities += [offer.spec.capacity for offer in records.offers]
     assumed = defaults.assumed

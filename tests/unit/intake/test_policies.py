@@ -207,7 +207,8 @@ class TestDefaults:
         assert read("{}").defaults == Defaults()
 
     def test_they_may_be_described_otherwise(self) -> None:
-        found = dict(read("platforms: {ubuntu-gpu: {}, big: {gpus: {count: 2, models: [H200]}}}").defaults.platforms)
+        platforms = "{ubuntu-gpu: {}, big: {gpus: {count: 2, models: [H200]}}}"
+        found = dict(read(f"platforms: {platforms}").defaults.platforms)
         assert found["ubuntu-gpu"] == PlatformDefaults()
         assert found["big"].gpu == GpuRequest(2, models=("H200",))
         assert "ubuntu-latest" in found
@@ -224,7 +225,9 @@ class TestDefaults:
         assert read(f"default_resources: {written}").defaults.assumed == wanted
 
     def test_only_cpu_and_memory_have_a_default(self) -> None:
-        with pytest.raises(InputError, match="default_resources.storage: only cpu and memory have a default"):
+        with pytest.raises(
+            InputError, match=r"default_resources\.storage: only cpu and memory have a default"
+        ):
             read("default_resources: {storage: 1Gi}")
 
 

@@ -3,9 +3,9 @@
 import pytest
 from msgspec.structs import replace
 
-from rota.model.job import JobTemplate, TaskGroup
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import NodeName
+from rota.model.job import JobTemplate, TaskGroup
 from rota.model.node import Node, NodeSpec, Offer
 from rota.model.policy import NO_DEFAULTS, Defaults, PlatformDefaults, Policy
 from rota.model.reasons import BeyondCapacity
