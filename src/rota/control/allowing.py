@@ -59,8 +59,8 @@ class Allowing:
     # -- jobs come in
 
     def admit(self, submission: Submission, who: Who, now_ms: int) -> Submission:
-        """With what they left open: what they ask for, time limits, and what is kept of their output. Raises a
-        ControlError for what isn't allowed."""
+        """With all that they left open: what they ask for, time limits, what is kept of their output. Raises
+        a ControlError for what isn't allowed."""
         self._check_rate(submission, who, now_ms)
         allowed: dict[JobTemplate, Allowed] = {}
         entries = []

@@ -190,7 +190,8 @@ def _stated_zeros(spec: TaskSpec) -> Plain:
 def _gpus_form(spec: TaskSpec) -> Any:
     request = spec.gpu
     if not request.count:
-        return 0 if spec.platform and spec.left_open is not None and GPU not in spec.left_open else None
+        is_stated = spec.platform and spec.left_open is not None and GPU not in spec.left_open
+        return "0" if is_stated else None
     if not request.models:
         return format_gpu(request.total_milli) if request.is_fraction else request.count
     amount = {"share": format_gpu(request.share_milli)} if request.is_fraction else {"count": request.count}

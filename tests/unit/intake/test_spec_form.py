@@ -263,7 +263,7 @@ class TestWhatWasLeftOpen:
         assert self.shown(TaskSpec(left_open=("memory", "gpu", "others"))) == {"resources": {"cpu": 0}}
         assert self.shown(TaskSpec(platform="p", left_open=())) == {
             "resources": {"cpu": 0, "memory": 0},
-            "gpus": 0,
+            "gpus": "0",
         }
 
     def test_what_nobody_noted_is_left_out(self) -> None:

@@ -38,5 +38,5 @@ def _gpus(gpus: object) -> Iterator[str]:
     if isinstance(gpus, Mapping):
         models = f" ({' or '.join(gpus['models'])})" if gpus.get("models") else ""
         yield f"{gpus.get('share', gpus.get('count', 1))} gpu{models}"
-    elif gpus:
+    elif gpus not in (None, 0, "0"):
         yield f"{gpus} gpu"
