@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from msgspec.structs import replace
 
 from rota.model.cluster import ClusterRecords
-from rota.model.job import JobTemplate
+from rota.model.job import Job, JobTemplate
 from rota.model.policy import Defaults, PlatformDefaults
 from rota.model.resources import Resources
 from rota.model.task import CPU, GPU, MEMORY, OTHERS, TaskSpec
@@ -38,6 +38,24 @@ def assumed_for(records: ClusterRecords, defaults: Defaults) -> Defaults:
             cpu_milli=assumed.cpu_milli if all(one.cpu_milli for one in capacities) else 0,
             memory_bytes=assumed.memory_bytes if all(one.memory_bytes for one in capacities) else 0,
         ),
+    )
+
+
+def come_in(records: ClusterRecords, defaults: Defaults) -> ClusterRecords:
+    """A cluster in a file, all of whose jobs have come in."""
+    assumed = assumed_for(records, defaults)
+    admitted: dict[JobTemplate, JobTemplate] = {}
+
+    def came(job: Job) -> Job:
+        template = admitted.get(job.template)
+        if template is None:
+            template = admitted[job.template] = admit(job.template, assumed)
+        return job if template is job.template else replace(job, template=template)
+
+    return replace(
+        records,
+        jobs=tuple(replace(one, job=came(one.job)) for one in records.jobs),
+        conditional=tuple(replace(one, job=came(one.job)) for one in records.conditional),
     )
 
 

@@ -15,7 +15,7 @@ from rota.model.node import Node, Offer
 from rota.model.policy import NO_DEFAULTS, Defaults
 from rota.model.task import TaskSpec
 from rota.snapshot.arrays import Int32s, Int64s
-from rota.snapshot.defaults import admit, assumed_for
+from rota.snapshot.defaults import admit
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.nodes import NodeColumns, build_columns
 from rota.snapshot.occupancy import Occupancy
@@ -329,7 +329,6 @@ def with_waiting(
 
 
 def snapshot_of(records: ClusterRecords, defaults: Defaults = NO_DEFAULTS) -> Snapshot:
-    """Of a cluster at rest, as in a file. Jobs that have come in have nothing left to be filled in."""
-    state = ClusterState(assumed_for(records, defaults))
+    state = ClusterState(defaults)
     state.load(records)
     return state.snapshot()

@@ -3,15 +3,15 @@
 import pytest
 from msgspec.structs import replace
 
-from rota.model.cluster import ClusterRecords
-from rota.model.ids import NodeName
-from rota.model.job import JobTemplate, TaskGroup
+from rota.model.cluster import ClusterRecords, ConditionalJob
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job, JobRecord, JobTemplate, TaskGroup
 from rota.model.node import Node, NodeSpec, Offer
 from rota.model.policy import NO_DEFAULTS, Defaults, PlatformDefaults, Policy
 from rota.model.reasons import BeyondCapacity
 from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
-from rota.snapshot.defaults import admit, assumed_for
+from rota.snapshot.defaults import admit, assumed_for, come_in
 from tests.builders import Cluster
 
 DEFAULTS = Defaults(
@@ -180,3 +180,17 @@ def test_what_nodes_dont_state_isnt_assumed(capacities: list[Resources], wanted:
     offers = tuple(Offer(f"o{at}", NodeSpec(one), 1) for at, one in enumerate(capacities))
     assert assumed_for(ClusterRecords(nodes), Defaults()).assumed == wanted
     assert assumed_for(ClusterRecords(offers=offers), Defaults()).assumed == wanted
+
+
+@pytest.mark.covers("decide-15")
+def test_all_jobs_of_a_file_come_in() -> None:
+    template = JobTemplate((TaskGroup(TaskSpec(left_open=ALL)),))
+    waiting, held = (Job(JobId(name), template) for name in ("waiting", "held"))
+    nodes = (Node(NodeName("n1"), NodeSpec(Resources(2000))),)
+    came = come_in(
+        ClusterRecords(nodes, jobs=(JobRecord(waiting),), conditional=(ConditionalJob(held, True),)),
+        Defaults(),
+    )
+    templates = [came.jobs[0].job.template, came.conditional[0].job.template]
+    assert templates == [admit(template, Defaults(assumed=Resources(1000)))] * 2
+    assert come_in(came, GPU_PLATFORM) == came
