@@ -12,13 +12,16 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import structlog
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.backends.backend import TaskStart
 from rota.model.node import Gpus
+
+if TYPE_CHECKING:
+    from rota.backends.backend import TaskStart
 
 log = structlog.get_logger()
 
