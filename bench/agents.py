@@ -350,13 +350,13 @@ def scheduler() -> Iterator[Result]:
 
 
 def _sleeper() -> dict[str, object]:
-    return {"command": ["sleep", "36000"], "resources": {"cpu": 1}}
+    return {"command": ["sleep", "36000"], "resources": {"cpu": 1, "memory": 0}}
 
 
 def _shell(text: str, agent: RotaAgent) -> dict[str, object]:
     return {
         "command": ["/bin/sh", "-c", text],
-        "resources": {"cpu": 1},
+        "resources": {"cpu": 1, "memory": 0},
         "node_selector": {"host": agent.name},
     }
 

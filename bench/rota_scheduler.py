@@ -114,7 +114,7 @@ class _Ledger:
     """Implements Ledger, in memory: what is measured is the scheduler."""
 
     def __init__(self, count: int) -> None:
-        job = {"command": ["sleep", "36000"], "resources": {"cpu": 1}}
+        job = {"command": ["sleep", "36000"], "resources": {"cpu": 1, "memory": 0}}
         self._actions = {f"action-{number}": Action(f"action-{number}", job) for number in range(count)}
 
     def unfinished(self) -> Iterable[Action]:

@@ -77,7 +77,7 @@ def array_rate() -> tuple[float, float]:
 
 
 def _job(*command: str) -> dict[str, Any]:
-    return {"command": list(command), "resources": {"cpu": 1}}
+    return {"command": list(command), "resources": {"cpu": 1, "memory": 0}}
 
 
 # -- submission

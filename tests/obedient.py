@@ -21,7 +21,7 @@ from rota.backends.backend import (
 )
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import JobId, NodeName
-from rota.model.node import Node, NodeSpec
+from rota.model.node import Gpus, Node, NodeSpec
 from rota.model.resources import Resources
 
 SUCCESS = TaskEnd(EndReason.EXITED, exit_code=0)
@@ -145,5 +145,6 @@ class ObedientBackend:
         self._reports.put_nowait(reports)
 
 
-def node(name: str, cpus: int = 4) -> Node:
-    return Node(NodeName(name), NodeSpec(Resources(cpu_milli=1000 * cpus, memory_bytes=16 << 30)))
+def node(name: str, cpus: int = 4, gpus: int = 0) -> Node:
+    capacity = Resources(cpu_milli=1000 * cpus, memory_bytes=16 << 30)
+    return Node(NodeName(name), NodeSpec(capacity, Gpus(gpus)))

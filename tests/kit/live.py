@@ -26,6 +26,7 @@ from tests.obedient import ObedientBackend
 ADA = Who("ada", Role.SUBMITTER)
 OPERATOR = Who("olga", Role.OPERATOR)
 START_MS = 1_700_000_000_000
+DEFAULT_POLICY = Policy()
 FAILURE = TaskEnd(EndReason.EXITED, exit_code=3)
 
 
@@ -45,15 +46,19 @@ def now_ms() -> int:
 
 
 @asynccontextmanager
-async def live(path: Path, backend: ObedientBackend) -> AsyncIterator[LiveDesks]:
-    async with running(path, backend) as runtime:
+async def live(
+    path: Path, backend: ObedientBackend, policy: Policy = DEFAULT_POLICY
+) -> AsyncIterator[LiveDesks]:
+    async with running(path, backend, policy) as runtime:
         yield runtime.desks
 
 
 @asynccontextmanager
-async def running(path: Path, backend: ObedientBackend) -> AsyncIterator[Runtime]:
+async def running(
+    path: Path, backend: ObedientBackend, policy: Policy = DEFAULT_POLICY
+) -> AsyncIterator[Runtime]:
     with open_store(f"sqlite:///{path}/rota.db") as store:
-        runtime = Runtime(store, Policy(), [backend], now_ms, lambda: 0.5, no_files)
+        runtime = Runtime(store, policy, [backend], now_ms, lambda: 0.5, no_files)
         await runtime.start()
         try:
             yield runtime

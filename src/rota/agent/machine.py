@@ -7,7 +7,8 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from rota.backends.process.client.machine import ALL, find_gpus, this_machine
+from rota.backends.process.client.gpus import find_gpus
+from rota.backends.process.client.machine import ALL, this_machine
 from rota.model.ids import Labels, NodeName
 from rota.model.node import Node
 from rota.model.resources import Resources
@@ -30,12 +31,12 @@ class Machine:
         self._name = name
         self._folder = folder
         self._offering = offering
-        self._gpus = find_gpus()
+        self.found = find_gpus()
 
     def look(self) -> Node:
         said = self._offering
         node = this_machine(
-            self._name, "agents", self._folder, self._gpus, said.share, said.price_micro_per_hour
+            self._name, "agents", self._folder, self.found.gpus, said.share, said.price_micro_per_hour
         )
         labels = tuple(sorted((dict(node.spec.labels) | dict(said.labels)).items()))
         return replace(node, spec=replace(node.spec, pool=said.pool, labels=labels, taints=said.taints))

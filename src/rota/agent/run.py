@@ -84,17 +84,14 @@ async def _work(options: AgentOptions) -> bool:
     http = Http(None if proof is None else server_trust(options.folder))
     crew = Crew(keeper, folders, options.name, lines.stub, Rest(http, files))
     await sweep(keeper, folders)
-    agent = Agent(
-        options.name,
-        _instance(options.folder),
-        await asyncio.to_thread(Machine, options.name, options.folder, options.offering),
-        LeaseHolder(folders.lease),
-    )
+    machine = await asyncio.to_thread(Machine, options.name, options.folder, options.offering)
+    keeper.gpu_ids = machine.found.ids
+    agent = Agent(options.name, _instance(options.folder), machine, LeaseHolder(folders.lease))
     attendance = Attendance(options.servers, partial(dialling.channel, proof=proof), agent, crew)
     crew.tell_forgotten = attendance.forgotten
     working = [
         asyncio.create_task(crew.run()),
-        asyncio.create_task(_look_after(keeper, files, crew, agent)),
+        asyncio.create_task(_look_after(keeper, files, crew, agent, machine.found.trouble)),
         asyncio.create_task(_drain(drain, crew, attendance, options.drain_ms / 1000, leave)),
     ]
     renewing = asyncio.create_task(renewed(options.folder, lambda: crew.rest_url))
@@ -156,10 +153,10 @@ async def _drain(
     await asyncio.Event().wait()
 
 
-async def _look_after(keeper: KeeperLine, files: FileStore, crew: Crew, agent: Agent) -> None:
+async def _look_after(keeper: KeeperLine, files: FileStore, crew: Crew, agent: Agent, lacking: str) -> None:
     while True:
         with suppress(BackendUnavailable):
-            agent.message = (await health_of(keeper)).message
+            agent.message = (await health_of(keeper, lacking)).message
         before_ms = now_ms() - _KEEP_FILES_MS
         await asyncio.to_thread(files.remove_unused, crew.files(), before_ms, _FILES_AT_ONCE)
         await asyncio.sleep(_LOOK_AFTER_S)

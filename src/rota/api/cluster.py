@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from enum import Enum
 
+from msgspec import field
+
 from rota.api.documents import Document
 from rota.model.calendar import QueueMode
 
@@ -29,6 +31,8 @@ class NodeDocument(Document, frozen=True, kw_only=True):
     """What the node can't do, or a problem of the node."""
     price_per_hour: str | None = None
     """Of the whole node, as in "2.50"; null: it has none."""
+    gpu_shares: list[float] = field(default_factory=list)
+    """Of each device, by its number, how much is taken: 0.3 is a share, 1 all of it."""
     version: str = ""
     """Version of the settings by operators. Sent back as If-Match, a change is refused if the settings were
     changed meanwhile."""

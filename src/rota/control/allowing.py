@@ -28,6 +28,7 @@ from rota.limits.rate import PerMinute
 from rota.model.explanation import Explanation
 from rota.model.job import JobTemplate
 from rota.model.policy import Policy
+from rota.snapshot.defaults import admit
 from rota.views.limits import excess_help, excess_text, origins_text
 from rota.views.wording import count_text
 
@@ -51,14 +52,15 @@ class Allowing:
     def set_policy(self, policy: Policy) -> None:
         """For what comes in from now on."""
         self._limits = policy.limits
+        self._defaults = policy.defaults
         self._queues = policy.queue_names
         self._projects = policy.project_names
 
     # -- jobs come in
 
     def admit(self, submission: Submission, who: Who, now_ms: int) -> Submission:
-        """With time limits where there were none, and what is kept of their output. Raises a ControlError for
-        what isn't allowed."""
+        """With all that they left open: what they ask for, time limits, what is kept of their output. Raises
+        a ControlError for what isn't allowed."""
         self._check_rate(submission, who, now_ms)
         allowed: dict[JobTemplate, Allowed] = {}
         entries = []
@@ -118,7 +120,7 @@ class Allowing:
                 "project", template.project, seen, field, "admins make one with `rota project set`"
             )
         limits = asked_limits(self._limits, owner_of(template), who.is_operator)
-        template = with_default_time_limit(template, limits)
+        template = with_default_time_limit(admit(template, self._defaults), limits)
         for excess in excesses(template, limits):
             raise _not_allowed(excess, f"{field}.{excess.what.value}")
         return Allowed(template, limits.value("log_bytes"))

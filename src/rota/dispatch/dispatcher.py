@@ -31,7 +31,7 @@ from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPha
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 from rota.model.resources import Resources
-from rota.model.task import TaskSpec
+from rota.model.task import MEMORY, TaskSpec
 
 log = structlog.get_logger()
 
@@ -275,7 +275,7 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
         environment=environment_of(state, task),
         hosts=hosts_of(state),
         limits=limits_of(spec),
-        cpu_share_milli=spec.requests.cpu_milli,
+        cpu_share_milli=spec.requests.cpu_milli + spec.overhead.cpu_milli,
         log_bytes=state.spec.log_bytes,
         time_limit_ms=state.time_limit_ms,
         end_before_ms=state.spec.deadline_ms,
@@ -288,12 +288,15 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
 
 def limits_of(spec: TaskSpec) -> Resources:
     """Memory and storage that were asked for are all that there is: nodes are filled by what jobs ask for,
-    and what one takes beyond that it takes from another."""
-    limits, requests = spec.limits, spec.requests
+    and what one takes beyond that it takes from another. What a sandbox takes on top is within its group."""
+    limits, requests, overhead = spec.limits, spec.requests, spec.overhead
+    memory_bytes = limits.memory_bytes or (0 if MEMORY in spec.unlimited else requests.memory_bytes)
+    storage_bytes = limits.storage_bytes or (0 if "storage" in spec.unlimited else requests.storage_bytes)
     return replace(
         limits,
-        memory_bytes=limits.memory_bytes or requests.memory_bytes,
-        storage_bytes=limits.storage_bytes or requests.storage_bytes,
+        cpu_milli=limits.cpu_milli and limits.cpu_milli + overhead.cpu_milli,
+        memory_bytes=memory_bytes and memory_bytes + overhead.memory_bytes,
+        storage_bytes=storage_bytes and storage_bytes + overhead.storage_bytes,
     )
 
 

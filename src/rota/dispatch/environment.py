@@ -5,6 +5,7 @@ from __future__ import annotations
 from rota.dispatch.slurm import slurm_variables
 from rota.lifecycle.state import JobState, LiveTask
 from rota.model.ids import Labels, NodeName
+from rota.model.quantities import format_gpu
 
 
 def hosts_of(state: JobState) -> tuple[NodeName, ...]:
@@ -29,8 +30,22 @@ def environment_of(state: JobState, task: LiveTask) -> Labels:
     if spec.array_index is not None:
         values["ROTA_ARRAY_ID"] = state.id.partition(".")[0]
         values["ROTA_ARRAY_INDEX"] = str(spec.array_index)
-    if task.gpu_devices:
-        values["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, task.gpu_devices))
+    values |= _gpu_variables(state, task)
     if spec.run.slurm_names:
         values |= slurm_variables(state, task, hosts)
     return tuple(sorted(values.items()))
+
+
+def _gpu_variables(state: JobState, task: LiveTask) -> dict[str, str]:
+    """Who was given none sees none. HIP counts among those that ROCr leaves it."""
+    devices = task.gpu_devices
+    listed = ",".join(map(str, devices))
+    values = {
+        "CUDA_VISIBLE_DEVICES": listed,
+        "ROCR_VISIBLE_DEVICES": listed,
+        "HIP_VISIBLE_DEVICES": ",".join(map(str, range(len(devices)))),
+    }
+    gpu = state.spec.template.spec_of(task.rank).gpu
+    if gpu.is_fraction:
+        values["ROTA_GPU_SHARE"] = format_gpu(gpu.share_milli)
+    return values

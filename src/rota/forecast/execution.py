@@ -18,6 +18,7 @@ from rota.model.node import Node, Offer
 from rota.model.plan import Binding, Eviction, Waiting
 from rota.model.policy import Policy
 from rota.model.reasons import TOO_LATE
+from rota.snapshot.defaults import assumed_for
 from rota.snapshot.state import ClusterState
 
 
@@ -43,7 +44,7 @@ class Execution:
 
     def __init__(self, records: ClusterRecords, policy: Policy, timetable: Timetable) -> None:
         """Of the records without their jobs."""
-        self.state = ClusterState(policy.defaults)
+        self.state = ClusterState(assumed_for(records, policy.defaults))
         self.state.load(replace(records, jobs=()))
         self.nodes = {node.name: node for node in records.nodes}
         self._policy = policy

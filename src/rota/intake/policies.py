@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from msgspec import UNSET, UnsetType, structs
 
@@ -23,15 +24,17 @@ from rota.intake.forms.policies import (
     UserForm,
     WeightsForm,
 )
-from rota.intake.parts.amounts import check_within_limits, read_amounts, read_resources
+from rota.intake.parts.amounts import check_within_limits, read_amounts, read_resources, stated_names
 from rota.intake.parts.limits import LimitsPolicyForm, read_limits
 from rota.intake.parts.runs import read_pauses
-from rota.intake.parts.tasks import read_choice
+from rota.intake.parts.tasks import read_choice, read_gpus
 from rota.model.job import Priority
 from rota.model.limits import ANYTHING, LimitsPolicy
 from rota.model.policy import (
+    ASSUMED,
     DEFAULT_QUEUE,
     NAMESPACE,
+    PLATFORMS,
     Backfill,
     Defaults,
     Durations,
@@ -55,6 +58,8 @@ from rota.model.policy import (
     default_weights,
 )
 from rota.model.quantities import parse_duration_ms
+from rota.model.resources import Resources
+from rota.model.task import CPU, MEMORY
 
 
 def policy_from(document: Document, known_plugins: Collection[str] | None = None) -> Policy:
@@ -70,14 +75,12 @@ def policy_from(document: Document, known_plugins: Collection[str] | None = None
             reclaim=form.fair_share.reclaim,
         ),
         defaults=Defaults(
-            platforms=tuple(
-                (name, _platform(platform, at.at("platforms", name)))
-                for name, platform in sorted(form.platforms.items())
-            ),
+            platforms=_platforms(form.platforms, at.at("platforms")),
             runtimes=tuple(
                 (name, read_resources(overhead, at.at("runtimes", name)))
                 for name, overhead in sorted(form.runtimes.items())
             ),
+            assumed=_assumed(form.default_resources, at.at("default_resources")),
         ),
         limits=_limits(form.limits, schedulers, at.at("limits")),
     )
@@ -323,8 +326,29 @@ def _part(
     return tuple(sorted(read_amounts(form, at).items()))
 
 
+def _platforms(forms: Mapping[str, PlatformForm], at: Field) -> tuple[tuple[str, PlatformDefaults], ...]:
+    """Those that are always there, unless they are described otherwise, and others."""
+    given = {name: _platform(form, at.at(name)) for name, form in forms.items()}
+    return tuple(sorted({**dict(PLATFORMS), **given}.items(), key=itemgetter(0)))
+
+
+def _assumed(form: Mapping[str, Amount], at: Field) -> Resources:
+    amounts = read_resources(form, at)
+    stated = stated_names(form)
+    for name in form:
+        if not stated_names([name]) <= {CPU, MEMORY}:
+            raise at.at(name).error(
+                "only cpu and memory have a default", "let jobs state it, or a platform of theirs"
+            )
+    return structs.replace(
+        ASSUMED,
+        cpu_milli=amounts.cpu_milli if CPU in stated else ASSUMED.cpu_milli,
+        memory_bytes=amounts.memory_bytes if MEMORY in stated else ASSUMED.memory_bytes,
+    )
+
+
 def _platform(form: PlatformForm, at: Field) -> PlatformDefaults:
     requests = read_resources(form.requests, at.at("requests"))
     limits = read_resources(form.limits, at.at("limits"))
     check_within_limits(requests, limits, at.at("requests"))
-    return PlatformDefaults(requests, limits)
+    return PlatformDefaults(requests, limits, read_gpus(form.gpus, at.at("gpus")))

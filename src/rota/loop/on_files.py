@@ -29,6 +29,7 @@ from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Kind
 from rota.snapshot import snapshot_of
+from rota.snapshot.defaults import come_in
 from rota.snapshot.records import with_records
 
 ESTIMATED = 300
@@ -49,7 +50,8 @@ class Moment:
     ) -> None:
         """`call_limit_s`: how long a plugin from outside may take for one call. `learnt`: from past jobs;
         None: there is none."""
-        self._records, self._kept_back = with_conditions_checked(_dated(records, now_ms), now_ms)
+        records = come_in(_dated(records, now_ms), policy.defaults)
+        self._records, self._kept_back = with_conditions_checked(records, now_ms)
         self._learnt = learnt
         self.snapshot = snapshot_of(self._records, policy.defaults)
         if self._kept_back:

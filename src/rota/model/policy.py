@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from rota.model.ids import DEFAULT_PROJECT
 from rota.model.job import JobTemplate, Priority
 from rota.model.limits import LimitsPolicy
-from rota.model.resources import Resources
+from rota.model.resources import GpuRequest, Resources
 from rota.model.run import Retry
 
 
@@ -225,16 +225,31 @@ class SchedulerPolicy(Struct, frozen=True, omit_defaults=True):
 class PlatformDefaults(Struct, frozen=True, omit_defaults=True):
     requests: Resources = Resources()
     limits: Resources = Resources()
+    gpu: GpuRequest = GpuRequest()
+
+
+_GIB = 2**30
+PLATFORMS = (
+    ("ubuntu-gpu", PlatformDefaults(Resources(2000, 4 * _GIB), Resources(8000, 16 * _GIB), GpuRequest(1))),
+    ("ubuntu-latest", PlatformDefaults(Resources(500, _GIB), Resources(2000, 4 * _GIB))),
+)
+"""Those that a policy has if it doesn't describe them otherwise, in the order of names."""
+ASSUMED = Resources(cpu_milli=1000, memory_bytes=256 * 2**20)
+"""Of a task that doesn't say what it needs. So little memory that it is the cpus that fill first, on all but
+the smallest machines; nobody is held to it (docs/decisions/0026)."""
 
 
 class Defaults(Struct, frozen=True, omit_defaults=True):
-    """What is filled in when a job comes in: requests by platform, overhead by runtime."""
+    """What is filled in when a job comes in: requests by platform, overhead by runtime, and what a task that
+    says nothing asks for."""
 
-    platforms: tuple[tuple[str, PlatformDefaults], ...] = ()
+    platforms: tuple[tuple[str, PlatformDefaults], ...] = PLATFORMS
     runtimes: tuple[tuple[str, Resources], ...] = ()
+    assumed: Resources = ASSUMED
+    """CPU and memory."""
 
 
-NO_DEFAULTS = Defaults()
+NO_DEFAULTS = Defaults(platforms=(), assumed=Resources())
 
 
 class Policy(Struct, frozen=True, omit_defaults=True):

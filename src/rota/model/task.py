@@ -11,6 +11,8 @@ from rota.model.resources import GpuRequest, HostPort, Resources
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
 from rota.model.taints import Toleration
 
+CPU, MEMORY, GPU, OTHERS = "cpu", "memory", "gpu", "others"
+"""What a job may leave open. Others: all other resources, its limits, and what its runtime takes."""
 CLUSTER_KEY = "\0cluster"
 """Topology key under which all nodes together are one domain."""
 _PRIVATE = "\0"
@@ -93,6 +95,11 @@ class CostGoal(Enum):
 class TaskSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     requests: Resources = Resources()
     limits: Resources = Resources()
+    unlimited: tuple[str, ...] = ()
+    """Resources of which it may use more than it asks for, as much as the node has."""
+    left_open: tuple[str, ...] | None = None
+    """What its user didn't state. Defaults are filled in when the job comes in, and nothing is open then.
+    None: nobody noted it (pods, traces); what is 0 wasn't stated then, and nothing is assumed of it."""
     overhead: Resources = Resources()
     """What the runtime (a sandbox such as Kata) takes on top; set at admission."""
     gpu: GpuRequest = GpuRequest()

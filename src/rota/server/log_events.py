@@ -45,6 +45,7 @@ SENTENCES = {
     "disk.full": "The disk is full.",
     "forecast.failed": "A forecast failed because of a bug.",
     "forecast.unsaved": "The latest run times can't be saved for estimates.",
+    "gpus.unknown": "The GPUs of this machine can't be listed. It offers none.",
     "history.not_pruned": "Old history can't be removed from the database.",
     "isolation.active": "Jobs are isolated from each other.",
     "isolation.none": "Jobs run as this user: users who may submit jobs can do whatever this user can.",

@@ -53,7 +53,7 @@ class Directing:
         self._notifier = telling
         telling.run_anew = self._run_anew
         self._files = files
-        self._intakes = {name: Intake(name) for name in book.seats}
+        self._intakes = {name: Intake(name, live.policy.defaults) for name in book.seats}
         self._under_way: set[asyncio.Task[object]] = set()
         self.answering = Answering(transactor, live)
 

@@ -13,7 +13,9 @@ from rota.backends.process.beneath import Leaves, parts_of
 from rota.intake.errors import InputError
 from rota.intake.submissions import Entry, read_submission
 from rota.model.ids import DEFAULT_PROJECT, NodeName
+from rota.model.policy import Defaults
 from rota.model.run import InputFile, JobSpec, Retry
+from rota.snapshot.defaults import admit
 from rota.stateless_scheduler.actions import Place
 from rota.wire import controllers_pb2 as wire
 
@@ -24,6 +26,7 @@ LARGEST_FILES_BYTES = 1 << 20
 _MOST_FILES = 100
 _MOST_FENCE = 2**53
 _REMEMBERED = 1_000
+DEFAULTS = Defaults()
 _AS_SAID = "give what the scheduler said"
 _OF_CONTROLLERS = "that is for the controller to decide: submit it when it is to run"
 
@@ -60,8 +63,9 @@ def check_id(action: str) -> None:
 class Intake:
     """Of one controller. Equal jobs are read once."""
 
-    def __init__(self, controller: str) -> None:
+    def __init__(self, controller: str, defaults: Defaults = DEFAULTS) -> None:
         self._controller = controller
+        self._defaults = defaults
         self._jobs: dict[str, JobSpec] = {}
 
     def read(self, action: wire.Action, now_ms: int) -> Asked:
@@ -101,7 +105,7 @@ class Intake:
         if len(submission.entries) > 1:
             raise ActionRefused("job", "these are several", "submit an action for each")
         _check_alone(entry)
-        return entry.spec
+        return replace(entry.spec, template=admit(entry.spec.template, self._defaults))
 
 
 def _check_alone(entry: Entry) -> None:

@@ -64,13 +64,16 @@ def spec(fields: str) -> TaskSpec:
     return group.spec
 
 
+SAYS_NOTHING = TaskSpec(left_open=("cpu", "memory", "gpu", "others"))
+
+
 def label_is(key: str, *values: str) -> Selector:
     return Selector((Requirement(key, Operator.IN, values),))
 
 
 def test_job_that_says_little_has_defaults() -> None:
     [record] = read("jobs: [{name: j}]")
-    assert record == JobRecord(Job(JobId("j"), JobTemplate(groups=(TaskGroup(TaskSpec()),))))
+    assert record == JobRecord(Job(JobId("j"), JobTemplate(groups=(TaskGroup(SAYS_NOTHING),))))
 
 
 def test_job_with_every_field() -> None:
@@ -102,7 +105,12 @@ def test_job_with_every_field() -> None:
           preempted_by: [z, a, z]
         - name: other
     """)
-    task = TaskSpec(labels=(("app", "web"),), cost_goal=CostGoal.CHEAPEST, max_price_micro_per_hour=3_500_000)
+    task = replace(
+        SAYS_NOTHING,
+        labels=(("app", "web"),),
+        cost_goal=CostGoal.CHEAPEST,
+        max_price_micro_per_hour=3_500_000,
+    )
     assert record.job == Job(
         id=JobId("train"),
         template=JobTemplate(
@@ -189,7 +197,7 @@ def test_job_with_every_field() -> None:
     ],
 )
 def test_what_a_task_asks_for(fields: str, wanted: TaskSpec) -> None:
-    assert spec(fields) == wanted
+    assert replace(spec(fields), left_open=None) == wanted
 
 
 def test_node_affinity() -> None:
@@ -261,8 +269,8 @@ class TestGroups:
     def test_each_has_its_own_tasks(self) -> None:
         found = template("groups: [{resources: {cpu: 4}}, {tasks: 8, resources: {cpu: 1}}], min_available: 5")
         assert found.groups == (
-            TaskGroup(TaskSpec(requests=Resources(4000))),
-            TaskGroup(TaskSpec(requests=Resources(1000)), 8),
+            TaskGroup(TaskSpec(requests=Resources(4000), left_open=("memory", "gpu", "others"))),
+            TaskGroup(TaskSpec(requests=Resources(1000), left_open=("memory", "gpu", "others")), 8),
         )
         assert found.task_count == 9
         assert found.min_available == 5
@@ -441,3 +449,37 @@ class TestConditions:
         with pytest.raises(InputError) as raised:
             read(f"jobs: [{jobs}]")
         assert told in str(raised.value)
+
+
+@pytest.mark.covers("decide-15")
+@pytest.mark.parametrize(
+    ("fields", "left_open"),
+    [
+        ("tasks: 1", ("cpu", "memory", "gpu", "others")),
+        ("resources: {cpus: 0}", ("memory", "gpu", "others")),
+        ("resources: {cpu: 1, memory: 0}, gpus: 0", ("others",)),
+        ("limits: {cpu: 1}, gpus: 1", ("cpu", "memory", "others")),
+    ],
+)
+def test_what_a_job_leaves_open_is_noted(fields: str, left_open: tuple[str, ...]) -> None:
+    assert spec(fields).left_open == left_open
+
+
+@pytest.mark.covers("decide-15")
+def test_what_a_job_states_is_stated_for_its_groups() -> None:
+    groups = template("resources: {cpu: 1}, groups: [{}, {resources: {memory: 1Gi}}]").groups
+    assert [group.spec.left_open for group in groups] == [
+        ("memory", "gpu", "others"),
+        ("cpu", "gpu", "others"),
+    ]
+
+
+@pytest.mark.covers("decide-15")
+class TestLimits:
+    def test_a_resource_may_have_none(self) -> None:
+        found = spec("limits: {cpu: 2, memory: none, storage: none}, resources: {memory: 1Gi}")
+        assert (found.limits, found.unlimited) == (Resources(2000), ("memory", "storage"))
+
+    def test_only_a_resource_may(self) -> None:
+        with pytest.raises(InputError, match="unknown resource"):
+            spec("limits: {cpou: none}")

@@ -8,6 +8,7 @@ from rota.intake.policies import policy_from
 from rota.model.job import Priority
 from rota.model.limits import Limits, LimitsPolicy
 from rota.model.policy import (
+    PLATFORMS,
     Backfill,
     Defaults,
     Durations,
@@ -30,7 +31,7 @@ from rota.model.policy import (
     TenantPolicy,
     Weights,
 )
-from rota.model.resources import Resources
+from rota.model.resources import GpuRequest, Resources
 
 GIB = 2**30
 
@@ -187,9 +188,46 @@ def test_defaults_of_platforms_and_runtimes() -> None:
           kata: {cpu: 250m, memory: 160Mi}
     """).defaults
     assert found == Defaults(
-        platforms=(("ubuntu-latest", PlatformDefaults(Resources(250, GIB // 2), Resources(1000, 2 * GIB))),),
+        platforms=(
+            PLATFORMS[0],
+            ("ubuntu-latest", PlatformDefaults(Resources(250, GIB // 2), Resources(1000, 2 * GIB))),
+        ),
         runtimes=(("kata", Resources(250, 160 * 2**20)),),
     )
+
+
+@pytest.mark.covers("decide-15")
+class TestDefaults:
+    def test_two_platforms_are_always_there(self) -> None:
+        assert dict(read("{}").defaults.platforms) == {
+            "ubuntu-gpu": PlatformDefaults(
+                Resources(2000, 4 * GIB), Resources(8000, 16 * GIB), GpuRequest(1)
+            ),
+            "ubuntu-latest": PlatformDefaults(Resources(500, GIB), Resources(2000, 4 * GIB)),
+        }
+        assert read("{}").defaults == Defaults()
+
+    def test_they_may_be_described_otherwise(self) -> None:
+        platforms = "{ubuntu-gpu: {}, big: {gpus: {count: 2, models: [H200]}}}"
+        found = dict(read(f"platforms: {platforms}").defaults.platforms)
+        assert found["ubuntu-gpu"] == PlatformDefaults()
+        assert found["big"].gpu == GpuRequest(2, models=("H200",))
+        assert "ubuntu-latest" in found
+
+    @pytest.mark.parametrize(
+        ("written", "wanted"),
+        [
+            ("{}", Resources(1000, GIB // 4)),
+            ("{cpu: 2}", Resources(2000, GIB // 4)),
+            ("{cpus: 0, memory: 1Gi}", Resources(0, GIB)),
+        ],
+    )
+    def test_what_a_task_that_says_nothing_asks_for(self, written: str, wanted: Resources) -> None:
+        assert read(f"default_resources: {written}").defaults.assumed == wanted
+
+    def test_only_cpu_and_memory_have_a_default(self) -> None:
+        with pytest.raises(InputError, match=r"default_resources\.storage: only cpu and memory have"):
+            read("default_resources: {storage: 1Gi}")
 
 
 def test_plugins_need_not_be_known_when_nobody_says_which_are() -> None:

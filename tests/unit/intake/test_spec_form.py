@@ -2,18 +2,22 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from rota.intake.spec_form import form_of
 from rota.intake.submissions import expand, read_submission
 from rota.model.ids import JobId, Labels, QueueName
 from rota.model.job import AtMaintenance, JobTemplate, Percent, TaskGroup, TopologyMode, TopologyRule
+from rota.model.policy import NO_DEFAULTS
 from rota.model.resources import GpuRequest, HostPort, Resources
 from rota.model.run import After, Dependency, InputFile, JobSpec, OnTaskFailure, Retry, Run
 from rota.model.selectors import NodeTerm, Operator, PreferredNodeTerm, Requirement, Selector
 from rota.model.taints import Effect, Toleration
 from rota.model.task import CostGoal, JobAffinity, Spread, TaskSpec
+from rota.snapshot.defaults import admit
 
 NAMES = st.text("abcXYZ019-_.", min_size=1, max_size=8)
 TEXTS = st.text(max_size=8).filter(lambda text: "\0" not in text)
@@ -87,6 +91,8 @@ TOLERATIONS = st.one_of(
 def task_specs(draw: st.DrawFn) -> TaskSpec:
     return TaskSpec(
         requests=draw(RESOURCES),
+        unlimited=draw(st.sampled_from(((), ("memory",), ("cpu", "storage")))),
+        left_open=(),
         gpu=draw(GPUS),
         ports=draw(st.sampled_from(((), (HostPort(80),), (HostPort(53, "UDP", "10.0.0.1"), HostPort(81))))),
         exclusive=draw(st.booleans()),
@@ -226,7 +232,7 @@ def specs(draw: st.DrawFn) -> JobSpec:
 def test_reading_it_gives_the_spec_again(spec: JobSpec) -> None:
     body = json.dumps({"jobs": [form_of(spec)]}).encode()
     [job] = expand(read_submission(body, "other", "another"), 1)
-    assert job.spec == spec
+    assert replace(job.spec, template=admit(job.spec.template, NO_DEFAULTS)) == spec
 
 
 def test_it_is_as_short_as_people_write() -> None:
@@ -238,3 +244,27 @@ def test_it_is_as_short_as_people_write() -> None:
         "resources": {"cpu": "0.5", "memory": "1Gi"},
         "command": ["true"],
     }
+
+
+@pytest.mark.covers("decide-15")
+class TestWhatWasLeftOpen:
+    def shown(self, spec: TaskSpec) -> dict[str, object]:
+        form = form_of(JobSpec(JobTemplate((TaskGroup(spec),)), Run(("true",)), "j"))
+        return {name: form[name] for name in ("resources", "limits", "gpus") if name in form}
+
+    def test_what_came_in_shows_what_was_assumed_and_that_it_is_no_limit(self) -> None:
+        spec = TaskSpec(requests=Resources(1000, 2**28), unlimited=("memory",), left_open=())
+        assert self.shown(spec) == {
+            "resources": {"cpu": "1", "memory": "256Mi"},
+            "limits": {"memory": "none"},
+        }
+
+    def test_a_zero_that_was_stated_is_shown(self) -> None:
+        assert self.shown(TaskSpec(left_open=("memory", "gpu", "others"))) == {"resources": {"cpu": 0}}
+        assert self.shown(TaskSpec(platform="p", left_open=())) == {
+            "resources": {"cpu": 0, "memory": 0},
+            "gpus": "0",
+        }
+
+    def test_what_nobody_noted_is_left_out(self) -> None:
+        assert self.shown(TaskSpec()) == {}

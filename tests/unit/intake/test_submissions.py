@@ -46,7 +46,8 @@ def refusal(**fields: Any) -> str:
 
 
 def test_a_job_that_says_little() -> None:
-    template = JobTemplate((TaskGroup(TaskSpec()),), namespace="vision", project="vision", user="ada")
+    task = TaskSpec(left_open=("cpu", "memory", "gpu", "others"))
+    template = JobTemplate((TaskGroup(task),), namespace="vision", project="vision", user="ada")
     assert entry() == Entry(JobSpec(template, Run(("true",)), "true"))
 
 
@@ -76,7 +77,7 @@ def test_a_job_with_every_field_of_a_run() -> None:
         deadline="2026-01-01T12:00:00Z",
         array="1-3",
     )
-    task = TaskSpec(requests=Resources(cpu_milli=2000))
+    task = TaskSpec(requests=Resources(cpu_milli=2000), left_open=("memory", "gpu", "others"))
     assert found == Entry(
         JobSpec(
             JobTemplate(

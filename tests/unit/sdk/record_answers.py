@@ -66,7 +66,9 @@ QUESTIONS: tuple[tuple[str, str, str, Any], ...] = (
     ("release_job", "POST", "/v1/jobs/2/release", {}),
     ("extend_job", "POST", "/v1/jobs/1/extend", {"time_limit": "+1h"}),
     ("extend_job", "POST", "/v1/jobs/1/extend", {"time_limit": "1ms"}),
-    ("submit_jobs", "POST", "/v1/jobs", {"jobs": [{"command": "cat", "stdin": "pipe"}]}),
+    ("submit_jobs", "POST", "/v1/jobs", {"jobs": [
+        {"command": "cat", "stdin": "pipe", "resources": {"cpu": 0}},
+    ]}),
     ("send_input", "POST", "/v1/jobs/5/input", b"hello"),
     ("put_file", "PUT", f"/v1/files/{SHA256}", b""),
     ("list_events", "GET", "/v1/events?last=5", None),

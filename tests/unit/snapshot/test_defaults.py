@@ -3,12 +3,15 @@
 import pytest
 from msgspec.structs import replace
 
-from rota.model.job import JobTemplate, TaskGroup
+from rota.model.cluster import ClusterRecords, ConditionalJob
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job, JobRecord, JobTemplate, TaskGroup
+from rota.model.node import Node, NodeSpec, Offer
 from rota.model.policy import NO_DEFAULTS, Defaults, PlatformDefaults, Policy
 from rota.model.reasons import BeyondCapacity
-from rota.model.resources import Resources
+from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
-from rota.snapshot.defaults import admit
+from rota.snapshot.defaults import admit, assumed_for, come_in
 from tests.builders import Cluster
 
 DEFAULTS = Defaults(
@@ -99,3 +102,95 @@ def test_admitting_twice_changes_nothing() -> None:
     assert once != template
     assert admit(once, DEFAULTS) == once
     assert replace(once, groups=template.groups) == template
+
+
+ALL = ("cpu", "memory", "gpu", "others")
+"""What a job leaves open that says nothing."""
+GPU_PLATFORM = Defaults(
+    platforms=(("gpus", PlatformDefaults(Resources(2000, 4096), Resources(8000, 16384), GpuRequest(1))),),
+    assumed=Resources(1000, 256),
+)
+
+
+@pytest.mark.covers("decide-15")
+class TestWhatIsLeftOpen:
+    def test_a_task_that_says_nothing_asks_for_one_cpu_and_some_memory(self) -> None:
+        spec = admitted(TaskSpec(left_open=ALL), Defaults())
+        assert spec.requests == Resources(1000, 256 * 2**20)
+        assert spec.left_open == ()
+
+    def test_what_is_assumed_of_its_memory_is_no_limit(self) -> None:
+        assert admitted(TaskSpec(left_open=ALL), Defaults()).unlimited == ("memory",)
+        stated = TaskSpec(requests=Resources(0, 1), left_open=("cpu", "gpu", "others"))
+        assert admitted(stated, Defaults()).unlimited == ()
+        limited = TaskSpec(limits=Resources(0, 1), left_open=ALL)
+        assert admitted(limited, Defaults()).unlimited == ()
+
+    def test_a_zero_that_was_stated_stays(self) -> None:
+        spec = TaskSpec(platform="gpus", left_open=("others",))
+        assert admitted(spec, GPU_PLATFORM).requests == Resources()
+        assert admitted(spec, GPU_PLATFORM).gpu == GpuRequest()
+
+    def test_a_limit_is_what_it_asks_for_before_anything_is_assumed(self) -> None:
+        spec = admitted(TaskSpec(limits=Resources(250, 64), left_open=ALL), GPU_PLATFORM)
+        assert spec.requests == spec.limits == Resources(250, 64)
+
+    def test_its_platform_goes_before_what_is_assumed(self) -> None:
+        spec = admitted(TaskSpec(platform="gpus", left_open=ALL), GPU_PLATFORM)
+        assert (spec.requests, spec.limits, spec.gpu) == (
+            Resources(2000, 4096),
+            Resources(8000, 16384),
+            GpuRequest(1),
+        )
+        assert spec.unlimited == ()
+
+    def test_who_asks_for_more_than_the_platforms_limit_may_use_it(self) -> None:
+        asked = TaskSpec(requests=Resources(12000, 100), platform="gpus", left_open=("gpu", "others"))
+        assert admitted(asked, GPU_PLATFORM).limits == Resources(12000, 16384)
+
+    def test_a_limit_that_is_refused_isnt_filled_in(self) -> None:
+        asked = TaskSpec(platform="gpus", unlimited=("cpu", "memory"), left_open=ALL)
+        assert admitted(asked, GPU_PLATFORM).limits == Resources()
+
+    def test_of_other_resources_nothing_is_assumed(self) -> None:
+        spec = TaskSpec(requests=Resources(1, 1, 0, 0, (("fpga", 2),)), left_open=("gpu", "others"))
+        assert admitted(spec, Defaults()).requests == spec.requests
+
+    def test_what_has_come_in_stays_as_it_is_whatever_the_policy_becomes(self) -> None:
+        came = admitted(TaskSpec(platform="gpus", runtime="kata", left_open=ALL), NO_DEFAULTS)
+        assert admitted(came, GPU_PLATFORM) is came
+        assert admitted(came, DEFAULTS) is came
+
+    def test_of_pods_and_traces_nothing_is_assumed(self) -> None:
+        assert admitted(TaskSpec(), Defaults()) == TaskSpec()
+
+
+@pytest.mark.covers("decide-15")
+@pytest.mark.parametrize(
+    ("capacities", "wanted"),
+    [
+        ([], Resources(1000, 2**28)),
+        ([Resources(1, 1), Resources(2, 2)], Resources(1000, 2**28)),
+        ([Resources(1, 1), Resources(2, 0)], Resources(1000)),
+        ([Resources(0, 1)], Resources(0, 2**28)),
+    ],
+)
+def test_what_nodes_dont_state_isnt_assumed(capacities: list[Resources], wanted: Resources) -> None:
+    nodes = tuple(Node(NodeName(f"n{at}"), NodeSpec(one)) for at, one in enumerate(capacities))
+    offers = tuple(Offer(f"o{at}", NodeSpec(one), 1) for at, one in enumerate(capacities))
+    assert assumed_for(ClusterRecords(nodes), Defaults()).assumed == wanted
+    assert assumed_for(ClusterRecords(offers=offers), Defaults()).assumed == wanted
+
+
+@pytest.mark.covers("decide-15")
+def test_all_jobs_of_a_file_come_in() -> None:
+    template = JobTemplate((TaskGroup(TaskSpec(left_open=ALL)),))
+    waiting, held = (Job(JobId(name), template) for name in ("waiting", "held"))
+    nodes = (Node(NodeName("n1"), NodeSpec(Resources(2000))),)
+    came = come_in(
+        ClusterRecords(nodes, jobs=(JobRecord(waiting),), conditional=(ConditionalJob(held, True),)),
+        Defaults(),
+    )
+    templates = [came.jobs[0].job.template, came.conditional[0].job.template]
+    assert templates == [admit(template, Defaults(assumed=Resources(1000)))] * 2
+    assert come_in(came, GPU_PLATFORM) == came

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from msgspec import json
 
 from rota.model.ids import NodeName
+from rota.model.policy import Defaults
+from rota.model.resources import Resources
 from rota.stateless_scheduler.actions import Place
 from rota.stateless_scheduler.intake import ActionRefused, Asked, Intake
 from rota.wire import controllers_pb2 as wire
@@ -35,6 +37,15 @@ def test_an_action_is_a_job_as_users_submit_them() -> None:
     assert (template.project, template.user) == ("web", "ci")
     assert template.spec_of(0).requests.cpu_milli == 2000
     assert (asked.place, asked.submitted_ms) == (None, 5)
+
+
+@pytest.mark.covers("decide-15")
+def test_what_an_action_leaves_open_is_filled_in() -> None:
+    spec = read(said({"command": "true"})).spec.template.spec_of(0)
+    assert (spec.requests, spec.unlimited) == (Resources(1000, 256 << 20), ("memory",))
+    defaults = Defaults(assumed=Resources(cpu_milli=500))
+    asked = Intake("ci", defaults).read(said({"command": "true", "resources": {"memory": 1}}), NOW_MS)
+    assert asked.spec.template.spec_of(0).requests == Resources(500, 1)
 
 
 def test_files_are_known_by_their_content() -> None:

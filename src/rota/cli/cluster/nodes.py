@@ -93,8 +93,9 @@ def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[Shown]:
 
 def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
     columns = ["node", "state", "cpu", "memory", "gpus", "tasks"]
+    columns += ["shares"] if any(map(shares_text, some)) else []
     columns += ["load", "price/h", "backend", "pool", "labels", "taints", "note"] if wide else ["note"]
-    dropped = ("labels", "backend", "price/h", "load", "taints", "pool", "note")
+    dropped = ("labels", "backend", "price/h", "load", "taints", "pool", "note", "shares")
     whole = ("state", "cpu", "memory", "gpus")
     table = new_table(*columns, right=("tasks", "load", "price/h"), whole=whole, dropped=dropped)
     for one in some:
@@ -104,6 +105,7 @@ def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
             "cpu": used_of(one, "cpu"),
             "memory": used_of(one, "memory"),
             "gpus": f"{one.gpus_used:g} of {one.gpus} {one.gpu_model}".rstrip() if one.gpus else "",
+            "shares": shares_text(one),
             "tasks": str(one.tasks),
             "load": f"{one.load:.2f}",
             "price/h": one.price_per_hour or "",
@@ -125,6 +127,12 @@ def used_of(node: NodeDocument, resource: str) -> str:
         return ""
     used, capacity = node.used.get(resource, 0), node.capacity[resource]
     return f"{_amount(resource, used)} of {_amount(resource, capacity)}"
+
+
+def shares_text(node: NodeDocument) -> str:
+    """`0.3 of GPU 1`: devices of which a part is taken, and a part is free."""
+    shares = ((device, share) for device, share in enumerate(node.gpu_shares) if 0 < share < 1)
+    return ", ".join(f"{share:g} of GPU {device}" for device, share in shares)
 
 
 def _amount(resource: str, amount: float) -> str:

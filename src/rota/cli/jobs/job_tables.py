@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from rota.api.jobs import ArrayDetail, AttemptDocument, JobDetail, JobDocument
+from rota.cli.jobs.asked_for import asked_for_text
 from rota.cli.jobs.estimates import estimate_text
 from rota.cli.tables import BAD, GOOD, PASSING, QUIET, Shown, Table, facts, heading, new_table
 from rota.cli.text import Text
@@ -153,6 +154,7 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         "queue": f"{job.queue}, priority {priority_text(job.priority)}",
         "labels": ", ".join(f"{key}={value}" for key, value in job.labels.items()),
         "tasks": _tasks_text(job) if job.tasks > 1 else "",
+        "asks for": asked_for_text(detail.spec),
         "nodes": fold_counted(job.nodes),
         "waits for": fold_names(detail.depends_on),
         "submitted": _moment(ms_of(job.submitted), clock),
@@ -203,6 +205,7 @@ def _array_facts(detail: ArrayDetail, clock: Clock) -> Table:
             "queue": f"{array.queue}, priority {priority_text(array.priority)}",
             "labels": ", ".join(f"{key}={value}" for key, value in array.labels.items()),
             "jobs": f"{array.elements.size:,}{limit}",
+            "asks for": asked_for_text(detail.spec),
             "submitted": _moment(ms_of(array.submitted), clock),
             "next start": start,
             "waits": "" if array.phase not in _WAITING else note_text(array, clock),

@@ -34,6 +34,8 @@ _NOT_TAKEN = frozenset(
         "LINES",
         "_",
         "CUDA_VISIBLE_DEVICES",
+        "ROCR_VISIBLE_DEVICES",
+        "HIP_VISIBLE_DEVICES",
     ]
 )
 _NEVER_TAKEN = ("ROTA_", "SLURM_")

@@ -23,8 +23,9 @@ from rota.loop.on_files import Moment, latest_time_ms
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import TaskName
 from rota.model.job import Job
-from rota.model.policy import Policy
+from rota.model.policy import Defaults
 from rota.model.quantities import QuantityError, parse_bytes, parse_timestamp_ms
+from rota.snapshot.defaults import assumed_for
 from rota.views.times import Clock
 from rota.views.why.view import Subject
 
@@ -78,7 +79,8 @@ def read_question(files: Files) -> Question:
         talk(f"note: {error}")
     for error in trouble.faults:
         talk(str(error))
-    learnt = None if files.history is None else _read_history(files.history, policy, max_bytes)
+    assumed = assumed_for(records, policy.defaults)
+    learnt = None if files.history is None else _read_history(files.history, assumed, max_bytes)
     if now_ms is None:
         now_ms = latest_time_ms(records)
     if now_ms is None:
@@ -89,12 +91,10 @@ def read_question(files: Files) -> Question:
     return Question(records, moment, now_ms, trouble)
 
 
-def _read_history(file: str, policy: Policy, max_bytes: int) -> EstimatorState:
+def _read_history(file: str, defaults: Defaults, max_bytes: int) -> EstimatorState:
     from rota.loop.learnt import read_history
 
-    return read_history(
-        file, policy.defaults, max_bytes=max_bytes, on_note=lambda note: talk(f"note: {note}")
-    )
+    return read_history(file, defaults, max_bytes=max_bytes, on_note=lambda note: talk(f"note: {note}"))
 
 
 def find_subject(name: str, file: str, records: ClusterRecords) -> Subject:

@@ -58,7 +58,7 @@ class TaskForm(Form):
 
     resources: AmountsForm = field(default_factory=dict)
     limits: AmountsForm = field(default_factory=dict)
-    gpus: Amount | GpuRequestForm = 0
+    gpus: Amount | GpuRequestForm | UnsetType = UNSET
     ports: Annotated[tuple[Port | PortForm, ...], Meta(max_length=MOST_PORTS)] = ()
     exclusive: bool = False
     platform: str = ""

@@ -6,6 +6,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 
 from rota.intake.checking.fields import Amount
 from rota.intake.forms.blocks import AmountsForm, Count, Form, Positive, PriorityForm
+from rota.intake.forms.jobs import GpuRequestForm
 from rota.intake.parts.limits import LimitsPolicyForm
 from rota.model.policy import Backfill, Durations, QueueStrategy, Reclaim, Strategy, TenantKey
 
@@ -92,6 +93,7 @@ class FairShareForm(Form):
 class PlatformForm(Form):
     requests: AmountsForm = field(default_factory=dict)
     limits: AmountsForm = field(default_factory=dict)
+    gpus: Amount | GpuRequestForm | UnsetType = UNSET
 
 
 class PolicyForm(SchedulerForm):
@@ -101,5 +103,6 @@ class PolicyForm(SchedulerForm):
     tenants: dict[str, ProjectForm] = field(default_factory=dict)
     fair_share: FairShareForm = field(default_factory=FairShareForm)
     platforms: dict[str, PlatformForm] = field(default_factory=dict)
+    default_resources: AmountsForm = field(default_factory=dict)
     runtimes: dict[str, AmountsForm] = field(default_factory=dict)
     limits: LimitsPolicyForm = field(default_factory=LimitsPolicyForm)

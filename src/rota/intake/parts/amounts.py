@@ -1,7 +1,7 @@
 """Resources by name (`{cpu: 2, memory: 4Gi, example.com/fpga: 1}`) as amounts in base units."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rota.intake.checking.fields import Amount, Field
 from rota.intake.checking.numbers import other_numbers
@@ -21,6 +21,8 @@ from rota.model.resources import Resources
 Amounts = dict[str, int]
 Parser = Callable[[object], int]
 
+NO_LIMIT = "none"
+"""In place of the amount of a limit."""
 MAX_TOTAL = 2**62
 """All amounts of a kind together must be countable in an int64."""
 
@@ -59,6 +61,19 @@ def read_resources(form: Mapping[str, Amount], at: Field) -> Resources:
     )
 
 
+def stated_names(form: Iterable[str]) -> set[str]:
+    """Resources as they are called here, however they are written."""
+    return {_known_name(given, _PLAIN_PARSERS) for given in form}
+
+
+def read_limits_of_task(form: Mapping[str, Amount], at: Field) -> tuple[Resources, tuple[str, ...]]:
+    """Limits, and resources that are to have none."""
+    unlimited = {name for name, amount in form.items() if amount == NO_LIMIT}
+    limits = read_resources({name: amount for name, amount in form.items() if name not in unlimited}, at)
+    read_resources(dict.fromkeys(unlimited, 1), at)  # so that a name nobody knows is told
+    return limits, tuple(sorted(stated_names(unlimited)))
+
+
 def read_amounts(form: Mapping[str, Amount], at: Field) -> Amounts:
     """By name, with `gpu` in thousandths of a device: what quotas are made of."""
     return _read(form, at, _PARSERS_WITH_GPU)
@@ -69,7 +84,7 @@ def _read_by_known_names(form: Mapping[str, Amount], at: Field, parsers: Mapping
     amounts: Amounts = {}
     written: dict[str, str] = {}
     for given, amount in form.items():
-        name = given if given in parsers else next(filter(parsers.__contains__, other_numbers(given)), given)
+        name = _known_name(given, parsers)
         if name in amounts:
             raise at.at(given).error(
                 f"{quoted(written[name])} and {quoted(given)} are the same resource", "give one"
@@ -77,6 +92,10 @@ def _read_by_known_names(form: Mapping[str, Amount], at: Field, parsers: Mapping
         written[name] = given
         amounts[name] = at.at(given).read(_parser(name, at, parsers), amount)
     return amounts
+
+
+def _known_name(given: str, parsers: Mapping[str, Parser]) -> str:
+    return given if given in parsers else next(filter(parsers.__contains__, other_numbers(given)), given)
 
 
 def _read(form: Mapping[str, Amount], at: Field, parsers: Mapping[str, Parser]) -> Amounts:
@@ -141,3 +160,7 @@ def resources_form(resources: Resources) -> Plain:
         **{name: amount for name, amount in amounts.items() if amount not in ("0", 0)},
         **dict(resources.extended),
     }
+
+
+def limits_form(limits: Resources, unlimited: tuple[str, ...]) -> Plain:
+    return {**resources_form(limits), **dict.fromkeys(unlimited, NO_LIMIT)}

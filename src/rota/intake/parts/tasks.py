@@ -4,13 +4,20 @@ from collections.abc import Sequence
 from ipaddress import ip_address
 from typing import Any
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from rota.intake.checking.fields import Amount, Field
 from rota.intake.checking.names import read_labels, read_name
 from rota.intake.checking.wording import quoted
 from rota.intake.forms.jobs import GpuRequestForm, PortForm, TaskForm
-from rota.intake.parts.amounts import check_within_limits, read_resources, resources_form
+from rota.intake.parts.amounts import (
+    check_within_limits,
+    limits_form,
+    read_limits_of_task,
+    read_resources,
+    resources_form,
+    stated_names,
+)
 from rota.intake.parts.selectors import (
     affinity_form,
     node_term_form,
@@ -24,7 +31,7 @@ from rota.intake.parts.taints import read_toleration, toleration_form
 from rota.intake.parts.writing import Plain, given, unless
 from rota.model.quantities import format_gpu, format_price, parse_gpu_milli, parse_price_micro
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, HostPort
-from rota.model.task import CostGoal, TaskSpec
+from rota.model.task import CPU, GPU, MEMORY, OTHERS, CostGoal, TaskSpec
 
 MAX_DEVICES = 1024
 """Of one node: more GPUs than that is a slip of the pen."""
@@ -34,14 +41,16 @@ _ANY_ADDRESS = ("0.0.0.0", "::")
 
 def read_task(form: TaskForm, at: Field) -> TaskSpec:
     requests = read_resources(form.resources, at.at("resources"))
-    limits = read_resources(form.limits, at.at("limits"))
+    limits, unlimited = read_limits_of_task(form.limits, at.at("limits"))
     check_within_limits(requests, limits, at.at("resources"))
     labels = read_labels(form.labels, at.at("labels"))
     cost_at = at.at("cost", "max_per_hour")
     return TaskSpec(
         requests=requests,
         limits=limits,
-        gpu=_gpu_request(form.gpus, at.at("gpus")),
+        unlimited=unlimited,
+        left_open=_left_open(form),
+        gpu=read_gpus(form.gpus, at.at("gpus")),
         ports=_ports(form.ports, at.at("ports")),
         exclusive=form.exclusive,
         labels=labels,
@@ -80,7 +89,15 @@ def read_choice(names: Sequence[str], at: Field) -> tuple[str, ...]:
     return tuple(sorted({read_name(name, at.at(index)) for index, name in enumerate(names)}))
 
 
-def _gpu_request(form: Amount | GpuRequestForm, at: Field) -> GpuRequest:
+def _left_open(form: TaskForm) -> tuple[str, ...]:
+    stated = stated_names(form.resources)
+    names = [name for name in (CPU, MEMORY) if name not in stated]
+    return (*names, *((GPU,) if form.gpus is UNSET else ()), OTHERS)
+
+
+def read_gpus(form: Amount | GpuRequestForm | UnsetType, at: Field) -> GpuRequest:
+    if form is UNSET:
+        return GpuRequest()
     if not isinstance(form, GpuRequestForm):
         return _gpus_of_milli(at.read(parse_gpu_milli, form), (), at)
     models = read_choice(form.models, at.at("models"))
@@ -139,9 +156,9 @@ def task_form(spec: TaskSpec) -> Plain:
     preferred = [{"weight": one.weight, **node_term_form(one.term)} for one in spec.preferred_nodes]
     price_micro = spec.max_price_micro_per_hour
     return {
-        "resources": resources_form(spec.requests),
-        "limits": resources_form(spec.limits),
-        "gpus": _gpus_form(spec.gpu),
+        "resources": {**_stated_zeros(spec), **resources_form(spec.requests)},
+        "limits": limits_form(spec.limits, spec.unlimited),
+        "gpus": _gpus_form(spec),
         "ports": [_port_form(port) for port in spec.ports],
         "exclusive": spec.exclusive,
         "platform": spec.platform,
@@ -163,9 +180,18 @@ def task_form(spec: TaskSpec) -> Plain:
     }
 
 
-def _gpus_form(request: GpuRequest) -> Any:
+def _stated_zeros(spec: TaskSpec) -> Plain:
+    """Of what would be filled in anew if it weren't stated."""
+    if spec.left_open is None:
+        return {}
+    return {name: 0 for name in (CPU, MEMORY) if name not in spec.left_open}
+
+
+def _gpus_form(spec: TaskSpec) -> Any:
+    request = spec.gpu
     if not request.count:
-        return None
+        is_stated = spec.platform and spec.left_open is not None and GPU not in spec.left_open
+        return "0" if is_stated else None
     if not request.models:
         return format_gpu(request.total_milli) if request.is_fraction else request.count
     amount = {"share": format_gpu(request.share_milli)} if request.is_fraction else {"count": request.count}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 
 from rota.api.cluster import NodeDocument
@@ -62,13 +63,17 @@ class NodesDesk:
 def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDocument]:
     used: dict[NodeName, Resources] = {}
     gpu_milli: dict[NodeName, int] = {}
+    shares_milli: dict[NodeName, Counter[int]] = {}
+    """By device."""
     tasks: dict[NodeName, int] = {}
     for state in (memory.jobs[job_id] for job_id in memory.on_nodes):
         for task in state.live:
             if task.holds_room:
                 spec = state.spec.template.spec_of(task.rank)
-                used[task.node] = used.get(task.node, Resources()).plus(spec.requests)
+                used[task.node] = used.get(task.node, Resources()).plus(spec.requests.plus(spec.overhead))
                 gpu_milli[task.node] = gpu_milli.get(task.node, 0) + spec.gpu.total_milli
+                shares = dict.fromkeys(task.gpu_devices, spec.gpu.share_milli)
+                shares_milli.setdefault(task.node, Counter()).update(shares)
                 tasks[task.node] = tasks.get(task.node, 0) + 1
     return [
         _document(
@@ -76,6 +81,7 @@ def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDo
             memory,
             used.get(node.name, Resources()),
             gpu_milli.get(node.name, 0),
+            shares_milli.get(node.name, Counter()),
             tasks.get(node.name, 0),
             healths.get(node.spec.backend),
         )
@@ -92,7 +98,13 @@ def _away(memory: Memory) -> Iterator[Node]:
 
 
 def _document(
-    node: Node, memory: Memory, used: Resources, gpu_milli: int, tasks: int, health: Health | None
+    node: Node,
+    memory: Memory,
+    used: Resources,
+    gpu_milli: int,
+    shares_milli: Mapping[int, int],
+    tasks: int,
+    health: Health | None,
 ) -> NodeDocument:
     settings = memory.node_settings.get(node.name)
     messages = [settings.message if settings else ""]
@@ -114,6 +126,7 @@ def _document(
         gpus=node.spec.gpus.count,
         gpus_used=gpu_milli / WHOLE_GPU_MILLI,
         gpu_model=node.spec.gpus.model,
+        gpu_shares=[shares_milli.get(device, 0) / WHOLE_GPU_MILLI for device in range(node.spec.gpus.count)],
         tasks=tasks,
         load=node.load_milli / 1000,
         message="; ".join(filter(None, messages)),

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rota.engine.plugin import Bools, Int64s, Plugin, StateView, TaskView
+from rota.model.gpu_models import is_model
 from rota.model.resources import WHOLE_GPU_MILLI
 from rota.model.task import TaskSpec
 from rota.plugins.packing.mix import Mix, mix_of, parse_mix
@@ -119,6 +120,10 @@ def _without_idle(left: Int64s, count: int) -> Int64s:
     return np.where(idle & (idle.cumsum(axis=1) <= count), 0, left)
 
 
+def _is_among(model: str, asked: Sequence[str]) -> bool:
+    return any(is_model(one, model) for one in asked)
+
+
 class _Fragments:
     """The fragmentation of nodes, for one list of typical kinds."""
 
@@ -132,7 +137,7 @@ class _Fragments:
         # One more model at the end: of nodes without GPUs, whose code is -1.
         allowed = np.array(
             [
-                [not kind.models or model in kind.models.split("|") for model in (*models, "")]
+                [not kind.models or _is_among(model, kind.models.split("|")) for model in (*models, "")]
                 for kind, _ in kinds
             ],
             dtype=np.bool_,

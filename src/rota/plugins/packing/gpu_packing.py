@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rota.engine.plugin import FULL_SCORE, Int64s, Plugin, StateView, TaskView
+from rota.model.gpu_models import is_model
 from rota.model.resources import WHOLE_GPU_MILLI
 from rota.model.task import TaskSpec
 from rota.plugins.packing.backing import Backing
@@ -142,7 +143,11 @@ def _scarcity(mix: Mix, nodes: NodeColumns) -> Floats:
             capacity_milli[model] += milli
     bound: Counter[str] = Counter()
     for kind, tasks in sorted(mix.items()):
-        asked = [model for model in kind.models if capacity_milli[model]]
+        asked = [
+            model
+            for model, milli in capacity_milli.items()
+            if milli and any(is_model(one, model) for one in kind.models)
+        ]
         among = sum(capacity_milli[model] for model in asked)
         for model in asked:
             bound[model] += kind.gpu_milli * tasks * capacity_milli[model] // among

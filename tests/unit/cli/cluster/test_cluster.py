@@ -39,6 +39,17 @@ class TestNodes:
         assert first.split()[8:11] == ["3", "1.50", "2.50"]
         assert second.split()[8:11] == ["3", "1.50", "process"]
 
+    @pytest.mark.covers("decide-16")
+    def test_shares_of_gpus_are_shown(self, server: FakeServer) -> None:
+        gpus = {"gpus": 3, "gpu_model": "NVIDIA H200"}
+        server.node_list = [a_node("n1", **gpus, gpus_used=1.8, gpu_shares=[1, 0.5, 0.3]), a_node("n2")]
+        header, first, _ = rota("nodes", columns=120).lines
+        assert header.split()[4:7] == ["GPUS", "TASKS", "SHARES"]
+        assert "1.8 of 3 NVIDIA H200" in first
+        assert "0.5 of GPU 1, 0.3 of GPU 2" in first
+        server.node_list = [a_node("n1", **gpus, gpus_used=1, gpu_shares=[1, 0, 0])]
+        assert "SHARES" not in rota("nodes", columns=120).lines[0]
+
     @pytest.mark.parametrize(
         ("arguments", "fields"),
         [

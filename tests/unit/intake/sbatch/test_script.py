@@ -76,7 +76,9 @@ def test_a_script_without_options(scripts: Scripts) -> None:
         slurm_names=True,
         script_name="my train.sh",
     )
-    assert spec.template.groups[0].spec == TaskSpec(requests=Resources(1000))
+    assert spec.template.groups[0].spec == TaskSpec(
+        requests=Resources(1000), left_open=("memory", "gpu", "others")
+    )
 
 
 def test_what_can_be_honoured(scripts: Scripts) -> None:

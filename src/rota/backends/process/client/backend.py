@@ -20,13 +20,14 @@ from rota.backends.backend import (
 )
 from rota.backends.process.client.files import FileStore
 from rota.backends.process.client.find_keeper import Launch
+from rota.backends.process.client.gpus import FoundGpus, find_gpus
 from rota.backends.process.client.line import KeeperLine
-from rota.backends.process.client.machine import ALL, find_gpus, this_machine
+from rota.backends.process.client.machine import ALL, this_machine
 from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
 from rota.backends.process.options import DEFAULT_OPTIONS, KeeperOptions
 from rota.model.ids import JobId, NodeName
-from rota.model.node import Gpus, Node
+from rota.model.node import Node
 from rota.model.resources import Resources
 
 
@@ -51,13 +52,14 @@ class ProcessBackend:
         self._node_name = node_name
         self._left = TaskFiles(self._folders)
         self.files = FileStore(self._folders)
-        self._gpus = Gpus()
+        self._found = FoundGpus()
         self._line = KeeperLine(Launch(self._folders, keeper))
 
     async def open(self) -> None:
         self._folders.make()
         self.files.remove_halves()
-        self._gpus = await asyncio.to_thread(find_gpus)
+        self._found = await asyncio.to_thread(find_gpus)
+        self._line.gpu_ids = self._found.ids
         await self._line.open()
 
     async def close(self) -> None:
@@ -69,7 +71,7 @@ class ProcessBackend:
                 self._node_name,
                 self.name,
                 self._folders.root,
-                self._gpus,
+                self._found.gpus,
                 self._share,
                 self._price_micro_per_hour,
             )
@@ -125,13 +127,14 @@ class ProcessBackend:
         await self._left.forget(jobs)
 
     async def health(self) -> Health:
-        return await health_of(self._line)
+        return await health_of(self._line, self._found.trouble)
 
 
-async def health_of(line: KeeperLine) -> Health:
+async def health_of(line: KeeperLine, lacking: str = "") -> Health:
+    """`lacking`: what else there is to say of the machine."""
     try:
         description = await line.describe()
     except BackendUnavailable as error:
         return Health(False, str(error))
     wrong = list(description.wrong)
-    return Health(not wrong, "; ".join([*wrong, *description.lacking]))
+    return Health(not wrong, "; ".join(filter(None, [*wrong, *description.lacking, lacking])))

@@ -17,6 +17,7 @@ from rota.backends.backend import (
     TaskReturned,
     TaskStart,
 )
+from rota.backends.process.client.gpus import with_names_of
 from rota.backends.process.client.link import Link
 from rota.backends.process.frames import (
     INPUT,
@@ -59,6 +60,8 @@ class KeeperLine:
         self._staying: asyncio.Task[None] | None = None
         self._reports: asyncio.Queue[Sequence[TaskReport]] = asyncio.Queue()
         self._unended: dict[TaskRef, None] = {}
+        self.gpu_ids: Sequence[str] = ()
+        """What CUDA calls the GPUs of this machine; empty: by their numbers."""
 
     async def open(self) -> None:
         self._link = await self._connect(self._heard)
@@ -77,6 +80,7 @@ class KeeperLine:
 
     async def start(self, tasks: Sequence[TaskStart], lease: int = 0) -> None:
         """`lease`: the number of that which they were sent under."""
+        tasks = [with_names_of(self.gpu_ids, task) for task in tasks]
         for task in tasks:
             self._unended.setdefault(task.ref)
         if any(task.run.takes_input for task in tasks):

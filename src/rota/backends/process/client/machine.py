@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-import subprocess
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -15,8 +14,6 @@ from rota.model.ids import NodeName
 from rota.model.node import Gpus, Node, NodeSpec
 from rota.model.resources import DEFAULT_SLOTS, Resources
 
-_QUERY = ("nvidia-smi", "--query-gpu=name", "--format=csv,noheader")
-_ANSWERS_WITHIN_S = 10.0
 ALL = Resources()
 
 
@@ -54,18 +51,6 @@ def this_machine(
         ),
         load_milli=load_milli(Path("/proc/loadavg").read_text(), cpu_milli),
     )
-
-
-def find_gpus() -> Gpus:
-    """By NVIDIA's tool; none where it isn't installed or finds none."""
-    try:
-        answer = subprocess.run(
-            _QUERY, capture_output=True, text=True, check=True, timeout=_ANSWERS_WITHIN_S
-        ).stdout
-    except (OSError, subprocess.SubprocessError):
-        return Gpus()
-    models = [line.strip() for line in answer.splitlines() if line.strip()]
-    return Gpus(len(models), models[0]) if models else Gpus()
 
 
 def load_milli(loadavg: str, cpu_milli: int) -> int:
