@@ -20,6 +20,8 @@ from time import perf_counter
 import structlog
 from msgspec.structs import replace
 
+from rota.control.access import SYSTEM
+from rota.control.draft import Draft
 from rota.control.errors import Unavailable
 from rota.control.transactor import Transactor
 from rota.engine.decide import decide
@@ -37,7 +39,10 @@ from rota.lifecycle.events import (
 )
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import Phase
+from rota.loop.hosting.fault_book import FaultTally
 from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.hosting.plugin_news import PluginNews
+from rota.loop.live.committed import bound_by
 from rota.loop.live.preconditions import Command, Grounds, changing
 from rota.loop.live.side_threads import Aside
 from rota.loop.live.small_decisions import has_plugins, is_small
@@ -92,7 +97,11 @@ class LiveLoop:
         self._transactor = transactor
         self._memory = transactor.memory
         self._metrics = metrics
-        self._host = host or PluginHost()
+        self.host = host or PluginHost()
+        self.news = PluginNews(
+            self.host, lambda: self.policy, transactor.now_ms, metrics, self._publish_fault
+        )
+        """To be run beside the loop."""
         self._standby = Standby()
         self._wake = asyncio.Event()
         self._looks: list[tuple[int, JobId]] = []
@@ -109,6 +118,9 @@ class LiveLoop:
                 self._look_for(state.job())
             if state.spec.deadline_ms is not None and not state.is_over:
                 heappush(self._deadlines, (state.spec.deadline_ms, state.id))
+        if self._has_plugins:
+            for news in bound_by(batch):
+                self.news.committed(news)
         is_standby_low = self._standby.kept(batch)
         if (
             is_standby_low
@@ -216,6 +228,7 @@ class LiveLoop:
         with span("cycle", waiting=self._memory.cluster.waiting_count):
             plan = await self._decided(snapshot, now_ms)
         self.plan = plan
+        self.news.failed(plan.faults)
         self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, perf_counter() - began
         scheduled = len({binding.job for binding in plan.bindings})
         measure_cycle(self._metrics, self.last_cycle_s, plan, scheduled=scheduled)
@@ -257,9 +270,22 @@ class LiveLoop:
     def close(self) -> None:
         """A decision that is under way is left."""
         self._aside.shutdown()
+        self.news.close()
 
     def plugins(self) -> AbstractContextManager[Plugins]:
-        return self._host.in_force(self.policy)
+        return self.host.in_force(self.policy)
+
+    async def _publish_fault(self, tally: FaultTally) -> None:
+        """As an event. Of the job's project, if it is about one: its error may tell of the job."""
+        fault = tally.latest
+        state = self._memory.job(fault.job)
+        data = {"call": fault.call, "error": fault.error, "job": fault.job, "count": tally.untold}
+
+        def command(draft: Draft) -> None:
+            project = None if state is None else state.spec.template.project
+            draft.note("plugin.Failed", fault.plugin, SYSTEM, data, project)
+
+        await self._transactor.do(command)
 
     async def _end_late(self, now_ms: int) -> None:
         while self._deadlines and self._deadlines[0][0] <= now_ms:

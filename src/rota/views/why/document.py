@@ -6,6 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from rota.api.questions import (
     OwnerEntry,
+    PluginFaultEntry,
     RefusalEntry,
     RemedyEntry,
     ScoreEntry,
@@ -46,6 +47,7 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
         task_of=_owner(view),
         evicts=[eviction.job for eviction in view.evictions],
         evicted_from=list(view.evicted_from),
+        faults=_faults(view),
     )
 
 
@@ -71,6 +73,12 @@ def _refusal(refused: RefusedNodes) -> RefusalEntry:
         passing_text(reason),
         times,
     )
+
+
+def _faults(view: WhyView) -> list[PluginFaultEntry]:
+    """Each once: equal jobs are decided on together, and a fault is put down to one of them."""
+    faults = view.explanation.faults
+    return list(dict.fromkeys(PluginFaultEntry(one.plugin, one.call, one.error) for one in faults))
 
 
 def _owner(view: WhyView) -> OwnerEntry | None:
