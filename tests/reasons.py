@@ -23,6 +23,7 @@ from rota.model.reasons import (
     LayoutLacksRoom,
     LimitReached,
     MaintenanceAhead,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -57,6 +58,7 @@ from rota.model.task import VolumeTrouble
 from rota.model.verdict import Reason
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -71,6 +73,8 @@ OTHER = JobId("other")
 EXAMPLES: tuple[Reason, ...] = (
     NodeNotReady(),
     NodeCordoned(),
+    MemoryFull(),
+    MemoryInUse(8 << 30, 3 << 30),
     OtherNodeNamed("n"),
     NotInPool(("gpu", "web")),
     NotOfBackend(("slurm",)),

@@ -80,7 +80,13 @@ NODES: tuple[Mapping[str, Any], ...] = (
     {"taints": (Taint("node.kubernetes.io/not-ready", Effect.NO_SCHEDULE),)},
 )
 
-STATES: tuple[Mapping[str, Any], ...] = ({"ready": False}, {"cordoned": True}, {"load_milli": 500})
+STATES: tuple[Mapping[str, Any], ...] = (
+    {"ready": False},
+    {"cordoned": True},
+    {"load_milli": 500},
+    {"memory_others_bytes": 3 * GI},
+    {"memory_others_bytes": 1024 * GI},
+)
 
 REQUESTS = (
     Resources(1000),

@@ -13,6 +13,7 @@ from rota.model.reasons import (
     Insufficient,
     JobAffinityUnmet,
     JobAntiAffinityUnmet,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     PortTaken,
@@ -27,6 +28,7 @@ from rota.model.task import JobAffinity, Spread, TaskSpec
 from rota.model.verdict import Reason
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -89,6 +91,12 @@ def by_properties(ask: Ask, node: Node, is_offer: bool) -> Iterator[Because]:
         yield NodeNotReady, ""
     if node.cordoned:
         yield NodeCordoned, ""
+    yield from _by_memory(node)
+
+
+def _by_memory(node: Node) -> Iterator[Because]:
+    if node.memory_others_bytes and node.memory_others_bytes >= node.spec.capacity.memory_bytes:
+        yield MemoryFull, ""
 
 
 def _holds(term: NodeTerm, node: Node) -> bool:
@@ -133,7 +141,8 @@ def by_room(world: World, spec: TaskSpec, node: Node) -> Iterator[Because]:
         if has.get(name, 0) < amount:
             yield BeyondCapacity, name
         if left.get(name, 0) < amount:
-            yield Insufficient, name
+            by_others = name == "memory" and left[name] + node.memory_others_bytes >= amount
+            yield (MemoryInUse, "") if by_others and node.memory_others_bytes else (Insufficient, name)
     if spec.gpu.count:
         if len(devices) < spec.gpu.count:
             yield BeyondCapacity, "gpu"

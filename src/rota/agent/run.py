@@ -88,7 +88,9 @@ async def _work(options: AgentOptions) -> bool:
     agent = Agent(
         options.name,
         _instance(options.folder),
-        await asyncio.to_thread(Machine, options.name, options.folder, options.offering),
+        await asyncio.to_thread(
+            Machine, options.name, options.folder, options.offering, lambda: keeper.keeper
+        ),
         LeaseHolder(folders.lease),
     )
     attendance = Attendance(options.servers, partial(dialling.channel, proof=proof), agent, crew)

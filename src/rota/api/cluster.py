@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 from enum import Enum
 
+from msgspec import field
+
 from rota.api.documents import Document
 from rota.model.calendar import QueueMode
 
@@ -29,6 +31,10 @@ class NodeDocument(Document, frozen=True, kw_only=True):
     """What the node can't do, or a problem of the node."""
     price_per_hour: str | None = None
     """Of the whole node, as in "2.50"; null: it has none."""
+    memory_used: int | None = None
+    """Measured, in bytes, by whomever; null: nobody measures it."""
+    memory_others: int = 0
+    """What programs that aren't tasks take of the memory: jobs get less by that."""
     version: str = ""
     """Version of the settings by operators. Sent back as If-Match, a change is refused if the settings were
     changed meanwhile."""
@@ -102,3 +108,14 @@ class AgentDocument(Document, frozen=True, kw_only=True):
     """How far its clock is ahead of the server's."""
     revoked: datetime | None
     revoked_by: str
+    capacity: dict[str, float | int] = field(default_factory=dict)
+    """What jobs may have of it; empty: it isn't in the pool."""
+    used: dict[str, float | int] = field(default_factory=dict)
+    """What they have asked for of that."""
+    load: float | None = None
+    """Measured, of its CPUs, 0 to 1; null: it isn't in the pool."""
+    memory_used: int | None = None
+    """Measured, in bytes, by whomever; null: nobody measures it."""
+    tasks: int = 0
+    runs: list[str] = field(default_factory=list)
+    """The jobs, or actions, of these tasks that you may see, at most 100."""

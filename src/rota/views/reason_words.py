@@ -23,6 +23,7 @@ from rota.model.reasons import (
     LayoutBeyondCapacity,
     LayoutLacksRoom,
     LimitReached,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -62,6 +63,11 @@ def _insufficient(reason: Insufficient) -> str:
     device = " of a device" if reason.of_one_device else ""
     free = amount_text(reason.resource, reason.available)
     return f"insufficient {reason.resource}: asks {asks}{device}, most free {free}"
+
+
+def _memory_in_use(reason: MemoryInUse) -> str:
+    asks, free = (amount_text("memory", amount) for amount in (reason.asked, reason.available))
+    return f"other programs use the memory: asks {asks}, most free {free}"
 
 
 def _port(port: HostPort) -> str:
@@ -156,6 +162,7 @@ ENGINE_REASONS: ReasonWords = dict(
     (
         said(BeyondCapacity, _beyond_capacity),
         said(Insufficient, _insufficient),
+        said(MemoryInUse, _memory_in_use),
         always(NodeInUse, "node in use: asks to have it to itself"),
         always(NodeExclusive, "a job has the node to itself"),
         said(PortTaken, lambda r: f"host port {_port(r.port)} taken"),

@@ -44,6 +44,7 @@ from rota.model.reasons import (
     LayoutLacksRoom,
     LimitReached,
     MaintenanceAhead,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -79,6 +80,7 @@ from rota.model.verdict import Kind, Reason
 from rota.model.vocabulary import members_of
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import AllowGpuModel, OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import DropNodeAffinity, NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -106,6 +108,8 @@ NOON_MS = 1_777_636_800_000
 REASONS = {
     NodeNotReady(): "node not ready",
     NodeCordoned(): "node cordoned",
+    MemoryFull(): "memory is full: other programs use it",
+    MemoryInUse(8 * GIB, 3 * GIB): "other programs use the memory: asks 8Gi, most free 3Gi",
     OtherNodeNamed("n7"): "only node n7 will do",
     NotInPool(("gpu", "web")): "not in pool gpu, web",
     NotInPool(): "no pool that job, queue and tenant have in common",

@@ -27,6 +27,7 @@ from rota.model.reasons import (
     JobAntiAffinityUnmet,
     LayoutBeyondCapacity,
     LayoutLacksRoom,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -287,6 +288,10 @@ def _insufficient(signature: Signature, board: Board) -> Iterator[tuple[Reason, 
             yield PortTaken(ports[name]), short
         elif is_of_volumes(name):
             yield _volume_reason(name), short
+        elif row == rows.MEMORY and (others := board.nodes.memory_others).any():
+            by_others = short & (board.free[row] + others >= need)
+            yield MemoryInUse(need), by_others
+            yield _amount_reason(Insufficient, row, need, board), short & ~by_others
         else:
             yield _amount_reason(Insufficient, row, need, board), short
 
@@ -332,6 +337,9 @@ def _amount_reason(kind: type[Amount], row: int, need: int, board: Board) -> Amo
 def _with_amounts(refusal: NodeRefusal, board: Board) -> NodeRefusal:
     """Adds the most that any of the refused nodes has of what is lacking."""
     reason = refusal.reason
+    if isinstance(reason, MemoryInUse):
+        left = int(board.free[rows.MEMORY][refusal.nodes].max())
+        return NodeRefusal(replace(reason, available=max(0, left)), refusal.nodes)
     if not isinstance(reason, Amount):
         return refusal
     table = board.nodes.capacity if isinstance(reason, BeyondCapacity) else board.free

@@ -33,6 +33,7 @@ from rota.model.reasons.queues import BehindInStrictQueue, NoScheduler, QueueClo
 from rota.model.reasons.room import (
     BeyondCapacity,
     Insufficient,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -79,6 +80,7 @@ __all__ = [
     "LayoutLacksRoom",
     "LimitReached",
     "MaintenanceAhead",
+    "MemoryInUse",
     "NoNodes",
     "NoScheduler",
     "NoSpaceForVolume",

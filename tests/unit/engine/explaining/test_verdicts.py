@@ -40,6 +40,7 @@ from rota.model.reasons import (
     LayoutLacksRoom,
     LimitReached,
     MaintenanceAhead,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -74,6 +75,7 @@ from rota.model.vocabulary import code_of, members_of
 from rota.plugins import FILTERS, SCORES
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -129,6 +131,8 @@ def case(cluster: Cluster, rules: Policy | None = None, **words: Any) -> Case:
 CASES: dict[type[Reason], Callable[[], Case]] = {
     NodeNotReady: lambda: case(Cluster().node("n", cpu=4, ready=False), cpu=1),
     NodeCordoned: lambda: case(Cluster().node("n", cpu=4, cordoned=True), cpu=1),
+    MemoryFull: lambda: case(Cluster().node("n", cpu=4, memory="8Gi", others="9Gi"), cpu=1),
+    MemoryInUse: lambda: case(Cluster().node("n", cpu=4, memory="8Gi", others="3Gi"), memory="6Gi"),
     OtherNodeNamed: lambda: case(ONE, spec={"node_name": "m"}),
     NotInPool: lambda: case(ONE, spec={"pools": ("p",)}),
     NotOfBackend: lambda: case(ONE, spec={"backends": ("kube",)}),

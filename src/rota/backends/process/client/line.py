@@ -60,6 +60,11 @@ class KeeperLine:
         self._reports: asyncio.Queue[Sequence[TaskReport]] = asyncio.Queue()
         self._unended: dict[TaskRef, None] = {}
 
+    @property
+    def keeper(self) -> int | None:
+        """Its process; None: there is no connection at the moment."""
+        return None if self._link is None else self._link.pid
+
     async def open(self) -> None:
         self._link = await self._connect(self._heard)
         self._is_linked.set()
