@@ -49,6 +49,8 @@ class QueueDocument(Document, frozen=True, kw_only=True):
     waiting: int
     running: int
     longest_wait_s: float | None
+    timeout_s: float | None = None
+    """How long a job may wait for its first start, if it doesn't say so itself; null: for ever."""
 
 
 class MaintenanceDocument(Document, frozen=True, kw_only=True):

@@ -29,6 +29,7 @@ class QueueForm(Form):
     backfill: Backfill | UnsetType = UNSET
     durations: Durations | UnsetType = UNSET
     depth: Positive | UnsetType = UNSET
+    timeout: Amount | UnsetType = UNSET
 
 
 class PreemptionForm(Form):
@@ -65,6 +66,7 @@ class SchedulerForm(Form):
     promotion: PromotionForm | UnsetType = UNSET
     recovery: RecoveryForm = field(default_factory=RecoveryForm)
     plugins: tuple[PluginForm, ...] = ()
+    timeout: Amount | UnsetType = UNSET
 
 
 BorrowForm: TypeAlias = AmountsForm | Literal["none", "unlimited"]

@@ -103,6 +103,8 @@ class QueuePolicy(Struct, frozen=True, omit_defaults=True):
     durations: Durations = Durations.LIMITS
     depth: int = 100
     """So many jobs get a place in the calendar; those behind them start where that delays none."""
+    timeout_ms: int | None = None
+    """A job fails that hasn't started after it has waited for so long; None: the scheduler's."""
 
 
 class Preemption(Struct, frozen=True):
@@ -197,6 +199,8 @@ class SchedulerPolicy(Struct, frozen=True, omit_defaults=True):
     promotion: Promotion = Promotion()
     recovery: Recovery = Recovery()
     plugins: tuple[PluginConfig, ...] = ()
+    timeout_ms: int | None = None
+    """Of jobs in queues that have none of their own; None: they wait for ever."""
 
 
 class PlatformDefaults(Struct, frozen=True, omit_defaults=True):

@@ -47,8 +47,10 @@ from rota.loop.live.preconditions import Command, Grounds, changing
 from rota.loop.live.side_threads import Aside
 from rota.loop.live.small_decisions import has_plugins, is_small
 from rota.loop.live.standby import Standby
+from rota.loop.live.start_limits import StartLimits
 from rota.loop.telemetry.metrics import CycleResult, Metrics, measure_cycle
 from rota.loop.telemetry.tracing import span
+from rota.model.causes import Cause
 from rota.model.ids import JobId
 from rota.model.job import Job, Promise
 from rota.model.plan import Binding, Eviction, Plan
@@ -107,6 +109,7 @@ class LiveLoop:
         self._looks: list[tuple[int, JobId]] = []
         """A heap: times at which to decide again, for that job ("": for all)."""
         self._deadlines: list[tuple[int, JobId]] = []
+        self._start_limits = StartLimits(policy)
         self._later: asyncio.TimerHandle | None = None
         self._memory.cluster.set_run_times(run_times)
 
@@ -118,6 +121,7 @@ class LiveLoop:
                 self._look_for(state.job())
             if state.spec.deadline_ms is not None and not state.is_over:
                 heappush(self._deadlines, (state.spec.deadline_ms, state.id))
+        self._start_limits.follow(batch.jobs)
         if self._has_plugins:
             for news in bound_by(batch):
                 self.news.committed(news)
@@ -155,6 +159,7 @@ class LiveLoop:
         """Decisions from now on. Whoever calls it has the turn."""
         self.policy = policy
         self._has_plugins = has_plugins(policy)
+        self._start_limits.set_policy(policy)
         self.remember()
 
     def look_again(self) -> None:
@@ -169,6 +174,7 @@ class LiveLoop:
             if state.spec.deadline_ms is not None:
                 self._deadlines.append((state.spec.deadline_ms, state.id))
         heapify(self._deadlines)
+        self._start_limits.follow(self._memory.jobs.values())
         for moment_ms in moments.of_calendar(self._memory.calendar):
             self._look_at(moment_ms, JobId(""))
         self._wake.set()
@@ -187,6 +193,8 @@ class LiveLoop:
             heappop(self._looks)
         times = [heap[0][0] for heap in (self._looks, self._deadlines) if heap]
         times += [start.start_ms for start in self.plan.starts[:1]]
+        if (next_ms := self._start_limits.next_ms) is not None:
+            times.append(next_ms)
         if not times:
             return LONGEST_SLEEP_S
         # A plan whose first start has come and didn't happen is looked at again, but not all the time.
@@ -296,6 +304,10 @@ class LiveLoop:
                     await self._transactor.do(changing(job_id, DeadlinePassed()), about=job_id)
                 except Refused:
                     log.info("deadline.ignored", job=job_id)
+
+        missed = StartMissed(Cause.START_TIMEOUT)
+        late = self._start_limits.missed(now_ms, self._memory.jobs.get)
+        await self._transactor.do_each([(job_id, changing(job_id, missed)) for job_id in late])
 
     def _commands(self, plan: Plan, grounds: Grounds) -> Iterator[tuple[JobId, Command]]:  # noqa: C901, PLR0912 – one stanza for each kind of command
         by_job: dict[JobId, list[Binding]] = {}

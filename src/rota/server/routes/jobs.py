@@ -26,6 +26,7 @@ from rota.server.documents import (
     change_document,
     folded_document,
     job_document,
+    moment_or_none,
     submitted_document,
 )
 from rota.server.problems import bad_input
@@ -133,7 +134,10 @@ async def show_job(call: Call[Query, None], questions: QuestionsDesk, jobs: Jobs
     await seen_job(call, jobs)
     state, attempts = await seen_with_attempts(call, jobs)
     live = {task.fence: task for task in state.live}
+    start_by_ms, start_by_from = jobs.start_by(state)
     detail = JobDetail(
+        start_by=moment_or_none(start_by_ms),
+        start_by_from=start_by_from,
         job=job_document(state),
         spec=_spec_shown(state, call.who),
         attempts=[attempt_document(one, live) for one in attempts[-MOST_ATTEMPTS:]],
