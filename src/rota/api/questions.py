@@ -121,6 +121,8 @@ class WhyDocument(Entry, frozen=True):
     """Nodes that it is evicted from."""
     faults: list[PluginFaultEntry] = []
     """Plugins that were left out because they failed."""
+    waits_for_node: str = ""
+    """Of a job that no node could ever run, in words, the node that it waits for."""
 
 
 class WhyAnswer(Struct, frozen=True):

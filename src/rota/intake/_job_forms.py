@@ -182,6 +182,7 @@ class RunForm(ExecutedForm):
     array: str | int | UnsetType = UNSET
     depends_on: Annotated[tuple[str | int | DependencyForm, ...], Meta(max_length=MOST_ENTRIES)] = ()
     hold: bool = False
+    wait_for_nodes: bool = False
 
 
 class JobForm(RunForm, kw_only=True):

@@ -67,6 +67,7 @@ class SchedulerForm(Form):
     recovery: RecoveryForm = field(default_factory=RecoveryForm)
     plugins: tuple[PluginForm, ...] = ()
     timeout: Amount | UnsetType = UNSET
+    wait_for_nodes: bool = False
 
 
 BorrowForm: TypeAlias = AmountsForm | Literal["none", "unlimited"]

@@ -141,6 +141,7 @@ class _SchedulerReader:
             recovery=_recovery(form.recovery, at.at("recovery")),
             plugins=self._plugins(form.plugins, at.at("plugins")),
             timeout_ms=_timeout_ms(form.timeout, at.at("timeout")),
+            wait_for_nodes=form.wait_for_nodes,
         )
 
     def _selection(self, form: SchedulerForm, at: Field) -> Selection:

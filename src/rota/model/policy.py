@@ -201,6 +201,8 @@ class SchedulerPolicy(Struct, frozen=True, omit_defaults=True):
     plugins: tuple[PluginConfig, ...] = ()
     timeout_ms: int | None = None
     """Of jobs in queues that have none of their own; None: they wait for ever."""
+    wait_for_nodes: bool = False
+    """Jobs that no node could ever run are kept waiting for one; else they are refused when they come in."""
 
 
 class PlatformDefaults(Struct, frozen=True, omit_defaults=True):

@@ -34,6 +34,8 @@ def why_tables(why: WhyDocument, clock: Clock, *, wide: bool) -> Iterator[Shown]
     yield _headline(why, clock)
     yield from _estimate(why, clock)
     yield from _request(why)
+    if why.waits_for_node:
+        yield Text(f"no node could run it; it waits for {why.waits_for_node}")
     for reason in why.reasons:
         if not reason.nodes:
             yield Text(f"{reason.plugin}: {local_text(reason.message, reason.times, clock)}")

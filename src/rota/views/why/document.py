@@ -15,6 +15,7 @@ from rota.api.questions import (
 )
 from rota.model.explanation import NOW, RefusedNodes, Remedy
 from rota.views.estimates import start_estimate
+from rota.views.needed_node import needed_node_text
 from rota.views.reasons import reason_entries, timed_text
 from rota.views.times import utc_text
 from rota.views.why.view import WhyView
@@ -48,6 +49,7 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
         evicts=[eviction.job for eviction in view.evictions],
         evicted_from=list(view.evicted_from),
         faults=_faults(view),
+        waits_for_node=needed_node_text(view.job) if verdict is not None and verdict.awaits_nodes else "",
     )
 
 
