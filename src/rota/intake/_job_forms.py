@@ -21,6 +21,7 @@ from rota.intake._forms import (
     NodeAffinityForm,
     Positive,
     PriorityForm,
+    SelectorForm,
     SpreadForm,
     TolerationForm,
 )
@@ -82,6 +83,7 @@ class GroupForm(TaskForm):
 class TopologyForm(Form):
     key: str
     tasks: Literal["same", "different"] | Positive
+    jobs: SelectorForm | UnsetType = UNSET
 
 
 class RunningForm(Form):

@@ -30,11 +30,13 @@ from rota.model.reasons import (
     NoScheduler,
     NoSpaceForVolume,
     NoVolumeToBind,
+    OtherDomains,
     PortTaken,
     QuotaReached,
     RefusedByPlugin,
     RunningAntiAffinity,
     SpreadUneven,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -92,6 +94,13 @@ def _near(reason: JobAffinityUnmet) -> str:
 def _away(reason: JobAntiAffinityUnmet) -> str:
     conditions = requirements_text(reason.requirements)
     return f"anti-affinity: a job with {conditions} in the same {reason.topology_key}"
+
+
+def _other_domains(reason: OtherDomains) -> str:
+    jobs, key = requirements_text(reason.requirements), reason.topology_key
+    if reason.held < reason.count:
+        return f"jobs with {jobs} are in {reason.held} of {reason.count} {key}: it has to be in another one"
+    return f"jobs with {jobs} are in {reason.held} {key} already: it has to be in one of them"
 
 
 def _gang_beyond(reason: GangBeyondCapacity) -> str:
@@ -162,6 +171,11 @@ ENGINE_REASONS: ReasonWords = dict(
     (
         said(BeyondCapacity, _beyond_capacity),
         said(Insufficient, _insufficient),
+        said(OtherDomains, _other_domains),
+        said(
+            TooFewDomains,
+            lambda r: f"jobs have to be in {r.count} {r.topology_key} together, and there are {r.there}",
+        ),
         said(MemoryInUse, _memory_in_use),
         always(NodeInUse, "node in use: asks to have it to itself"),
         always(NodeExclusive, "a job has the node to itself"),

@@ -10,6 +10,7 @@ from rota.kube_objects.priority import UsePriorityClass
 from rota.lifecycle.kept_back import AwaitsJobs, DependencyUnmet, IsHeld
 from rota.model.changes import (
     AskForLess,
+    DropInDomains,
     DropJobAffinity,
     DropSpread,
     DropTopology,
@@ -52,6 +53,7 @@ from rota.model.reasons import (
     NoSpaceForVolume,
     NotReservedFor,
     NoVolumeToBind,
+    OtherDomains,
     OutsideReservation,
     PeriodMissed,
     PortTaken,
@@ -67,6 +69,7 @@ from rota.model.reasons import (
     SlaMissed,
     SpreadUneven,
     TooEarly,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -157,6 +160,13 @@ REASONS = {
     JobAntiAffinityUnmet("host"): "anti-affinity: a job with any job in the same host",
     RunningAntiAffinity(): "anti-affinity of a job there",
     TopologyLabelMissing("rack"): "node has no label rack",
+    OtherDomains("region", 3, 1, (when("app In web"),)): (
+        "jobs with app=web are in 1 of 3 region: it has to be in another one"
+    ),
+    OtherDomains("region", 3, 3, (when("app In web"),)): (
+        "jobs with app=web are in 3 region already: it has to be in one of them"
+    ),
+    TooFewDomains("region", 3, 2): "jobs have to be in 3 region together, and there are 2",
     SpreadUneven("zone", 1): "spread over zone would be uneven by more than 1",
     RefusedByPlugin("licences", "no licence\nfor \x1b[31mmatlab"): "no licence for [31mmatlab",
     RefusedByPlugin("licences"): "refused, without a word why",
@@ -230,6 +240,7 @@ CHANGES = {
     AllowGpuModel("L4"): "allow the GPU model L4",
     DropJobAffinity("zone", (when("app In db"),)): "drop the affinity over zone with app=db",
     DropSpread("zone"): "drop the spread over zone",
+    DropInDomains("region", 3): "drop the rule to be in 3 of region",
     ShareNodes(): "share nodes: drop exclusive",
     PayMore(500_000, 1_200_000): "pay up to 1.20/h a task (allows 0.50/h)",
     DropTopology("rack"): "drop the topology rule over rack",

@@ -33,9 +33,11 @@ from rota.model.reasons import (
     NoNodes,
     NoSpaceForVolume,
     NoVolumeToBind,
+    OtherDomains,
     PortTaken,
     RunningAntiAffinity,
     SpreadUneven,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -352,6 +354,7 @@ def _with_amounts(refusal: NodeRefusal, board: Board) -> NodeRefusal:
 
 def _domain_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
     yield from _affinity_refusals(rules)
+    yield from _few_refusals(rules)
     yield from _spread_refusals(rules)
 
 
@@ -370,6 +373,17 @@ def _kept_away(term: JobAffinity | None) -> Reason:
     if term.claim:
         return ClaimInUse(term.claim)
     return JobAntiAffinityUnmet(term.topology_key, term.selector.requirements)
+
+
+def _few_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
+    for few in rules.few:
+        rule, counter = few.rule, few.counter
+        yield TopologyLabelMissing(rule.topology_key), ~counter.has_key
+        if few.there < rule.count:
+            missing = np.ones(len(counter.has_key), dtype=np.bool_)
+            yield TooFewDomains(rule.topology_key, rule.count, few.there), missing
+        held, requirements = few.held, rule.selector.requirements
+        yield OtherDomains(rule.topology_key, rule.count, held, requirements), ~few.allowed()
 
 
 def _spread_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:

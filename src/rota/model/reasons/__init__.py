@@ -4,8 +4,10 @@ does the mirror of a Kubernetes cluster. What a job's state keeps of them is a `
 from rota.model.reasons.affinity import (
     JobAffinityUnmet,
     JobAntiAffinityUnmet,
+    OtherDomains,
     RunningAntiAffinity,
     SpreadUneven,
+    TooFewDomains,
     TopologyLabelMissing,
 )
 from rota.model.reasons.calendar import (
@@ -88,6 +90,7 @@ __all__ = [
     "NodeExclusive",
     "NodeInUse",
     "NotReservedFor",
+    "OtherDomains",
     "OutsideReservation",
     "PeriodMissed",
     "PortTaken",
@@ -104,6 +107,7 @@ __all__ = [
     "SpreadUneven",
     "TenantReason",
     "TooEarly",
+    "TooFewDomains",
     "TooManyVolumes",
     "TopologyLabelMissing",
     "VolumeInOtherZone",

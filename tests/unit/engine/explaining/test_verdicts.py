@@ -48,6 +48,7 @@ from rota.model.reasons import (
     NoSpaceForVolume,
     NotReservedFor,
     NoVolumeToBind,
+    OtherDomains,
     OutsideReservation,
     PeriodMissed,
     PortTaken,
@@ -62,6 +63,7 @@ from rota.model.reasons import (
     SlaMissed,
     SpreadUneven,
     TooEarly,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -69,7 +71,8 @@ from rota.model.reasons import (
     WasPreempted,
 )
 from rota.model.resources import WHOLE_DISK, HostPort
-from rota.model.task import VolumeNodes, VolumeTrouble, one_at_a_time
+from rota.model.selectors import Selector
+from rota.model.task import InDomains, VolumeNodes, VolumeTrouble, one_at_a_time
 from rota.model.verdict import Kind, Reason, Refusal, Unblock, Verdict
 from rota.model.vocabulary import code_of, members_of
 from rota.plugins import FILTERS, SCORES
@@ -85,7 +88,7 @@ from rota.plugins.price import TooExpensive
 from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from tests.builders import Cluster, policy
 from tests.reference.waiting import NOT_ABOUT_NODES
-from tests.words import NOW_MS, apart, job, lie, near, spread, tasks
+from tests.words import NOW_MS, apart, job, lie, near, spread, tasks, when
 
 pytestmark = pytest.mark.covers("why-1")
 
@@ -169,6 +172,14 @@ CASES: dict[type[Reason], Callable[[], Case]] = {
         ONE.running("r", on=["n"], affinity=[apart("zone", "app In j")]), labels={"app": "j"}
     ),
     TopologyLabelMissing: lambda: case(ONE, spread=[spread("rack", "app In j")]),
+    OtherDomains: lambda: case(
+        ONE.node("other", zone="b", cordoned=True).running("r", on=["n"], labels={"app": "j"}),
+        labels={"app": "j"},
+        spec={"in_domains": (InDomains("zone", 2, Selector((when("app In j"),))),)},
+    ),
+    TooFewDomains: lambda: case(
+        ONE, labels={"app": "j"}, spec={"in_domains": (InDomains("zone", 2, Selector((when("app In j"),))),)}
+    ),
     SpreadUneven: lambda: case(
         ONE.node("full", zone="b", cordoned=True).running("r", on=["n"], labels={"app": "j"}),
         labels={"app": "j"},
