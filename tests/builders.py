@@ -35,6 +35,7 @@ from rota.model.policy import (
     TenantPolicy,
     default_weights,
 )
+from rota.model.quantities import parse_bytes
 from rota.model.verdict import Reason, Verdict
 from rota.plugins import FILTERS, SCORES
 from rota.snapshot import snapshot_of
@@ -66,9 +67,11 @@ class Cluster:
         ready: bool = True,
         cordoned: bool = False,
         load: int = 0,
+        others: str = "0",
         **words: Unpack[NodeWords],
     ) -> Cluster:
-        node = Node(NodeName(name), node_spec(words), ready, cordoned, load)
+        """`others`: what programs that aren't tasks have of its memory."""
+        node = Node(NodeName(name), node_spec(words), ready, cordoned, load, 0, parse_bytes(others))
         return self._with(nodes=(*self.records.nodes, node))
 
     def nodes(self, names: str, **words: Unpack[NodeWords]) -> Cluster:

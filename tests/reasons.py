@@ -23,6 +23,7 @@ from rota.model.reasons import (
     LayoutLacksRoom,
     LimitReached,
     MaintenanceAhead,
+    MemoryInUse,
     NobodyToEvict,
     NodeExclusive,
     NodeInUse,
@@ -31,6 +32,7 @@ from rota.model.reasons import (
     NoSpaceForVolume,
     NotReservedFor,
     NoVolumeToBind,
+    OtherDomains,
     OutsideReservation,
     PeriodMissed,
     PortTaken,
@@ -46,6 +48,7 @@ from rota.model.reasons import (
     SlaMissed,
     SpreadUneven,
     TooEarly,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -58,6 +61,7 @@ from rota.model.task import VolumeTrouble
 from rota.model.verdict import Reason
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -72,6 +76,8 @@ OTHER = JobId("other")
 EXAMPLES: tuple[Reason, ...] = (
     NodeNotReady(),
     NodeCordoned(),
+    MemoryFull(),
+    MemoryInUse(8 << 30, 3 << 30),
     OtherNodeNamed("n"),
     NotInPool(("gpu", "web")),
     NotOfBackend(("slurm",)),
@@ -98,6 +104,8 @@ EXAMPLES: tuple[Reason, ...] = (
     RunningAntiAffinity(),
     TopologyLabelMissing("rack"),
     SpreadUneven("zone", 1),
+    OtherDomains("region", 3, 1, (when("app In web"),)),
+    TooFewDomains("region", 3, 2),
     RefusedByPlugin("licences", "no licence"),
     GangLacksRoom(8, 5),
     GangBeyondCapacity(64, 48),

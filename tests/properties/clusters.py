@@ -36,7 +36,7 @@ from rota.model.policy import (
 from rota.model.resources import GpuRequest, HostPort, Resources
 from rota.model.selectors import NodeTerm, PreferredNodeTerm, Selector
 from rota.model.taints import Effect, Taint, Toleration
-from rota.model.task import CostGoal, JobAffinity, TaskSpec
+from rota.model.task import CostGoal, InDomains, JobAffinity, TaskSpec
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
 from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from tests.builders import ByName
@@ -80,7 +80,13 @@ NODES: tuple[Mapping[str, Any], ...] = (
     {"taints": (Taint("node.kubernetes.io/not-ready", Effect.NO_SCHEDULE),)},
 )
 
-STATES: tuple[Mapping[str, Any], ...] = ({"ready": False}, {"cordoned": True}, {"load_milli": 500})
+STATES: tuple[Mapping[str, Any], ...] = (
+    {"ready": False},
+    {"cordoned": True},
+    {"load_milli": 500},
+    {"memory_others_bytes": 3 * GI},
+    {"memory_others_bytes": 1024 * GI},
+)
 
 REQUESTS = (
     Resources(1000),
@@ -126,6 +132,8 @@ TASKS: tuple[Mapping[str, Any], ...] = (
     {"spread": (spread("zone", "app In web", 2, min_domains=3, honor_affinity=False),)},
     {"spread": (spread("zone", "app In web", honor_taints=True),)},
     {"spread": (spread("zone", "app In web", required=False),)},
+    {"in_domains": (InDomains("zone", 2, Selector((when("app In web"),))),)},
+    {"in_domains": (InDomains("host", 2, Selector((when("app Exists"),))),)},
     {"tolerations": (Toleration("dedicated", False, "ml"),)},
     {"tolerations": (Toleration(exists=True),)},
     {"tolerations": (Toleration("broken", True, effect=Effect.NO_EXECUTE),)},

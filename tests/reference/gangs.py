@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rota.model.job import JobRecord, TopologyMode, TopologyRule
 from rota.model.node import Node
 from rota.model.policy import Policy, QueuePolicy, SchedulerPolicy
-from rota.model.task import JobAffinity, Spread, TaskSpec
+from rota.model.task import InDomains, JobAffinity, Spread, TaskSpec
 from tests.reference.quotas import broken, usage
 from tests.reference.rules import Ask, device_choices, refusals, selects
 from tests.reference.world import Task, World, domain, free_devices
@@ -88,13 +88,13 @@ def hopeful(gang: GangAsk, of_its_own: bool) -> GangAsk:
     namespace = gang.record.job.template.namespace
     labels = [ask.spec.labels for ask in gang.asks]
 
-    def granted(spec: TaskSpec) -> frozenset[JobAffinity | Spread]:
+    def granted(spec: TaskSpec) -> frozenset[JobAffinity | Spread | InDomains]:
         company = [
             term
             for term in spec.job_affinity
             if of_its_own or not any(selects(term, namespace, namespace, one) for one in labels)
         ]
-        return frozenset((*company, *spec.spread))
+        return frozenset((*company, *spec.spread, *spec.in_domains))
 
     asks = tuple(replace(ask, granted=granted(ask.spec)) for ask in gang.asks)
     return replace(gang, asks=asks)

@@ -141,7 +141,11 @@ def _depends_on_others(case: Case, job: str) -> bool:
     """Whether others that start could let it start, too: then its turn isn't over at once."""
     template = case.jobs[job].job.template
     near = (not term.anti for group in template.groups for term in group.spec.job_affinity)
-    return bool(template.connect_to) or any(near) or any(group.spec.spread for group in template.groups)
+    return (
+        bool(template.connect_to)
+        or any(near)
+        or any(group.spec.spread or group.spec.in_domains for group in template.groups)
+    )
 
 
 def _order_key(case: Case, job: str) -> tuple[int, int, str] | None:

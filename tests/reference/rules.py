@@ -13,20 +13,24 @@ from rota.model.reasons import (
     Insufficient,
     JobAffinityUnmet,
     JobAntiAffinityUnmet,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
+    OtherDomains,
     PortTaken,
     RunningAntiAffinity,
     SpreadUneven,
+    TooFewDomains,
     TopologyLabelMissing,
 )
 from rota.model.resources import WHOLE_GPU_MILLI, GpuRequest, HostPort
 from rota.model.selectors import NodeTerm, Selector
 from rota.model.taints import Effect, Taint, bears_until_ms, tolerated
-from rota.model.task import JobAffinity, Spread, TaskSpec
+from rota.model.task import InDomains, JobAffinity, Spread, TaskSpec
 from rota.model.verdict import Reason
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -50,7 +54,7 @@ class Ask:
     pools: tuple[frozenset[str], ...] = ()
     """Each must contain the node's pool."""
     most_per_hour: int | None = None
-    granted: frozenset[JobAffinity | Spread] = frozenset()
+    granted: frozenset[JobAffinity | Spread | InDomains] = frozenset()
     """Rules about other tasks that are taken to be kept wherever the node has the key."""
 
 
@@ -89,6 +93,12 @@ def by_properties(ask: Ask, node: Node, is_offer: bool) -> Iterator[Because]:
         yield NodeNotReady, ""
     if node.cordoned:
         yield NodeCordoned, ""
+    yield from _by_memory(node)
+
+
+def _by_memory(node: Node) -> Iterator[Because]:
+    if node.memory_others_bytes and node.memory_others_bytes >= node.spec.capacity.memory_bytes:
+        yield MemoryFull, ""
 
 
 def _holds(term: NodeTerm, node: Node) -> bool:
@@ -133,7 +143,8 @@ def by_room(world: World, spec: TaskSpec, node: Node) -> Iterator[Because]:
         if has.get(name, 0) < amount:
             yield BeyondCapacity, name
         if left.get(name, 0) < amount:
-            yield Insufficient, name
+            by_others = name == "memory" and left[name] + node.memory_others_bytes >= amount
+            yield (MemoryInUse, "") if by_others and node.memory_others_bytes else (Insufficient, name)
     if spec.gpu.count:
         if len(devices) < spec.gpu.count:
             yield BeyondCapacity, "gpu"
@@ -183,6 +194,8 @@ def by_neighbours(world: World, ask: Ask, node: Node) -> Iterator[Because]:
     for rule in spec.spread:
         if rule.required:
             yield from _spread(world, ask, rule, node)
+    for few in spec.in_domains:
+        yield from _in_domains(world, ask, few, node)
 
 
 def _near(world: World, ask: Ask, term: JobAffinity, node: Node) -> Iterator[Because]:
@@ -262,6 +275,25 @@ def _spread(world: World, ask: Ask, rule: Spread, node: Node) -> Iterator[Becaus
     itself = int(rule.selector.selects(ask.spec.labels))
     if counts.get(here, 0) + itself - least > rule.max_skew:
         yield SpreadUneven, rule.topology_key
+
+
+def _in_domains(world: World, ask: Ask, rule: InDomains, node: Node) -> Iterator[Because]:
+    here = domain(node, rule.topology_key)
+    there = {domain(other, rule.topology_key) for other in world.nodes.values()} - {None}
+    if here is None:
+        yield TopologyLabelMissing, rule.topology_key
+    if len(there) < rule.count:
+        yield TooFewDomains, rule.topology_key
+    if here is None or rule in ask.granted:
+        return
+    held = {
+        domain(world.nodes[task.node], rule.topology_key)
+        for task in world.tasks()
+        if task.job.template.namespace == ask.job.template.namespace
+        and rule.selector.selects(task.spec.labels)
+    } - {None}
+    if (here in held) != (len(held) >= rule.count) or len(there) < rule.count:
+        yield OtherDomains, rule.topology_key
 
 
 def _has_keys(ask: Ask, node: Node) -> bool:

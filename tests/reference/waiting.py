@@ -26,6 +26,7 @@ from rota.model.reasons import (
     NoNodes,
     NoScheduler,
     NotReservedFor,
+    OtherDomains,
     OutsideReservation,
     PeriodMissed,
     PromisedLater,
@@ -37,6 +38,7 @@ from rota.model.reasons import (
     SlaMissed,
     SpreadUneven,
     TooEarly,
+    TooFewDomains,
     TopologyLabelMissing,
     WasPreempted,
 )
@@ -247,7 +249,7 @@ def _subject(reason: Reason) -> str:
             return Taint(reason.key, reason.effect, reason.value).notation
         case BeyondCapacity() | Insufficient():
             return reason.resource
-        case TopologyLabelMissing(key) | SpreadUneven(key):
+        case TopologyLabelMissing(key) | SpreadUneven(key) | OtherDomains(key) | TooFewDomains(key):
             return key
         case _:
             return ""

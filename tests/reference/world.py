@@ -70,6 +70,7 @@ class World:
                 node,
                 ready=True,
                 cordoned=False,
+                memory_others_bytes=0,
                 spec=replace(
                     node.spec, taints=tuple(taint for taint in node.spec.taints if not taint.is_passing)
                 ),
@@ -152,6 +153,7 @@ def _named(resources: Resources) -> dict[str, int]:
 
 def free(world: World, node: Node) -> dict[str, int]:
     left = capacity(node)
+    left["memory"] -= node.memory_others_bytes
     for task in world.on(node):
         for name, amount in amounts(task.spec).items():
             left[name] = left.get(name, 0) - amount

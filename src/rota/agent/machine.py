@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec import Struct
@@ -24,10 +25,20 @@ class Offering(Struct, frozen=True):
     pool: str = "default"
     labels: Labels = ()
     taints: tuple[Taint, ...] = ()
+    memory_margin_bytes: int = 0
+    """What other programs may use without jobs getting less; 0: a tenth."""
 
 
 class Machine:
-    def __init__(self, name: NodeName, folder: Path, offering: Offering) -> None:
+    def __init__(
+        self,
+        name: NodeName,
+        folder: Path,
+        offering: Offering,
+        keeper: Callable[[], int | None] = lambda: None,
+    ) -> None:
+        """`keeper`: the process that tasks descend from, at the moment."""
+        self._keeper = keeper
         self._name = name
         self._folder = folder
         self._offering = offering
@@ -36,7 +47,14 @@ class Machine:
     def look(self) -> Node:
         said = self._offering
         node = this_machine(
-            self._name, "agents", self._folder, self.found.gpus, said.share, said.price_micro_per_hour
+            self._name,
+            "agents",
+            self._folder,
+            self.found.gpus,
+            said.share,
+            said.price_micro_per_hour,
+            said.memory_margin_bytes,
+            self._keeper(),
         )
         labels = tuple(sorted((dict(node.spec.labels) | dict(said.labels)).items()))
         return replace(node, spec=replace(node.spec, pool=said.pool, labels=labels, taints=said.taints))

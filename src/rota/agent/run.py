@@ -84,7 +84,9 @@ async def _work(options: AgentOptions) -> bool:
     http = Http(None if proof is None else server_trust(options.folder))
     crew = Crew(keeper, folders, options.name, lines.stub, Rest(http, files))
     await sweep(keeper, folders)
-    machine = await asyncio.to_thread(Machine, options.name, options.folder, options.offering)
+    machine = await asyncio.to_thread(
+        Machine, options.name, options.folder, options.offering, lambda: keeper.keeper
+    )
     keeper.gpu_ids = machine.found.ids
     agent = Agent(options.name, _instance(options.folder), machine, LeaseHolder(folders.lease))
     attendance = Attendance(options.servers, partial(dialling.channel, proof=proof), agent, crew)

@@ -33,6 +33,10 @@ class NodeDocument(Document, frozen=True, kw_only=True):
     """Of the whole node, as in "2.50"; null: it has none."""
     gpu_shares: list[float] = field(default_factory=list)
     """Of each device, by its number, how much is taken: 0.3 is a share, 1 all of it."""
+    memory_used: int | None = None
+    """Measured, in bytes, by whomever; null: nobody measures it."""
+    memory_others: int = 0
+    """What programs that aren't tasks take of the memory: jobs get less by that."""
     version: str = ""
     """Version of the settings by operators. Sent back as If-Match, a change is refused if the settings were
     changed meanwhile."""
@@ -47,6 +51,8 @@ class QueueDocument(Document, frozen=True, kw_only=True):
     waiting: int
     running: int
     longest_wait_s: float | None
+    timeout_s: float | None = None
+    """How long a job may wait for its first start, if it doesn't say so itself; null: for ever."""
 
 
 class MaintenanceDocument(Document, frozen=True, kw_only=True):
@@ -106,3 +112,14 @@ class AgentDocument(Document, frozen=True, kw_only=True):
     """How far its clock is ahead of the server's."""
     revoked: datetime | None
     revoked_by: str
+    capacity: dict[str, float | int] = field(default_factory=dict)
+    """What jobs may have of it; empty: it isn't in the pool."""
+    used: dict[str, float | int] = field(default_factory=dict)
+    """What they have asked for of that."""
+    load: float | None = None
+    """Measured, of its CPUs, 0 to 1; null: it isn't in the pool."""
+    memory_used: int | None = None
+    """Measured, in bytes, by whomever; null: nobody measures it."""
+    tasks: int = 0
+    runs: list[str] = field(default_factory=list)
+    """The jobs, or actions, of these tasks that you may see, at most 100."""

@@ -111,6 +111,10 @@ class JobDetail(Document, frozen=True, kw_only=True):
     depends_on: list[str]
     """Those that haven't ended yet."""
     estimate: EstimateDocument | None
+    start_by: datetime | None = None
+    """When the job fails if it hasn't started by then; null: never."""
+    start_by_from: str = ""
+    """Who says so: "job", "queue NAME" or "scheduler NAME"."""
 
 
 class ArrayDetail(Document, frozen=True, kw_only=True):

@@ -76,6 +76,14 @@ class RemedyEntry(Entry, frozen=True):
     evicts: list[str]
 
 
+class PluginFaultEntry(Entry, frozen=True):
+    """A plugin that failed when this job was decided on, or started. Its say was left out."""
+
+    plugin: str
+    call: str
+    error: str
+
+
 class OwnerEntry(Entry, frozen=True):
     kind: str
     """"job" or "gang"."""
@@ -111,6 +119,10 @@ class WhyDocument(Entry, frozen=True):
     """Jobs that are evicted so that it can start."""
     evicted_from: list[str] = []
     """Nodes that it is evicted from."""
+    faults: list[PluginFaultEntry] = []
+    """Plugins that were left out because they failed."""
+    waits_for_node: str = ""
+    """Of a job that no node could ever run, in words, the node that it waits for."""
 
 
 class WhyAnswer(Struct, frozen=True):

@@ -162,6 +162,14 @@ class JobOptions(NamedTuple):
     hold: Annotated[
         bool, typer.Option("--hold", help="Don't start the job until it is released."), Fills("hold")
     ] = False
+    wait_for_nodes: Annotated[
+        bool,
+        typer.Option(
+            "--wait-for-nodes",
+            help="If no node could ever run the job, keep it waiting for one, instead of refusing it.",
+        ),
+        Fills("wait_for_nodes"),
+    ] = False
 
 
 NO_OPTIONS = JobOptions()

@@ -187,5 +187,5 @@ def _who_minds_others(snapshot: Snapshot) -> set[tuple[str, TaskSpec]]:
         (template.namespace, group.spec)
         for template in chain(running.values(), waiting)
         for group in template.groups
-        if group.spec.job_affinity or group.spec.spread
+        if group.spec.minds_others
     }

@@ -58,7 +58,6 @@ def run_cycle(bench: Workbench) -> None:
     for queue in queues:
         _serve(bench, queue.turn, queue.lanes)
     _ask_again(bench, queues)
-    bench.outside.tell(bench.whereabouts.bindings, bench.policy.schedulers)
 
 
 def _queues(bench: Workbench) -> list[QueueLanes]:

@@ -168,7 +168,8 @@ class Plugin:
         return None
 
     def on_job_scheduled(self, job: Job, bindings: Sequence[Binding]) -> None:
-        """Told once a plan that binds tasks of the job is complete."""
+        """Told once bindings of the job's tasks are committed, and never of a plan that is only thought of.
+        It is told at most once. It is made anew each time: what it is to remember it keeps elsewhere."""
 
     def filter_rows(self, task: TaskView, state: StateView, positions: Int64s) -> Bools:
         passed = (self.filter(task, state.node(at)) is None for at in positions.tolist())
@@ -193,6 +194,24 @@ class Plugin:
     @property
     def chooses_devices(self) -> bool:
         return _overrides(self, "choose_devices")
+
+    @property
+    def listens(self) -> bool:
+        return _overrides(self, "on_job_scheduled")
+
+
+CALLS = ("filter", "score", "choose_devices", "prepare", "on_job_scheduled")
+"""What plugins are asked and told, by the names that faults have."""
+
+
+def calls_of(plugin_class: type[Plugin]) -> tuple[str, ...]:
+    """What a plugin does, as it overrides it."""
+
+    def is_overridden(call: str) -> bool:
+        methods = (call, f"{call}_rows") if call in ("filter", "score") else (call,)
+        return any(getattr(plugin_class, one) is not getattr(Plugin, one) for one in methods)
+
+    return tuple(call for call in CALLS if is_overridden(call))
 
 
 def _overrides(plugin: Plugin, method: str) -> bool:

@@ -51,4 +51,4 @@ def _is_unblocked(bench: Workbench, refusal: LaneRefusal) -> bool:
 
 
 def _minds_others(template: JobTemplate) -> bool:
-    return any(group.spec.job_affinity or group.spec.spread for group in template.groups)
+    return any(group.spec.minds_others for group in template.groups)

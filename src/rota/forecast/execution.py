@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from rota.engine.start_timeout import has_timeouts, timeout_for
 from rota.forecast import moments
 from rota.forecast.timetable import Timetable
 from rota.forecast.usage import Ledger, counts_usage
@@ -48,6 +49,7 @@ class Execution:
         self.state.load(replace(records, jobs=()))
         self.nodes = {node.name: node for node in records.nodes}
         self._policy = policy
+        self._has_timeouts = has_timeouts(policy)
         self._timetable = timetable
         self._offers = {offer.name: offer for offer in records.offers}
         self._ledger = (
@@ -183,16 +185,27 @@ class Execution:
                 self._timetable.look_at(planned.start_ms, planned.job)
 
     def fail(self, waiting: Iterable[Waiting]) -> tuple[JobId, ...]:
-        failed = [
-            job
-            for entry in waiting
-            if any(isinstance(refusal.reason, TOO_LATE) for refusal in entry.verdict.refusals)
-            for job in entry.jobs
-            if not self.state.record(job).placements
-        ]
+        failed = [job for entry in waiting for job in self._late(entry)]
         for job in failed:
             self.remove(job)
         return tuple(failed)
+
+    def _late(self, entry: Waiting) -> list[JobId]:
+        is_late = any(isinstance(refusal.reason, TOO_LATE) for refusal in entry.verdict.refusals)
+        if not is_late and not self._has_timeouts:
+            return []
+        records = [self.state.record(job) for job in entry.jobs]
+        return [
+            one.job.id for one in records if not one.placements and (is_late or self._is_timed_out(one.job))
+        ]
+
+    def _is_timed_out(self, job: Job) -> bool:
+        """Whether its queue or scheduler lets it wait no longer for its first start."""
+        if job.preempted_by or job.retries:
+            return False
+        timeout = timeout_for(job.template, self._policy.schedulers)
+        since_ms = max(job.submitted_ms, job.start_after_ms)
+        return timeout is not None and self._timetable.now_ms > since_ms + timeout.within_ms
 
     def remove(self, job_id: JobId) -> None:
         self.state.remove_job(job_id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from rota.engine.scope import scheduler_for
+from rota.engine.start_timeout import timeout_for
 from rota.model.cluster import Calendar
 from rota.model.job import Job, JobTemplate, Priority
 from rota.model.node import Node
@@ -28,6 +29,9 @@ def of_waiting(job: Job, policy: Policy) -> Iterator[int]:
         yield job.start_before_ms + 1
     if job.template.start_within_ms is not None:
         yield job.submitted_ms + job.template.start_within_ms + 1
+    timeout = timeout_for(job.template, policy.schedulers)
+    if timeout is not None:
+        yield max(job.submitted_ms, job.start_after_ms) + timeout.within_ms + 1
     scheduler = scheduler_for(job.template, policy.schedulers)
     every_ms = scheduler.promotion.every_ms if scheduler else None
     if every_ms:

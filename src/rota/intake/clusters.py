@@ -27,7 +27,7 @@ from rota.model.cluster import TenantUsage
 from rota.model.ids import NodeName
 from rota.model.interning import Interned, fingerprint
 from rota.model.node import Gpus, Node, NodeSpec, Offer
-from rota.model.quantities import parse_duration_ms, parse_price_micro, parse_timestamp_ms
+from rota.model.quantities import parse_bytes, parse_duration_ms, parse_price_micro, parse_timestamp_ms
 
 MAX_NODES = 1_000_000
 HOST = "host"
@@ -74,6 +74,7 @@ class ClusterReader:
 
     def _nodes(self, form: NodeForm, at: Field) -> list[Node]:
         spec = self._spec(form, at)
+        others_bytes = at.at("other_memory").read(parse_bytes, form.other_memory)
         count = 1 if form.count is UNSET else form.count
         self._count(spec, count, at)
         name_at = at.at("name")
@@ -82,7 +83,16 @@ class ClusterReader:
         nodes = []
         for name in names:
             self._node_names.claim(name, name_at)
-            nodes.append(Node(NodeName(name), spec, form.ready, form.cordoned, round(form.load * 1000)))
+            nodes.append(
+                Node(
+                    NodeName(name),
+                    spec,
+                    form.ready,
+                    form.cordoned,
+                    round(form.load * 1000),
+                    memory_others_bytes=others_bytes,
+                )
+            )
         return nodes
 
     def _offer(self, form: OfferForm, at: Field) -> Offer:

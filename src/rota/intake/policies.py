@@ -111,6 +111,10 @@ def _duration_ms(value: Amount, at: Field) -> int:
     return duration_ms
 
 
+def _timeout_ms(value: Amount | UnsetType, at: Field) -> int | None:
+    return None if value is UNSET else _duration_ms(value, at)
+
+
 class _SchedulerReader:
     def __init__(self, known_plugins: Collection[str] | None) -> None:
         self._known_plugins = known_plugins
@@ -143,6 +147,8 @@ class _SchedulerReader:
             promotion=_promotion(form.promotion, at.at("promotion")),
             recovery=_recovery(form.recovery, at.at("recovery")),
             plugins=self._plugins(form.plugins, at.at("plugins")),
+            timeout_ms=_timeout_ms(form.timeout, at.at("timeout")),
+            wait_for_nodes=form.wait_for_nodes,
         )
 
     def _selection(self, form: SchedulerForm, at: Field) -> Selection:
@@ -219,6 +225,7 @@ def _queue(form: QueueForm, at: Field) -> QueuePolicy:
         order=form.order,
         pools=read_choice(form.pools, at.at("pools")),
         interactive=form.interactive,
+        timeout_ms=_timeout_ms(form.timeout, at.at("timeout")),
         **{
             name: value
             for name in ("strategy", "backfill", "durations", "depth")

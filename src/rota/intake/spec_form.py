@@ -20,6 +20,7 @@ def form_of(spec: JobSpec) -> Plain:
         "on_task_failure": unless(spec.on_task_failure, OnTaskFailure.FAIL_JOB),
         "depends_on": [_dependency(one) for one in spec.depends_on],
         "hold": spec.held,
+        "wait_for_nodes": spec.wait_for_nodes,
         "start_after": timestamp_text(spec.start_after_ms or None),
         "start_before": timestamp_text(spec.start_before_ms),
         "deadline": timestamp_text(spec.deadline_ms),

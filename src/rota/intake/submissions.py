@@ -219,6 +219,7 @@ class _Reader:
                 on_task_failure=form.on_task_failure,
                 depends_on=depends_on,
                 held=form.hold,
+                wait_for_nodes=form.wait_for_nodes,
                 start_after_ms=start_after_ms,
                 start_before_ms=start_before_ms,
                 deadline_ms=read_deadline_ms(form, start_after_ms, template.time_limit_ms, at),

@@ -24,6 +24,8 @@ class Cause(Enum):
     NODE_LOST = "node-lost"
     BY_USER = "by-user"
     START_MISSED = "start-missed"
+    START_TIMEOUT = "start-timeout"
+    """It waited for longer than its queue or scheduler lets jobs wait."""
     DEADLINE = "deadline"
     TIME_LIMIT = "time-limit"
     MAINTENANCE = "maintenance"

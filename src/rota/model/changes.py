@@ -82,6 +82,12 @@ class DropSpread(TypedChange, frozen=True, tag="spread"):
         return code_of(DropJobAffinity)
 
 
+class DropInDomains(TypedChange, frozen=True, tag="in domains"):
+    size: ClassVar[float] = 0.60
+    topology_key: str
+    count: int
+
+
 class DropTopology(TypedChange, frozen=True, tag="topology"):
     size: ClassVar[float] = 0.60
     key: str

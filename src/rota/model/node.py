@@ -41,6 +41,10 @@ class Node(Struct, frozen=True, omit_defaults=True):
     cordoned: bool = False
     load_milli: int = 0
     """Measured load, 1000 = fully busy; 0 where nobody measures."""
+    memory_used_bytes: int = 0
+    """Measured, by whomever; 0 where nobody measures."""
+    memory_others_bytes: int = 0
+    """What programs that aren't tasks take of the memory that tasks could have."""
     images: dict[str, int] = field(default_factory=dict)
     """Images of containers that it has, by name, with their sizes in bytes."""
 

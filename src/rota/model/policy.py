@@ -123,6 +123,8 @@ class QueuePolicy(Struct, frozen=True, omit_defaults=True):
     durations: Durations = Durations.LIMITS
     depth: int = 100
     """So many jobs get a place in the calendar; those behind them start where that delays none."""
+    timeout_ms: int | None = None
+    """A job fails that hasn't started after it has waited for so long; None: the scheduler's."""
 
 
 class Preemption(Struct, frozen=True):
@@ -220,6 +222,10 @@ class SchedulerPolicy(Struct, frozen=True, omit_defaults=True):
     promotion: Promotion = Promotion()
     recovery: Recovery = Recovery()
     plugins: tuple[PluginConfig, ...] = ()
+    timeout_ms: int | None = None
+    """Of jobs in queues that have none of their own; None: they wait for ever."""
+    wait_for_nodes: bool = False
+    """Jobs that no node could ever run are kept waiting for one; else they are refused when they come in."""
 
 
 class PlatformDefaults(Struct, frozen=True, omit_defaults=True):

@@ -129,6 +129,8 @@ class JobSpec(Struct, frozen=True, omit_defaults=True):
     depends_on: tuple[Dependency, ...] = ()
     held: bool = False
     """Waits until somebody releases it."""
+    wait_for_nodes: bool = False
+    """It is kept waiting, rather than refused, if no node that is there could ever run it."""
     start_after_ms: int = 0
     start_before_ms: int | None = None
     deadline_ms: int | None = None

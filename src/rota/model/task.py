@@ -65,6 +65,16 @@ class Spread(Struct, frozen=True, cache_hash=True):
     """Only nodes whose taints the task tolerates do."""
 
 
+class InDomains(Struct, frozen=True, cache_hash=True):
+    """Selected tasks, of however many jobs, are in `count` domains together: the first ones each in another,
+    all others where one of them is. They are of the task's own namespace, which is its project unless it says
+    otherwise."""
+
+    topology_key: str
+    count: int
+    selector: Selector
+
+
 class VolumeTrouble(Enum):
     """What is the matter with nodes on which a volume can't be used."""
 
@@ -118,6 +128,7 @@ class TaskSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     preferred_nodes: tuple[PreferredNodeTerm, ...] = ()
     job_affinity: tuple[JobAffinity, ...] = ()
     spread: tuple[Spread, ...] = ()
+    in_domains: tuple[InDomains, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
     pools: tuple[str, ...] = ()
     backends: tuple[str, ...] = ()
@@ -133,3 +144,8 @@ class TaskSpec(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     """It belongs to the node, as a daemon does: who has the node for itself has it beside this."""
     node_name: str = ""
     """Set by somebody who has chosen the node already: no other will do."""
+
+    @property
+    def minds_others(self) -> bool:
+        """Whether it matters where tasks of other jobs are."""
+        return bool(self.job_affinity or self.spread or self.in_domains)

@@ -100,3 +100,10 @@ class Verdict(Struct, frozen=True):
     @property
     def unblocked_by(self) -> frozenset[Unblock]:
         return frozenset(event for refusal in self.refusals for event in refusal.reason.unblocked_by)
+
+    @property
+    def awaits_nodes(self) -> bool:
+        """No node that is there will ever do, and another one could: nothing else is in the way."""
+        return self.kind is Kind.NEVER and all(
+            Unblock.NODE_ADDED in refusal.reason.unblocked_by for refusal in self.refusals
+        )

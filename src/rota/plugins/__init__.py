@@ -9,6 +9,7 @@ from rota.engine.plugin import NodeFilter, NodeScore, Plugins
 from rota.plugins.backend import BackendFilter
 from rota.plugins.gpu_model import GpuModelFilter
 from rota.plugins.images import ImageScore
+from rota.plugins.memory import MemoryFilter
 from rota.plugins.node_affinity import NodeAffinityFilter, NodeAffinityScore
 from rota.plugins.node_gpu import NodeGpuFilter
 from rota.plugins.node_name import NodeNameFilter
@@ -32,6 +33,7 @@ FILTERS: tuple[NodeFilter, ...] = (
     TaintFilter(),
     PriceFilter(),
     NodeReadyFilter(),
+    MemoryFilter(),
     VolumeFilter(),
 )
 SCORES: tuple[NodeScore, ...] = (NodeAffinityScore(), ProximityScore(), ImageScore())

@@ -14,6 +14,7 @@ from rota.api.cluster import (
     ReservationDocument,
 )
 from rota.api.documents import ChangeDocument, Page
+from rota.api.plugins import PluginDocument
 from rota.api.service import ReloadDocument
 from rota.model.calendar import QueueMode
 from rota.sdk.call import Call, delete, get, if_match, listed, segment, send, sent, stated
@@ -59,6 +60,11 @@ class OperatorCalls:
         """Open, pause or close a queue. Users see the message as the reason."""
         body = {"state": state, "message": message}
         return send("PUT", f"/queues/{segment('name', name)}", body, QueueDocument, dry_run=dry_run)
+
+    @listed
+    def plugins(self, *, limit: int | None = None, after: str | None = None) -> Call[Page[PluginDocument]]:
+        """Plugins of the scheduler, and what went wrong with them since the server started."""
+        return get("/plugins", Page[PluginDocument], limit=limit, after=after)
 
     @listed
     def maintenance(

@@ -170,6 +170,9 @@ class Worker(Section, frozen=True, kw_only=True):
     """0: all."""
     memory_bytes: SizeBytes = field(default=0, name="memory")
     """0: all."""
+    memory_margin_bytes: SizeBytes = field(default=0, name="memory_margin")
+    """So much memory other programs may use without jobs getting less; if they leave less than this, the
+    machine counts as full. 0: a tenth of what jobs may have."""
     pids: Count = 4096
     """How many processes and threads one task may have at a time; 0: any number."""
     storage_bytes: SizeBytes = field(default=0, name="storage")

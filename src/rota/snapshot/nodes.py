@@ -93,6 +93,8 @@ class NodeColumns:
     taint_set: Int32s
     ready: Bools
     cordoned: Bools
+    memory_others: Int64s
+    """[node] what programs that aren't tasks take of the memory"""
     exists: Bools
     """False: a node that an offer could start."""
     pool: LabelColumn
@@ -213,6 +215,7 @@ def build_columns(
         taint_set=taint_codes,
         ready=np.fromiter((node.ready for node in every), np.bool_, len(every)),
         cordoned=np.fromiter((node.cordoned for node in every), np.bool_, len(every)),
+        memory_others=np.fromiter((node.memory_others_bytes for node in every), np.int64, len(every)),
         exists=np.arange(len(every)) < len(existing),
         pool=_text_column([spec.pool for spec in specs]),
         backend=_text_column([spec.backend for spec in specs]),

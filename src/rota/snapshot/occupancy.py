@@ -6,6 +6,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from rota.model.job import JobRecord, JobTemplate, Placement
+from rota.snapshot import rows
 from rota.snapshot.arrays import Int32s, Int64s
 from rota.snapshot.demand import Demand, extended_names
 from rota.snapshot.gpu import likely_devices, refresh_gpu_rows
@@ -14,9 +15,13 @@ from rota.snapshot.nodes import NodeColumns
 
 class Occupancy:
     def __init__(self, nodes: NodeColumns, before: Occupancy | None = None) -> None:
-        """Of nodes on which nothing runs. `before`: or as much as there; it is used up."""
+        """Of nodes on which nothing runs. `before`: or as much as there; it is used up. What other programs
+        have of the memory is taken as well: that changes at any time, and then there is more room or less."""
         self.nodes = nodes
         self.free: Int64s = nodes.capacity.copy() if before is None else before.free
+        self.free[rows.MEMORY] -= nodes.memory_others
+        if before is not None:
+            self.free[rows.MEMORY] += before.nodes.memory_others
         self.gpu_free: Int32s = nodes.gpu_capacity.copy() if before is None else before.gpu_free
 
     def has_room_of(self, nodes: NodeColumns) -> bool:

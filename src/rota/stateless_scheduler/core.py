@@ -108,6 +108,7 @@ class Scheduler:
             self.transactor.run(),
             self.dispatcher.run(),
             self.live.run(),
+            self.live.news.run(),
             look_at_changes(self._nodes_changed, self._look_at_nodes),
             self._review(),
             self._tell_reasons(),

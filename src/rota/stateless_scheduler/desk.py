@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from litestar.types import ASGIApp
 
 from rota.api.people import Role
 from rota.backends.backend import Health
+from rota.server.agent_list import AgentList
 from rota.server.agents import AgentCalls
 from rota.server.http.app import make_app
 from rota.server.http.desks import Desks, Invitations
 from rota.server.http.limits import Limits
 from rota.server.routes import agents, service
+from rota.stateless_scheduler.agent_list import SchedulerAgents
 from rota.stateless_scheduler.core import Scheduler
 from rota.stateless_scheduler.enrolment import SchedulerEnrolment
 from rota.stateless_scheduler.tokens import Tokens
@@ -45,7 +48,7 @@ class SchedulerDesk:
         return None
 
     async def token_named(self, secret_sha256: str) -> Token | None:
-        """Controllers may look at the metrics, operators may also invite agents."""
+        """Controllers may look at the metrics and the agents, operators may also invite agents."""
         name = self._tokens.named(secret_sha256)
         if name is None:
             return None
@@ -69,8 +72,13 @@ def scheduler_app(
     they join."""
     routes = [route for route in service.ROUTES if route.path in _PATHS]
     desk = SchedulerDesk(scheduler, tokens)
+    there: dict[Any, object] = {
+        AgentList: SchedulerAgents(scheduler.backend, scheduler.transactor, scheduler.book)
+    }
+    if enrolment is not None:
+        there[Invitations] = enrolment
     return make_app(
-        Desks(desk, desk, desk.answer, {} if enrolment is None else {Invitations: enrolment}),
+        Desks(desk, desk, desk.answer, there),
         LIMITS,
         scheduler.metrics,
         agents=AgentCalls(scheduler.backend, scheduler.files),

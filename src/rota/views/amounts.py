@@ -70,11 +70,11 @@ def request_text(job: Job) -> str:
     """What its tasks ask for: `2 tasks, each 32 cpu, 256Gi memory, 4 gpu`."""
     groups = job.template.groups
     if job.template.task_count == 1:
-        return _spec_text(groups[0].spec)
+        return spec_text(groups[0].spec)
     counts: dict[str, int] = {}
     for group in groups:
         # Groups may differ in nothing that is asked for: in labels, say.
-        asked = _spec_text(group.spec)
+        asked = spec_text(group.spec)
         counts[asked] = counts.get(asked, 0) + group.count
     return "; ".join(
         f"{count:,} tasks, each {asked}" if count > 1 else f"1 task of {asked}"
@@ -82,7 +82,7 @@ def request_text(job: Job) -> str:
     )
 
 
-def _spec_text(spec: TaskSpec) -> str:
+def spec_text(spec: TaskSpec) -> str:
     requests = spec.requests
     amounts = {
         "cpu": requests.cpu_milli,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rota.kube_objects.priority import UsePriorityClass
 from rota.model.changes import (
     AskForLess,
+    DropInDomains,
     DropJobAffinity,
     DropSpread,
     DropTopology,
@@ -57,6 +58,7 @@ ENGINE_CHANGES: ChangeWords = dict(
         proposed(AskForLess, _less),
         proposed(StartWithFewer, lambda c: f"start with {count_text(c.count, 'task')} (needs {c.needed})"),
         proposed(DropJobAffinity, _without_affinity),
+        proposed(DropInDomains, lambda c: f"drop the rule to be in {c.count} of {c.topology_key}"),
         proposed(DropSpread, lambda c: f"drop the spread over {c.topology_key}"),
         proposed(ShareNodes, lambda c: "share nodes: drop exclusive"),
         proposed(PayMore, _pay),

@@ -178,6 +178,7 @@ _CAUSES: dict[Cause, Callable[[JobDocument, Clock], str]] = {
     Cause.NODE_LOST: lambda job, clock: "its node was lost",
     Cause.BY_USER: lambda job, clock: "",
     Cause.START_MISSED: lambda job, clock: "couldn't start in its period",
+    Cause.START_TIMEOUT: lambda job, clock: "couldn't start within the time that its queue allows",
     Cause.DEADLINE: lambda job, clock: "its deadline passed",
     Cause.TIME_LIMIT: _time_limit,
     Cause.MAINTENANCE: lambda job, clock: "its node went into maintenance",

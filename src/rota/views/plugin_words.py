@@ -5,6 +5,7 @@ from __future__ import annotations
 from rota.model.node import MACHINE, MOUNT
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import AllowGpuModel, OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import DropNodeAffinity, NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -62,6 +63,7 @@ PLUGIN_REASONS: ReasonWords = dict(
     (
         always(NodeNotReady, "node not ready"),
         always(NodeCordoned, "node cordoned"),
+        always(MemoryFull, "memory is full: other programs use it"),
         said(OtherNodeNamed, lambda r: f"only node {r.node} will do"),
         said(NotInPool, _pool),
         said(NotOfBackend, lambda r: f"not of backend {', '.join(r.backends)}"),

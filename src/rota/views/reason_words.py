@@ -23,6 +23,7 @@ from rota.model.reasons import (
     LayoutBeyondCapacity,
     LayoutLacksRoom,
     LimitReached,
+    MemoryInUse,
     NobodyToEvict,
     NodeExclusive,
     NodeInUse,
@@ -30,11 +31,13 @@ from rota.model.reasons import (
     NoScheduler,
     NoSpaceForVolume,
     NoVolumeToBind,
+    OtherDomains,
     PortTaken,
     QuotaReached,
     RefusedByPlugin,
     RunningAntiAffinity,
     SpreadUneven,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -65,6 +68,11 @@ def _insufficient(reason: Insufficient) -> str:
     return f"insufficient {reason.resource}: asks {asks}{device}, most free {free}"
 
 
+def _memory_in_use(reason: MemoryInUse) -> str:
+    asks, free = (amount_text("memory", amount) for amount in (reason.asked, reason.available))
+    return f"other programs use the memory: asks {asks}, most free {free}"
+
+
 def _port(port: HostPort) -> str:
     return f"{port.protocol}/{port.port}{f'@{port.address}' if port.address else ''}"
 
@@ -87,6 +95,13 @@ def _near(reason: JobAffinityUnmet) -> str:
 def _away(reason: JobAntiAffinityUnmet) -> str:
     conditions = requirements_text(reason.requirements)
     return f"anti-affinity: a job with {conditions} in the same {reason.topology_key}"
+
+
+def _other_domains(reason: OtherDomains) -> str:
+    jobs, key = requirements_text(reason.requirements), reason.topology_key
+    if reason.held < reason.count:
+        return f"jobs with {jobs} are in {reason.held} of {reason.count} {key}: it has to be in another one"
+    return f"jobs with {jobs} are in {reason.held} {key} already: it has to be in one of them"
 
 
 def _gang_beyond(reason: GangBeyondCapacity) -> str:
@@ -157,6 +172,12 @@ ENGINE_REASONS: ReasonWords = dict(
     (
         said(BeyondCapacity, _beyond_capacity),
         said(Insufficient, _insufficient),
+        said(OtherDomains, _other_domains),
+        said(
+            TooFewDomains,
+            lambda r: f"jobs have to be in {r.count} {r.topology_key} together, and there are {r.there}",
+        ),
+        said(MemoryInUse, _memory_in_use),
         always(NodeInUse, "node in use: asks to have it to itself"),
         always(NodeExclusive, "a job has the node to itself"),
         said(PortTaken, lambda r: f"host port {_port(r.port)} taken"),

@@ -86,7 +86,8 @@ def _explanation(explanation: Explanation, sees: Sees) -> Explanation:
             replace(one, evicts=tuple(_shown(job, sees) for job in one.evicts))
             for one in explanation.remedies
         ),
-        faults=_faults(explanation.faults, sees),
+        # An error may say more of a job than its id.
+        faults=tuple(one for one in explanation.faults if not one.job or sees(one.job)),
     )
 
 

@@ -222,6 +222,8 @@ class Node(_message.Message):
     PRICE_MICRO_PER_HOUR_FIELD_NUMBER: _builtins.int
     LOAD_MILLI_FIELD_NUMBER: _builtins.int
     MESSAGE_FIELD_NUMBER: _builtins.int
+    MEMORY_USED_BYTES_FIELD_NUMBER: _builtins.int
+    MEMORY_OTHERS_BYTES_FIELD_NUMBER: _builtins.int
     gpus: _builtins.int
     gpu_model: _builtins.str
     pool: _builtins.str
@@ -230,6 +232,10 @@ class Node(_message.Message):
     """1000: fully busy."""
     message: _builtins.str
     """What is wrong there, or what the machine can't do."""
+    memory_used_bytes: _builtins.int
+    """Of the machine, by whomever; 0: nobody has measured it, as in agents of before."""
+    memory_others_bytes: _builtins.int
+    """What programs that aren't tasks take of the memory that tasks could have."""
     @_builtins.property
     def capacity(self) -> Global___Resources: ...
     @_builtins.property
@@ -248,10 +254,12 @@ class Node(_message.Message):
         price_micro_per_hour: _builtins.int = ...,
         load_milli: _builtins.int = ...,
         message: _builtins.str = ...,
+        memory_used_bytes: _builtins.int = ...,
+        memory_others_bytes: _builtins.int = ...,
     ) -> None: ...
     _HasFieldArgType: _TypeAlias = _typing.Literal["capacity", b"capacity"]  # noqa: Y015
     def HasField(self, field_name: _HasFieldArgType) -> _builtins.bool: ...
-    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity", b"capacity", "gpu_model", b"gpu_model", "gpus", b"gpus", "labels", b"labels", "load_milli", b"load_milli", "message", b"message", "pool", b"pool", "price_micro_per_hour", b"price_micro_per_hour", "taints", b"taints"]  # noqa: Y015
+    _ClearFieldArgType: _TypeAlias = _typing.Literal["capacity", b"capacity", "gpu_model", b"gpu_model", "gpus", b"gpus", "labels", b"labels", "load_milli", b"load_milli", "memory_others_bytes", b"memory_others_bytes", "memory_used_bytes", b"memory_used_bytes", "message", b"message", "pool", b"pool", "price_micro_per_hour", b"price_micro_per_hour", "taints", b"taints"]  # noqa: Y015
     def ClearField(self, field_name: _ClearFieldArgType) -> None: ...
     def WhichOneof(self, oneof_group: _Never) -> None: ...
 

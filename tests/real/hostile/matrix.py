@@ -203,6 +203,7 @@ TABLE = (
         "POST /v1/agents/{name}/revoke", OPERATOR, Scope.ROLE, f"/v1/agents/nobody/revoke{_DRY}", fine=(404,)
     ),
     _entry("GET /v1/queues", VIEWER, Scope.ROLE),
+    _entry("GET /v1/plugins", VIEWER, Scope.ROLE),
     _entry("GET /v1/usage", VIEWER, Scope.LISTED),
     _entry("GET /v1/quotas", VIEWER, Scope.LISTED),
     _entry("GET /v1/limits", VIEWER, Scope.ROLE),

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +15,7 @@ from rota.stateless_scheduler.client import Action, InlineFile
 from tests.real.agents.fleet import cpus
 from tests.real.scheduler.ledger import Remembering, directing, token_of
 from tests.real.scheduler.stand import SchedulerStand
-from tests.real.server.rota_server import shell
+from tests.real.server.rota_server import PATIENCE_S, shell
 
 pytestmark = pytest.mark.slow
 
@@ -131,3 +135,31 @@ def test_health_and_metrics(stand: SchedulerStand) -> None:
     status, body = stand.get("/metrics", token_of("ci"))
     assert (status, b"rota_pending_jobs" in body) == (200, True)
     assert stand.get("/v1/jobs", token_of("ci"))[0] == 404
+
+
+@pytest.mark.covers("agent-2")
+async def test_rota_agent_ls_shows_the_pool(stand: SchedulerStand, tmp_path: Path) -> None:
+    def listed(*words: str) -> str:
+        return subprocess.run(
+            [sys.executable, "-m", "rota", "agent", "ls", *words],
+            env={**os.environ, "ROTA_URL": f"http://{stand.rest}", "ROTA_TOKEN": token_of("ci")},
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE_S,
+        ).stdout
+
+    assert listed("-o", "json").strip() == "[]"
+    told = tmp_path / "told"
+    ledger = Remembering()
+    stand.agent("one", "--pool", "fast")
+    async with directing(stand.controllers, ledger) as client:
+        client.submit(ledger.add(action("a", f"while [ ! -e {told} ]; do sleep 0.05; done")))
+        await ledger.until(lambda: ledger.running_.get("a"), "it to run")
+        [one] = json.loads(listed("-o", "json"))
+        assert (one["name"], one["state"], one["pool"]) == ("one", "connected", "fast")
+        assert (one["tasks"], one["runs"]) == (1, ["ci/a"])
+        assert one["capacity"]["memory"] > one["memory_used"] > 0
+        assert "one" in listed()
+        told.touch()
+        await ledger.end_of("a")

@@ -37,6 +37,7 @@ from rota.api.jobs import (
     OutputsDocument,
 )
 from rota.api.people import LimitsDocument, MeDocument, ProjectDocument, Role, SecretDocument, TokenDocument
+from rota.api.plugins import PluginDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.api.service import EventDocument
 from rota.lifecycle.state import Phase
@@ -79,6 +80,7 @@ class FakeServer(Client):
         self.happened: list[EventDocument] = []
         self.node_list: list[NodeDocument] = []
         self.queue_list: list[QueueDocument] = []
+        self.plugin_list: list[PluginDocument] = []
         self.project_list: list[ProjectDocument] = []
         self.token_list: list[TokenDocument] = []
         self.secret_list: list[SecretDocument] = []

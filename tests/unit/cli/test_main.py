@@ -255,17 +255,20 @@ class TestLightCommands:
 
 class TestPlugins:
     def test_are_listed_with_version_and_state(self) -> None:
-        result = rota("plugins")
+        result = rota("plugins", "--local")
         assert result.code == 0
         (line,) = [line for line in result.lines if line.startswith("licences")]
-        assert line.split() == ["licences", "rota-plugin-example", "0.1.0", "usable"]
+        assert line.split() == ["licences", "rota-plugin-example", "0.1.0", "usable", "filter,", "score"]
 
     def test_as_data(self) -> None:
-        (entry,) = [one for one in rota("plugins", "-o", "json").data if one["name"] == "licences"]
+        (entry,) = [one for one in rota("plugins", "--local", "-o", "json").data if one["name"] == "licences"]
         assert entry == {
             "name": "licences",
             "package": "rota-plugin-example",
             "version": "0.1.0",
             "usable": True,
             "fault": "",
+            "does": ["filter", "score"],
+            "schedulers": [],
+            "faults": [],
         }

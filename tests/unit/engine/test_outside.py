@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rota.engine.outside import tell
 from rota.engine.plugin import NodeView, Plugin, Plugins, StateView, TaskView
-from rota.model.ids import JobId
-from rota.model.job import Job
+from rota.model.ids import JobId, NodeName
+from rota.model.job import Job, JobTemplate, TaskGroup
 from rota.model.plan import Binding, PluginFault
 from rota.model.policy import (
     PluginConfig,
@@ -21,6 +22,8 @@ from rota.model.policy import (
     Strategy,
 )
 from rota.model.reasons import RefusedByPlugin
+from rota.model.resources import Resources
+from rota.model.task import TaskSpec
 from rota.model.verdict import Kind, Refusal
 from rota.plugins import FILTERS, SCORES
 from tests.builders import Cluster, Planned
@@ -181,7 +184,6 @@ class TestRows:
     [
         (plugin(filter=fail), "filter", "RuntimeError: out of order"),
         (plugin(score=fail), "score", "RuntimeError: out of order"),
-        (plugin(told=fail), "on_job_scheduled", "RuntimeError: out of order"),
         (plugin(score=lambda task, node: 1001), "score", "ValueError: scores must lie between 0 and 1000"),
         (plugin(score=lambda task, node: -1), "score", "ValueError: scores must lie between 0 and 1000"),
         (plugin(score=lambda task, node: None), "score", "TypeError"),
@@ -260,16 +262,39 @@ class TestHanging:
         assert slow.asked == ["filter a", "filter a"]
 
 
+def bound(job_id: str, namespace: str = "default") -> tuple[Job, list[Binding]]:
+    template = JobTemplate((TaskGroup(TaskSpec(Resources(1000))),), namespace=namespace)
+    return Job(JobId(job_id), template), [Binding(JobId(job_id), 0, NodeName("a"))]
+
+
+@pytest.mark.covers("decide-18")
 class TestTold:
-    def test_once_a_job_with_all_its_bindings(self) -> None:
+    def test_of_no_plan(self) -> None:
+        heard: list[str] = []
+        listens = plugin(told=lambda job, bindings: heard.append(job.id))
+        assert planned(JOB, using(PluginConfig("p")), p=listens).places("j") == ["a"]
+        assert heard == []
+
+    def test_of_each_job_with_its_bindings(self) -> None:
         heard: list[tuple[str, list[str]]] = []
-        cluster = NODES.job("gang", cpu=1, tasks=2, submitted=-1).job("one", cpu=1).job("waits", cpu=9)
-        planned(
-            cluster,
-            using(PluginConfig("p")),
-            p=plugin(told=lambda job, bound: heard.append((job.id, [one.node for one in bound]))),
-        )
-        assert heard == [("gang", ["a", "b"]), ("one", ["a"])]
+        listens = plugin(told=lambda job, bindings: heard.append((job.id, [one.node for one in bindings])))
+        plugins = Plugins(FILTERS, SCORES, {"p": listens})
+        assert tell([bound("x"), bound("y")], using(PluginConfig("p")), plugins) == ()
+        assert heard == [("x", ["a"]), ("y", ["a"])]
+
+    def test_one_that_fails_is_reported_for_each_job(self) -> None:
+        plugins = Plugins(FILTERS, SCORES, {"p": plugin(told=fail)})
+        faults = tell([bound("x"), bound("y")], using(PluginConfig("p")), plugins)
+        error = "RuntimeError: out of order"
+        assert faults == tuple(PluginFault("p", "on_job_scheduled", error, JobId(job)) for job in "xy")
+
+    def test_one_that_hangs_is_told_no_more(self) -> None:
+        plugins = Plugins(FILTERS, SCORES, {"p": plugin(told=hang)})
+        assert len(tell([bound("x"), bound("y")], using(PluginConfig("p")), plugins)) == 1
+
+    def test_one_that_does_not_listen_is_left_alone(self) -> None:
+        plugins = Plugins(FILTERS, SCORES, {"p": plugin(filter=fail)})
+        assert tell([bound("x")], using(PluginConfig("p")), plugins) == ()
 
     @pytest.mark.covers("decide-11")
     def test_only_of_the_jobs_of_its_own_scheduler(self) -> None:
@@ -280,9 +305,8 @@ class TestTold:
                 SchedulerPolicy("theirs", ("theirs",)),
             )
         )
-        cluster = NODES.job("a", cpu=1, template={"namespace": "ours"})
-        cluster = cluster.job("b", cpu=1, template={"namespace": "theirs"})
-        planned(cluster, policy, p=plugin(told=lambda job, bound: heard.append(job.id)))
+        listens = plugin(told=lambda job, bindings: heard.append(job.id))
+        tell([bound("a", "ours"), bound("b", "theirs")], policy, Plugins(FILTERS, SCORES, {"p": listens}))
         assert heard == ["a"]
 
 

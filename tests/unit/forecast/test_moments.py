@@ -27,6 +27,10 @@ def test_of_a_job_with_a_service_level() -> None:
     assert list(moments.of_waiting(waiting, Policy())) == [NOW_MS + 5001]
 
 
+def test_of_a_job_whose_scheduler_has_a_timeout() -> None:
+    assert list(moments.of_waiting(job("j", {}), policy(timeout_ms=7000))) == [NOW_MS + 7001]
+
+
 def test_of_a_job_that_rises() -> None:
     rising = list(moments.of_waiting(job("j", {}), policy(promotion=Promotion(every_ms=1000))))
     assert rising[:2] == [NOW_MS + 1000, NOW_MS + 2000]

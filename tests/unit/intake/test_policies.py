@@ -320,3 +320,9 @@ def test_namespaces_of_a_project() -> None:
         ("vision", ("team-a", "team-b")),
         ("vision/ada", ()),
     ]
+
+
+@pytest.mark.covers("decide-17")
+def test_timeouts_of_schedulers_and_queues() -> None:
+    read = scheduler("timeout: 2h\nqueues: [{name: default}, {name: quick, timeout: 30s}]")
+    assert (read.timeout_ms, [queue.timeout_ms for queue in read.queues]) == (7_200_000, [None, 30_000])

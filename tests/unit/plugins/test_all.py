@@ -43,6 +43,8 @@ def nodes(chance: random.Random) -> Cluster:
             price=chance.randrange(3),
             ready=chance.random() < 0.8,
             cordoned=chance.random() < 0.2,
+            memory="4Gi",
+            others=chance.choice(["0", "1Gi", "4Gi"]),
         )
     return cluster.offer("o", limit=chance.randrange(2), cpu=4, price=1)
 

@@ -76,6 +76,7 @@ QUESTIONS: tuple[tuple[str, str, str, Any], ...] = (
     ("show_node", "GET", "/v1/nodes/n1", None),
     ("change_node", "PATCH", "/v1/nodes/n1", {"message": "a new disk", "taints": ["a=b:PreferNoSchedule"]}),
     ("list_queues", "GET", "/v1/queues", None),
+    ("list_plugins", "GET", "/v1/plugins", None),
     ("set_queue", "PUT", "/v1/queues/default", {"state": "paused", "message": "later"}),
     ("show_limits", "GET", "/v1/limits?project=vision", None),
     ("show_usage", "GET", "/v1/usage?by=user", None),

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 
 from rota.api.people import Role
-from rota.control.enrolment import Enrolment
 from rota.loop.desk.secrets import SecretsDesk
+from rota.server.agent_list import AgentList
 from rota.server.http.app import make_app
 from rota.server.http.desks import Desks, Invitations
 from rota.server.http.limits import DEFAULT_LIMITS, Limits
@@ -33,7 +33,7 @@ def as_desks(fake: Any, limits: Limits = DEFAULT_LIMITS) -> Desks:
     """The fake as every desk that a route names."""
     there = {kind: fake for route in ROUTES for kind in route.desks}
     agents = _Part(fake, "enrolment")
-    there |= {SecretsDesk: _Part(fake, "secrets"), Enrolment: agents, Invitations: agents}
+    there |= {SecretsDesk: _Part(fake, "secrets"), AgentList: agents, Invitations: agents}
     return Desks(fake, fake, lambda *key: fake.answer(*key), {**there, Mint: Mint(fake, limits)})
 
 

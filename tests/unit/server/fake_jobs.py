@@ -34,6 +34,9 @@ class FakeJobs(FakeState):
     async def limits(self, user: str, project: str, is_exempt: bool) -> LimitsDocument:
         return LimitsDocument(user=user, project=project, exempt=is_exempt, limits=[])
 
+    def start_by(self, state: JobState) -> tuple[int | None, str]:
+        return None, ""
+
     async def stats(self) -> StatsDocument:
         cycles = SchedulingDocument(cycles=3, last_cycle=None, last_cycle_s=0.01)
         return StatsDocument(pending=1, running=0, finished=2, nodes=2, scheduling=cycles, version="1")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from rota.api.cluster import NodeDocument, QueueDocument
+from rota.api.cluster import AgentDocument, NodeDocument, QueueDocument
 from rota.api.people import SecretDocument, SecretSource, TenantDocument, UsageDocument
+from rota.api.plugins import PluginDocument
 from rota.api.service import ReloadDocument
 from rota.backends.roster import AgentSeen
 from rota.control.access import Who
@@ -14,7 +15,7 @@ from rota.control.versions import check_version
 from rota.loop.desk.usage import UsageBy
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.ids import NodeName
-from rota.server.documents import moment
+from rota.server.documents import agent_document, moment, unproven_agent
 from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import AuditCheck, StoredAudit
 from rota.store.writing.batch import (
@@ -76,6 +77,9 @@ class FakeOperators(FakeState):
         self._change(dry_run, "node", settings)
         if not dry_run:
             self.known_nodes[settings.name] = settings
+
+    async def plugins(self, who: Who) -> list[PluginDocument]:
+        return [PluginDocument(name="fgd", package="rota", version="0.7", usable=True, fault="")]
 
     async def queues(self) -> list[QueueDocument]:
         return [
@@ -184,6 +188,11 @@ class FakeAgents:
 
     async def unproven(self) -> dict[str, AgentSeen]:
         return {"here": AgentSeen(True, NOW_MS, "1.0")}
+
+    async def listed(self, who: Who, now_ms: int) -> list[AgentDocument]:
+        known = [agent_document(agent, seen, now_ms) for agent, seen in await self.agents()]
+        unproven = [unproven_agent(name, seen) for name, seen in (await self.unproven()).items()]
+        return sorted([*known, *unproven], key=lambda one: one.name)
 
     async def invite(
         self, name: str, node: AgentNode, who: Who, dry_run: bool = False, answer_of: Any = None

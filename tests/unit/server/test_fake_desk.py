@@ -13,7 +13,7 @@ from tests.unit.server.fake_desk import FakeDesk
 from tests.unit.server.fake_operators import FakeAgents, FakeSecrets
 
 KINDS = sorted({kind for route in ROUTES for kind in route.desks} - {Mint}, key=lambda kind: kind.__name__)
-FAKES = {"SecretsDesk": FakeSecrets, "Enrolment": FakeAgents, "Invitations": FakeAgents}
+FAKES = {"SecretsDesk": FakeSecrets, "AgentList": FakeAgents, "Invitations": FakeAgents}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -10,6 +10,7 @@ from rota.kube_objects.priority import UsePriorityClass
 from rota.lifecycle.kept_back import AwaitsJobs, DependencyUnmet, IsHeld
 from rota.model.changes import (
     AskForLess,
+    DropInDomains,
     DropJobAffinity,
     DropSpread,
     DropTopology,
@@ -44,6 +45,7 @@ from rota.model.reasons import (
     LayoutLacksRoom,
     LimitReached,
     MaintenanceAhead,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -51,6 +53,7 @@ from rota.model.reasons import (
     NoSpaceForVolume,
     NotReservedFor,
     NoVolumeToBind,
+    OtherDomains,
     OutsideReservation,
     PeriodMissed,
     PortTaken,
@@ -66,6 +69,7 @@ from rota.model.reasons import (
     SlaMissed,
     SpreadUneven,
     TooEarly,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -79,6 +83,7 @@ from rota.model.verdict import Kind, Reason
 from rota.model.vocabulary import members_of
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import AllowGpuModel, OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import DropNodeAffinity, NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -106,6 +111,8 @@ NOON_MS = 1_777_636_800_000
 REASONS = {
     NodeNotReady(): "node not ready",
     NodeCordoned(): "node cordoned",
+    MemoryFull(): "memory is full: other programs use it",
+    MemoryInUse(8 * GIB, 3 * GIB): "other programs use the memory: asks 8Gi, most free 3Gi",
     OtherNodeNamed("n7"): "only node n7 will do",
     NotInPool(("gpu", "web")): "not in pool gpu, web",
     NotInPool(): "no pool that job, queue and tenant have in common",
@@ -153,6 +160,13 @@ REASONS = {
     JobAntiAffinityUnmet("host"): "anti-affinity: a job with any job in the same host",
     RunningAntiAffinity(): "anti-affinity of a job there",
     TopologyLabelMissing("rack"): "node has no label rack",
+    OtherDomains("region", 3, 1, (when("app In web"),)): (
+        "jobs with app=web are in 1 of 3 region: it has to be in another one"
+    ),
+    OtherDomains("region", 3, 3, (when("app In web"),)): (
+        "jobs with app=web are in 3 region already: it has to be in one of them"
+    ),
+    TooFewDomains("region", 3, 2): "jobs have to be in 3 region together, and there are 2",
     SpreadUneven("zone", 1): "spread over zone would be uneven by more than 1",
     RefusedByPlugin("licences", "no licence\nfor \x1b[31mmatlab"): "no licence for [31mmatlab",
     RefusedByPlugin("licences"): "refused, without a word why",
@@ -226,6 +240,7 @@ CHANGES = {
     AllowGpuModel("L4"): "allow the GPU model L4",
     DropJobAffinity("zone", (when("app In db"),)): "drop the affinity over zone with app=db",
     DropSpread("zone"): "drop the spread over zone",
+    DropInDomains("region", 3): "drop the rule to be in 3 of region",
     ShareNodes(): "share nodes: drop exclusive",
     PayMore(500_000, 1_200_000): "pay up to 1.20/h a task (allows 0.50/h)",
     DropTopology("rack"): "drop the topology rule over rack",

@@ -8,7 +8,7 @@ from secrets import token_urlsafe
 
 from msgspec.structs import replace
 
-from rota.backends.agents.claims import believable_load, believable_node
+from rota.backends.agents.claims import believable_load, believable_memory, believable_node
 from rota.backends.agents.clock import Clock
 from rota.backends.agents.messages import REFS_A_MESSAGE, ref_to, refs_to
 from rota.backends.agents.task import AgentTask
@@ -69,7 +69,7 @@ class Agent:
         self.node: Node | None = None
         """None: it has tasks of a time before this server, and may come back."""
         self._said: wire.Node | None = None
-        """In the latest heartbeat, but for the load."""
+        """In the latest heartbeat, but for what is measured."""
         self.instance = ""
         self.version = ""
         self.message = ""
@@ -108,16 +108,24 @@ class Agent:
     def takes(self, heartbeat: wire.Heartbeat, backend: str) -> bool:
         """Whether it tells anything that has to be looked at now. Raises Refusal."""
         load_milli = believable_load(heartbeat.node.load_milli)
-        # All but the load is what it was, nearly always: that is seen without taking it apart.
-        heartbeat.node.ClearField("load_milli")
+        used_bytes, others_bytes = believable_memory(heartbeat.node)
+        # All but what is measured is what it was, nearly always: that is seen without taking it apart.
+        for measured in ("load_milli", "memory_used_bytes", "memory_others_bytes"):
+            heartbeat.node.ClearField(measured)
         is_news = heartbeat.draining != self.is_draining
         if self.node is None or heartbeat.node != self._said:
             node = believable_node(self.name, backend, heartbeat.node)
             is_news |= self.node is None or node.spec != self.node.spec
             self.node, self._said = node, heartbeat.node
             self.message = heartbeat.node.message[:_LONGEST_MESSAGE]
-        if self.node.load_milli != load_milli:
-            self.node = replace(self.node, load_milli=load_milli)
+        before = (self.node.load_milli, self.node.memory_used_bytes, self.node.memory_others_bytes)
+        if before != (load_milli, used_bytes, others_bytes):
+            self.node = replace(
+                self.node,
+                load_milli=load_milli,
+                memory_used_bytes=used_bytes,
+                memory_others_bytes=others_bytes,
+            )
         self.is_draining = heartbeat.draining
         return is_news
 

@@ -56,6 +56,7 @@ def believable_node(name: str, backend: str, message: wire.Node) -> Node:
     _check_amount("node.gpus", spec.gpus.count, 0, _MOST_GPUS)
     _check_amount("node.price_micro_per_hour", spec.price_micro_per_hour, 0, _MOST)
     believable_load(message.load_milli)
+    believable_memory(message)
     for field, pairs in (("labels", spec.labels), ("taints", [(one.key, one.value) for one in spec.taints])):
         if len(pairs) > _MOST_LABELS:
             raise Refusal(f"node.{field}: more than {_MOST_LABELS}; give fewer")
@@ -70,6 +71,13 @@ def believable_load(load_milli: int) -> int:
     """As nodes show it."""
     _check_amount("node.load_milli", load_milli, 0, _MOST)
     return shown_load(load_milli)
+
+
+def believable_memory(message: wire.Node) -> tuple[int, int]:
+    """In use by whomever, and by other programs."""
+    _check_amount("node.memory_used_bytes", message.memory_used_bytes, 0, _MOST)
+    _check_amount("node.memory_others_bytes", message.memory_others_bytes, 0, _MOST)
+    return message.memory_used_bytes, message.memory_others_bytes
 
 
 def _check_capacity(capacity: Resources) -> None:

@@ -55,6 +55,8 @@ def node_to(node: Node, message: str) -> wire.Node:
         price_micro_per_hour=spec.price_micro_per_hour,
         load_milli=node.load_milli,
         message=text(message),
+        memory_used_bytes=node.memory_used_bytes,
+        memory_others_bytes=node.memory_others_bytes,
     )
 
 
@@ -72,6 +74,8 @@ def node_from(name: str, backend: str, message: wire.Node) -> Node:
             price_micro_per_hour=message.price_micro_per_hour,
         ),
         load_milli=shown_load(message.load_milli),
+        memory_used_bytes=message.memory_used_bytes,
+        memory_others_bytes=message.memory_others_bytes,
     )
 
 

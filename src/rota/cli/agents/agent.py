@@ -54,6 +54,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
             settings.agent.pool,
             _labels(resolved),
             _taints(resolved),
+            worker.memory_margin_bytes,
         ),
         KeeperOptions(
             Rotation(max(1, settings.server.limits.log_bytes // LOG_SEGMENTS), LOG_SEGMENTS),

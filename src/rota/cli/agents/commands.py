@@ -127,7 +127,10 @@ def join(
 
 @agent.command()
 def ls(output: ListOutput = ListFormat.TABLE) -> None:
-    """List machines that have joined, and agents on the machine of the server."""
+    """List agents: their pool, what they have, their load, and what they run.
+
+    A server lists all machines that have joined. `rota scheduler` lists those that are in its pool.
+    """
     from rota.cli.agents import invitations as work
 
     work.agents(output)

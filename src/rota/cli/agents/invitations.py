@@ -13,6 +13,7 @@ import typer
 
 from rota.api.cluster import AgentDocument
 from rota.cli.client.connection import connect
+from rota.cli.cluster.nodes import used_of
 from rota.cli.option_values import read_as
 from rota.cli.output import ListFormat, OutputFormat, talk, talk_of_change, write, write_document
 from rota.cli.pairs import pairs_of
@@ -21,6 +22,7 @@ from rota.cli.tables import Shown, new_table
 from rota.model.quantities import parse_price_micro
 from rota.settings.load import load_settings
 from rota.settings.paths import default_files
+from rota.views.amounts import amount_text
 from rota.views.times import ms_of
 
 EX_NO_SERVER = 5
@@ -30,7 +32,7 @@ TOKEN_VARIABLE = "ROTA_JOIN_TOKEN"
 def agents(output: ListFormat) -> None:
     with connect() as server:
         found = list(server.agents())
-    show_list(found, output, lambda one: one.name, _tables)
+    show_list(found, output, lambda one: one.name, lambda some: _tables(some, wide=output.is_wide))
     if not found and output in (ListFormat.TABLE, ListFormat.WIDE):
         talk("no machine has joined")
 
@@ -105,29 +107,32 @@ def revoke(names: Sequence[str], *, dry_run: bool) -> None:
             talk_of_change(f"agent {name}", "is revoked and disconnected", "be revoked", dry_run=dry_run)
 
 
-def _tables(some: Sequence[AgentDocument]) -> Iterable[Shown]:
+def _tables(some: Sequence[AgentDocument], *, wide: bool) -> Iterable[Shown]:
     if not some:
         return
     now = clock()
-    table = new_table(
-        "agent",
-        "state",
-        "pool",
-        "version",
-        "last heartbeat",
-        "clock",
-        "certificate expires",
-        dropped=("clock", "version", "pool"),
-    )
+    columns = ["agent", "state", "pool", "cpu", "memory", "load", "memory in use", "tasks", "last heartbeat"]
+    columns += ["version", "clock", "certificate expires"]
+    columns += ["runs"] if wide else []
+    right = ("load", "memory in use", "tasks")
+    dropped = ("clock", "version", "runs", "certificate expires", "memory in use", "load", "pool", "cpu")
+    table = new_table(*columns, right=right, whole=("state", "cpu", "memory"), dropped=dropped)
     for one in some:
         heard = one.last_heartbeat
-        table.add_row(
-            one.name,
-            one.state.value,
-            one.pool or "",
-            one.version,
-            "never" if heard is None else now.distance_text(ms_of(heard)),
-            "" if one.clock_skew_s is None else f"{one.clock_skew_s:+.1f} s",
-            "needs none" if one.expires is None else now.text(ms_of(one.expires)),
-        )
+        cells = {
+            "agent": one.name,
+            "state": one.state.value,
+            "pool": one.pool or "",
+            "cpu": used_of(one, "cpu"),
+            "memory": used_of(one, "memory"),
+            "load": "" if one.load is None else f"{one.load:.2f}",
+            "memory in use": "" if one.memory_used is None else amount_text("memory", one.memory_used),
+            "tasks": str(one.tasks) if one.capacity else "",
+            "last heartbeat": "never" if heard is None else now.distance_text(ms_of(heard)),
+            "version": one.version,
+            "clock": "" if one.clock_skew_s is None else f"{one.clock_skew_s:+.1f} s",
+            "certificate expires": "needs none" if one.expires is None else now.text(ms_of(one.expires)),
+            "runs": ", ".join(one.runs),
+        }
+        table.add_row(*(cells[column] for column in columns))
     yield table

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import typer
 
-from rota.api.cluster import NodeDocument
+from rota.api.cluster import AgentDocument, NodeDocument
 from rota.cli.client.connection import connect
 from rota.cli.output import ListFormat, talk, talk_of_change
 from rota.cli.showing import show_list
@@ -18,6 +18,7 @@ from rota.views.folding import fold_names
 from rota.views.quoting import one_line
 
 _BYTES = ("memory", "storage")
+_WIDE = ("backend", "pool", "labels", "taints", "note")
 
 
 def nodes(output: ListFormat) -> None:
@@ -94,10 +95,10 @@ def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[Shown]:
 def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
     columns = ["node", "state", "cpu", "memory", "gpus", "tasks"]
     columns += ["shares"] if any(map(shares_text, some)) else []
-    columns += ["load", "price/h", "backend", "pool", "labels", "taints", "note"] if wide else ["note"]
-    dropped = ("labels", "backend", "price/h", "load", "taints", "pool", "note", "shares")
-    whole = ("state", "cpu", "memory", "gpus")
-    table = new_table(*columns, right=("tasks", "load", "price/h"), whole=whole, dropped=dropped)
+    columns += ["load", "price/h", "memory in use", *_WIDE] if wide else ["note"]
+    dropped = ("labels", "backend", "price/h", "memory in use", "load", "taints", "pool", "note", "shares")
+    right = ("tasks", "load", "memory in use", "price/h")
+    table = new_table(*columns, right=right, whole=("state", "cpu", "memory", "gpus"), dropped=dropped)
     for one in some:
         cells: dict[str, str | Text] = {
             "node": one.name,
@@ -108,6 +109,7 @@ def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
             "shares": shares_text(one),
             "tasks": str(one.tasks),
             "load": f"{one.load:.2f}",
+            "memory in use": "" if one.memory_used is None else _amount("memory", one.memory_used),
             "price/h": one.price_per_hour or "",
             "backend": one.backend,
             "pool": one.pool,
@@ -121,7 +123,7 @@ def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
     return table
 
 
-def used_of(node: NodeDocument, resource: str) -> str:
+def used_of(node: NodeDocument | AgentDocument, resource: str) -> str:
     """`3 of 8`, `1.5Gi of 16Gi`."""
     if resource not in node.capacity:
         return ""

@@ -40,8 +40,9 @@ def _tables(some: Sequence[QueueDocument]) -> Iterable[Shown]:
 
 
 def queues_table(some: Sequence[QueueDocument], now: Clock) -> Table:
-    columns = ("queue", "state", "kind", "waiting", "running", "longest wait", "note")
-    table = new_table(*columns, right=("waiting", "running"))
+    columns = ("queue", "state", "kind", "waiting", "running", "longest wait", "start within", "note")
+    dropped = ("kind", "start within", "longest wait")
+    table = new_table(*columns, right=("waiting", "running"), whole=("state",), dropped=dropped)
     for one in some:
         since = f"since {now.text(ms_of(one.since))}" if one.since and one.state is not QueueMode.OPEN else ""
         table.add_row(
@@ -51,6 +52,7 @@ def queues_table(some: Sequence[QueueDocument], now: Clock) -> Table:
             f"{one.waiting:,}",
             f"{one.running:,}",
             "" if one.longest_wait_s is None else span_text(round(one.longest_wait_s * 1000)),
+            "" if one.timeout_s is None else span_text(round(one.timeout_s * 1000)),
             ": ".join(filter(None, (since, one_line(one.message)))),
         )
     return table

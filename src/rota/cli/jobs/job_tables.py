@@ -159,6 +159,7 @@ def _facts(detail: JobDetail, clock: Clock) -> Table:
         "waits for": fold_names(detail.depends_on),
         "submitted": _moment(ms_of(job.submitted), clock),
         "start": estimate_text(detail.estimate, clock) if job.phase in _WAITING else "",
+        "start by": _start_by(detail, clock),
         "started": "" if job.started is None else _moment(ms_of(job.started), clock),
         "ended": "" if job.ended is None else _moment(ms_of(job.ended), clock),
         "retry": _retry_text(job, clock),
@@ -211,6 +212,13 @@ def _array_facts(detail: ArrayDetail, clock: Clock) -> Table:
             "waits": "" if array.phase not in _WAITING else note_text(array, clock),
         }
     )
+
+
+def _start_by(detail: JobDetail, clock: Clock) -> str:
+    if detail.start_by is None:
+        return ""
+    whose = "" if detail.start_by_from == "job" else f", a rule of the {detail.start_by_from}"
+    return f"{_moment(ms_of(detail.start_by), clock)}, or it fails{whose}"
 
 
 def _retry_text(job: JobDocument, clock: Clock) -> str:

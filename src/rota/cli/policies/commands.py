@@ -48,11 +48,16 @@ def replay(
 
 
 @app.command()
-def plugins(output: Output = OutputFormat.TABLE) -> None:
-    """List the installed scheduling plugins and whether they can be used."""
+def plugins(
+    local: Annotated[
+        bool, typer.Option("--local", help="List those that are installed on this machine, not the server's.")
+    ] = False,
+    output: Output = OutputFormat.TABLE,
+) -> None:
+    """List scheduling plugins: where they come from, what they do, and what went wrong with them."""
     from rota.cli.policies import plugins as work
 
-    work.plugins(output)
+    work.plugins(output, local=local)
 
 
 # -- simulations

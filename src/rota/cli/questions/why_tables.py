@@ -12,6 +12,7 @@ from rota.model.quantities import parse_timestamp_ms
 from rota.model.verdict import Kind
 from rota.views.estimates import away_text, bound_text, estimate_of, expected_text, latest_text
 from rota.views.folding import fold_counted, fold_names
+from rota.views.quoting import one_line
 from rota.views.reasons import local_text
 from rota.views.times import Clock
 from rota.views.wording import count_text, kind_text, outcome_text
@@ -33,6 +34,8 @@ def why_tables(why: WhyDocument, clock: Clock, *, wide: bool) -> Iterator[Shown]
     yield _headline(why, clock)
     yield from _estimate(why, clock)
     yield from _request(why)
+    if why.waits_for_node:
+        yield Text(f"no node could run it; it waits for {why.waits_for_node}")
     for reason in why.reasons:
         if not reason.nodes:
             yield Text(f"{reason.plugin}: {local_text(reason.message, reason.times, clock)}")
@@ -45,10 +48,24 @@ def why_tables(why: WhyDocument, clock: Clock, *, wide: bool) -> Iterator[Shown]
         yield heading(_refusals_heading(why))
         yield _refusals_wide(why, clock) if wide else _refusals(why, clock)
     yield from _remedies(why, clock)
+    yield from _faults(why)
     if why.cut_short:
         yield Text(
             "Not all changes that could help were tried: time was up. Ask again when the server is less busy."
         )
+
+
+# -- plugins
+
+
+def _faults(why: WhyDocument) -> Iterator[Shown]:
+    if why.faults:
+        yield ""
+        yield heading("Plugins that failed, and were left out")
+        table = new_table("plugin", "asked for", "error")
+        for one in why.faults:
+            table.add_row(one.plugin, one.call, Text(one_line(one.error), style=BAD))
+        yield table
 
 
 # -- the job

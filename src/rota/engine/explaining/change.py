@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from rota.engine.loosening import Loosening, SpecChange, with_specs
 from rota.engine.plugin import NodeFilter
-from rota.model.changes import DropJobAffinity, DropSpread, DropTopology, ShareNodes
+from rota.model.changes import DropInDomains, DropJobAffinity, DropSpread, DropTopology, ShareNodes
 from rota.model.job import JobTemplate
 from rota.model.resources import WHOLE_GPU_MILLI
 from rota.model.task import TaskSpec
@@ -133,6 +133,14 @@ def _in_other_company(template: JobTemplate) -> Iterator[Loosening]:
             ),
         )
         yield Loosening(DropSpread(spread.topology_key), dropped)
+    for rule in {rule: None for spec in specs for rule in spec.in_domains}:
+        dropped = with_specs(
+            template,
+            lambda spec, gone=rule: replace(  # type: ignore[misc]
+                spec, in_domains=tuple(r for r in spec.in_domains if r != gone)
+            ),
+        )
+        yield Loosening(DropInDomains(rule.topology_key, rule.count), dropped)
 
 
 def _laid_out_otherwise(template: JobTemplate) -> Iterator[Loosening]:

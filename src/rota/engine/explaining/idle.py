@@ -109,12 +109,14 @@ class IdleCluster:
             terms = [term for term in spec.job_affinity if term.is_required]
             keys = {term.topology_key for term in terms if not term.anti and not is_own(term)}
             keys |= {spread.topology_key for spread in spec.spread if spread.required}
+            keys |= {rule.topology_key for rule in spec.in_domains}
             # Whatever company may come, nodes without the label will never do.
             labelled = tuple(Spread(key, _ANY_SKEW, Selector()) for key in sorted(keys))
             return replace(
                 spec,
                 job_affinity=tuple(term for term in terms if is_own(term)),
                 spread=labelled,
+                in_domains=(),
                 tolerations=spec.tolerations + self._bears,
             )
 

@@ -27,14 +27,17 @@ from rota.model.reasons import (
     JobAntiAffinityUnmet,
     LayoutBeyondCapacity,
     LayoutLacksRoom,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
     NoSpaceForVolume,
     NoVolumeToBind,
+    OtherDomains,
     PortTaken,
     RunningAntiAffinity,
     SpreadUneven,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -287,6 +290,10 @@ def _insufficient(signature: Signature, board: Board) -> Iterator[tuple[Reason, 
             yield PortTaken(ports[name]), short
         elif is_of_volumes(name):
             yield _volume_reason(name), short
+        elif row == rows.MEMORY and (others := board.nodes.memory_others).any():
+            by_others = short & (board.free[row] + others >= need)
+            yield MemoryInUse(need), by_others
+            yield _amount_reason(Insufficient, row, need, board), short & ~by_others
         else:
             yield _amount_reason(Insufficient, row, need, board), short
 
@@ -332,6 +339,9 @@ def _amount_reason(kind: type[Amount], row: int, need: int, board: Board) -> Amo
 def _with_amounts(refusal: NodeRefusal, board: Board) -> NodeRefusal:
     """Adds the most that any of the refused nodes has of what is lacking."""
     reason = refusal.reason
+    if isinstance(reason, MemoryInUse):
+        left = int(board.free[rows.MEMORY][refusal.nodes].max())
+        return NodeRefusal(replace(reason, available=max(0, left)), refusal.nodes)
     if not isinstance(reason, Amount):
         return refusal
     table = board.nodes.capacity if isinstance(reason, BeyondCapacity) else board.free
@@ -344,6 +354,7 @@ def _with_amounts(refusal: NodeRefusal, board: Board) -> NodeRefusal:
 
 def _domain_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
     yield from _affinity_refusals(rules)
+    yield from _few_refusals(rules)
     yield from _spread_refusals(rules)
 
 
@@ -362,6 +373,17 @@ def _kept_away(term: JobAffinity | None) -> Reason:
     if term.claim:
         return ClaimInUse(term.claim)
     return JobAntiAffinityUnmet(term.topology_key, term.selector.requirements)
+
+
+def _few_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:
+    for few in rules.few:
+        rule, counter = few.rule, few.counter
+        yield TopologyLabelMissing(rule.topology_key), ~counter.has_key
+        if few.there < rule.count:
+            missing = np.ones(len(counter.has_key), dtype=np.bool_)
+            yield TooFewDomains(rule.topology_key, rule.count, few.there), missing
+        held, requirements = few.held, rule.selector.requirements
+        yield OtherDomains(rule.topology_key, rule.count, held, requirements), ~few.allowed()
 
 
 def _spread_refusals(rules: DomainRules) -> Iterator[tuple[Reason, Bools]]:

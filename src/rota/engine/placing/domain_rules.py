@@ -14,6 +14,7 @@ from rota.engine.placing.topology import (
     Counter,
     DomainRules,
     Even,
+    Few,
     Near,
     Topology,
     Wish,
@@ -65,9 +66,13 @@ def compile_rules(
                 topology.members(group, NODE_KEY),
             )
         )
+    few = [
+        Few(rule, topology.members(Group(rule.selector, (namespace,)), rule.topology_key))
+        for rule in spec.in_domains
+    ]
     soft = sum(not rule.required for rule in even)
     wish_weight = sum(wish.weight for wish in wishes) + SPREAD_WISH_WEIGHT * soft
-    return DomainRules(tuple(near), tuple(away), tuple(even), tuple(wishes), wish_weight)
+    return DomainRules(tuple(near), tuple(away), tuple(even), tuple(wishes), wish_weight, tuple(few))
 
 
 def _spread_nodes(spread: Spread, task: TaskView, nodes: NodeColumns, filters: Sequence[NodeFilter]) -> Bools:

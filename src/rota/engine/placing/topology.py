@@ -16,7 +16,7 @@ import numpy as np
 
 from rota.engine.placing.selected import Group, GroupIndex, affinity_group
 from rota.model.ids import Labels
-from rota.model.task import JobAffinity, TaskSpec
+from rota.model.task import InDomains, JobAffinity, TaskSpec
 from rota.snapshot.arrays import Bools, Int64s
 from rota.snapshot.nodes import NODE_KEY, NodeColumns
 from rota.snapshot.running import RunningColumns
@@ -105,6 +105,8 @@ class Topology:
                 group = Group(spread.selector, (namespace,))
                 new[group, spread.topology_key] = None
                 new[group, NODE_KEY] = None
+            for rule in spec.in_domains:
+                new[Group(rule.selector, (namespace,)), rule.topology_key] = None
         self._make([one for one in new if one not in self._counters])
 
     def members(self, group: Group, key: str) -> Counter:
@@ -257,6 +259,33 @@ class Even:
 
 
 @dataclass(frozen=True, eq=False)
+class Few:
+    """In so many domains together with others."""
+
+    rule: InDomains
+    counter: Counter
+
+    @property
+    def held(self) -> int:
+        return int((self.counter.count[:-1] > 0).sum())
+
+    @property
+    def there(self) -> int:
+        """How many domains there are."""
+        return len(self.counter.count) - 1
+
+    def allowed(self) -> Bools:
+        """As long as there are too few, those that hold none; then those that do."""
+        occupied = self.counter.count > 0
+        domains = occupied if self.held >= self.rule.count else ~occupied
+        domains[-1] = False
+        if self.there < self.rule.count:
+            domains[:] = False
+        allowed: Bools = domains.take(self.counter.domain, mode="clip")
+        return allowed
+
+
+@dataclass(frozen=True, eq=False)
 class Wish:
     weight: int
     anti: bool
@@ -272,20 +301,22 @@ class DomainRules:
     even: tuple[Even, ...] = ()
     wishes: tuple[Wish, ...] = ()
     wish_weight: int = field(default=0)
+    few: tuple[Few, ...] = ()
 
     @property
     def any(self) -> bool:
-        return bool(self.near or self.away or self.even or self.wishes)
+        return bool(self.near or self.away or self.even or self.wishes or self.few)
 
     @property
     def opens(self) -> bool:
         """Whether a placement can make other nodes better or allowed, not only close some."""
-        return bool(self.near or self.even or self.wishes)
+        return bool(self.near or self.even or self.wishes or self.few)
 
     def allowed(self) -> Bools | None:
         """Which nodes the rules allow that a placement can open as well as close; None: all."""
         masks = [near_allowed(rule) for rule in self.near]
         masks += [even_allowed(rule) for rule in self.even if rule.required]
+        masks += [rule.allowed() for rule in self.few]
         if not masks:
             return None
         result = masks[0]
@@ -295,7 +326,7 @@ class DomainRules:
 
     def opened_by(self) -> list[Counter]:
         """Counters by which a placement can make nodes allowed."""
-        found = [rule.counter for rule in self.near]
+        found = [rule.counter for rule in (*self.near, *self.few)]
         for even in self.even:
             found += [even.counter] if even.by_node is None else [even.counter, even.by_node]
         return found

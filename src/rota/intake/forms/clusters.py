@@ -35,6 +35,7 @@ KIND_FIELDS = frozenset(MachineForm.__struct_fields__) - {"name"}
 class NodeForm(MachineForm):
     count: Positive | UnsetType = UNSET
     load: Annotated[float, Meta(ge=0, le=1)] = 0
+    other_memory: Amount = 0
     ready: bool = True
     cordoned: bool = False
 

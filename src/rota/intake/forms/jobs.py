@@ -21,6 +21,7 @@ from rota.intake.forms.blocks import (
     NodeAffinityForm,
     Positive,
     PriorityForm,
+    SelectorForm,
     SpreadForm,
     TolerationForm,
 )
@@ -82,6 +83,7 @@ class GroupForm(TaskForm):
 class TopologyForm(Form):
     key: str
     tasks: Literal["same", "different"] | Positive
+    jobs: SelectorForm | UnsetType = UNSET
 
 
 class RunningForm(Form):
@@ -182,6 +184,7 @@ class RunForm(ExecutedForm):
     array: str | int | UnsetType = UNSET
     depends_on: Annotated[tuple[str | int | DependencyForm, ...], Meta(max_length=MOST_ENTRIES)] = ()
     hold: bool = False
+    wait_for_nodes: bool = False
 
 
 class JobForm(RunForm, kw_only=True):

@@ -30,6 +30,7 @@ class QueueForm(Form):
     backfill: Backfill | UnsetType = UNSET
     durations: Durations | UnsetType = UNSET
     depth: Positive | UnsetType = UNSET
+    timeout: Amount | UnsetType = UNSET
 
 
 class PreemptionForm(Form):
@@ -66,6 +67,8 @@ class SchedulerForm(Form):
     promotion: PromotionForm | UnsetType = UNSET
     recovery: RecoveryForm = field(default_factory=RecoveryForm)
     plugins: tuple[PluginForm, ...] = ()
+    timeout: Amount | UnsetType = UNSET
+    wait_for_nodes: bool = False
 
 
 BorrowForm: TypeAlias = AmountsForm | Literal["none", "unlimited"]

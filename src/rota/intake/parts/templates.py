@@ -3,12 +3,14 @@
 from collections.abc import Collection, Sequence
 
 from msgspec import UNSET, UnsetType
+from msgspec.structs import replace
 
 from rota.intake.checking.fields import Amount, Field, read_each
 from rota.intake.checking.names import read_labels, read_name, read_step, unknown_name
 from rota.intake.checking.wording import quoted
 from rota.intake.forms.blocks import read_priority
 from rota.intake.forms.jobs import KIND_FIELDS, TASK_FIELDS, GroupForm, KindForm, TaskForm, TopologyForm
+from rota.intake.parts.selectors import read_selector, selector_form
 from rota.intake.parts.tasks import read_task, task_form
 from rota.intake.parts.writing import Plain, duration_text, given, unless
 from rota.model.ids import Labels, QueueName
@@ -23,7 +25,7 @@ from rota.model.job import (
     TopologyRule,
 )
 from rota.model.quantities import format_price, parse_count_or_percent, parse_duration_ms, parse_price_micro
-from rota.model.task import TaskSpec
+from rota.model.task import InDomains, TaskSpec
 
 
 class TemplateReader:
@@ -54,6 +56,11 @@ class TemplateReader:
 
     def _template(self, form: KindForm, at: Field) -> JobTemplate:
         groups = self._groups(form, at)
+        if rules := _in_domains(form, groups, at.at("topology")):
+            groups = tuple(
+                TaskGroup(self._intern_spec(replace(group.spec, in_domains=rules)), group.count)
+                for group in groups
+            )
         task_count = sum(group.count for group in groups)
         project = self._project if form.project is UNSET else read_step(form.project, at.at("project"))
         return JobTemplate(
@@ -160,6 +167,8 @@ def _max_cost_micro(form: KindForm, at: Field) -> int | None:
 def _topology(forms: Sequence[TopologyForm], task_count: int, at: Field) -> tuple[TopologyRule, ...]:
     rules: dict[str, TopologyRule] = {}
     for index, form in enumerate(forms):
+        if form.jobs is not UNSET:
+            continue
         key = read_name(form.key, at.at(index, "key"))
         if key in rules:
             raise at.at(index, "key").error(f"{quoted(key)} has a rule already", "remove one")
@@ -174,6 +183,24 @@ def _topology(forms: Sequence[TopologyForm], task_count: int, at: Field) -> tupl
     return tuple(rules[key] for key in sorted(rules))
 
 
+def _in_domains(form: KindForm, groups: Sequence[TaskGroup], at: Field) -> tuple[InDomains, ...]:
+    """Rules about all jobs that a selector selects, this one among them."""
+    found = []
+    for index, rule in enumerate(form.topology):
+        if rule.jobs is UNSET:
+            continue
+        rule_at = at.at(index)
+        if not isinstance(rule.tasks, int):
+            raise rule_at.at("tasks").error(
+                "a rule over several jobs is about a number of domains", "give a number, or remove jobs"
+            )
+        selector = read_selector(rule.jobs, rule_at.at("jobs"))
+        if not all(selector.selects(group.spec.labels) for group in groups):
+            raise rule_at.at("jobs").error("it doesn't select this job itself", "give the job these labels")
+        found.append(InDomains(read_name(rule.key, rule_at.at("key")), rule.tasks, selector))
+    return tuple(found)
+
+
 def template_form(template: JobTemplate) -> Plain:
     fields = given(
         {
@@ -183,6 +210,10 @@ def template_form(template: JobTemplate) -> Plain:
             "topology": [
                 {"key": rule.key, "tasks": rule.count if rule.mode is TopologyMode.COUNT else rule.mode.value}
                 for rule in template.topology
+            ]
+            + [
+                {"key": rule.topology_key, "tasks": rule.count, "jobs": selector_form(rule.selector)}
+                for rule in template.groups[0].spec.in_domains
             ],
             "time_limit": duration_text(template.time_limit_ms),
             "start_within": duration_text(template.start_within_ms),

@@ -118,6 +118,8 @@ class Binder:
         self._clearing: dict[JobId, asyncio.Task[None]] = {}
         """Who waits for others to be gone, and hasn't begun to bind."""
         self.decisions = DecisionLog()
+        self.on_bound: Callable[[JobId, Mapping[TaskName, NodeName]], None] = lambda job, nodes: None
+        """Called with what was bound of a job, once the API server has it."""
         self.bound = 0
         self.failed = 0
 
@@ -150,6 +152,7 @@ class Binder:
             bound = {name: node for name, node in placing.nodes.items() if name not in unbound}
             if bound:
                 self.decisions.bound(placing.job, bound, perf_counter() - began_s, placing.scored)
+                self.on_bound(placing.job, bound)
         except (KubeError, TimeoutError) as error:
             log.warning("kube.placement_failed", job=placing.job, why=str(error))
             failed = set(unbound)

@@ -8,7 +8,7 @@ while they are bound.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -29,11 +29,14 @@ from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.usage import PodUsage
 from rota.kube.scheduling.words import held_text, misread_text, refused_text, waiting_texts
+from rota.loop.hosting.fault_book import FaultTally
 from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.hosting.plugin_news import PluginNews
 from rota.loop.live.side_threads import Aside
+from rota.loop.live.small_decisions import has_plugins
 from rota.loop.telemetry.metrics import CycleResult, Metrics, measure_cycle
 from rota.model.ids import JobId, NodeName, TaskName
-from rota.model.plan import EvictionCause, Plan
+from rota.model.plan import Binding, EvictionCause, Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Verdict
 from rota.snapshot.state import Snapshot
@@ -64,7 +67,9 @@ class Scheduling:
         clock_ms: Callable[[], int] = now_ms,
         figures: PodFigures | None = None,
         usage: PodUsage | None = None,
+        host: PluginHost | None = None,
     ) -> None:
+        """`host`: has the plugins; None: those that are installed."""
         self.policy = policy
         self.cycles = 0
         self._mirror = mirror
@@ -78,7 +83,9 @@ class Scheduling:
         self._usage = usage
         self._decided_s = 0.0
         """How long the latest decision took."""
-        self._host = PluginHost()
+        self._host = PluginHost() if host is None else host
+        self._news = PluginNews(self._host, lambda: self.policy, clock_ms, metrics, self._publish_fault)
+        binder.on_bound = self._bound
         self._aside = Aside("rota-decide")
         self._wake = asyncio.Event()
         self._carrying_out: set[asyncio.Task[None]] = set()
@@ -92,6 +99,7 @@ class Scheduling:
     async def run(self) -> None:
         """Until it is cancelled; what is being carried out is cancelled as well."""
         self._wake.set()
+        self._start(self._news.run())
         sleep_s = 0.0
         try:
             while True:
@@ -158,6 +166,7 @@ class Scheduling:
     async def _decide_and_carry_out(self) -> Plan:
         """Answers what came of it."""
         plan, snapshot = await self.decide()
+        self._news.failed(plan.faults)
         # What has come meanwhile: pods that others have bound take room, too.
         self._mirror.settle(asyncio.get_running_loop().time())
         self._carry_out(plan, snapshot)
@@ -237,6 +246,27 @@ class Scheduling:
                 self._torn_since_s[gang] = now_s
         ends = [since_s + self._undone_after_s - now_s for since_s in self._torn_since_s.values()]
         return max(0.0, min(ends)) if ends else None
+
+    # -- plugins
+
+    def _bound(self, job_id: JobId, nodes: Mapping[TaskName, NodeName]) -> None:
+        """Plugins are told of what the API server has, and of nothing before."""
+        if not has_plugins(self.policy) or not self._mirror.state.has_job(job_id):
+            return
+        job = self._mirror.state.record(job_id).job
+        placed = ((rank, nodes.get(job.task_name(rank))) for rank in range(job.template.task_count))
+        bindings = [Binding(job_id, rank, node) for rank, node in placed if node is not None]
+        self._news.committed(lambda: (job, bindings))
+
+    async def _publish_fault(self, tally: FaultTally) -> None:
+        """As an event of the pod, or of the first of the gang, that it was about."""
+        fault = tally.latest
+        if not self._mirror.state.has_job(fault.job):
+            return
+        pod = self._mirror.pod(self._mirror.state.record(fault.job).job.task_name(0))
+        if pod is not None:
+            note = f"plugin {fault.plugin} failed in {fault.call}, and was left out: {fault.error}"
+            self._recorder.event(pod, "Warning", "PluginFailed", "Scheduling", note)
 
     # -- telling
 

@@ -19,6 +19,7 @@ from rota.loop.desk.limits import LimitsDesk
 from rota.loop.desk.nodes import NodesDesk
 from rota.loop.desk.output import OutputDesk, PutFile
 from rota.loop.desk.people import PeopleDesk
+from rota.loop.desk.plugins import PluginsDesk
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits
 from rota.loop.desk.questions import QuestionsDesk
 from rota.loop.desk.queues import QueuesDesk
@@ -39,6 +40,7 @@ class LiveDesks:
     events: EventsDesk
     nodes: NodesDesk
     queues: QueuesDesk
+    plugins: PluginsDesk
     calendar: CalendarDesk
     people: PeopleDesk
     secrets: SecretsDesk
@@ -79,6 +81,7 @@ def live_desks(
         events=EventsDesk(transactor),
         nodes=NodesDesk(transactor, status.health),
         queues=QueuesDesk(transactor, live),
+        plugins=PluginsDesk(transactor.memory, live),
         calendar=CalendarDesk(transactor),
         people=PeopleDesk(transactor),
         secrets=SecretsDesk(transactor, vault),

@@ -1,4 +1,5 @@
-"""Jobs that can never start are refused when they come in, with what would have to change.
+"""Jobs that can never start are refused when they come in, with what would have to change; unless it is only
+a matter of nodes, and they, or the policy, say that they wait for such.
 
 The check assumes an empty cluster. Equal jobs are checked once, until a node is added, removed or changed. If
 the check takes too long, the job is accepted unchecked.
@@ -18,6 +19,7 @@ from rota.control.errors import BadInput, Unavailable
 from rota.control.memory import Memory
 from rota.engine.budget import Budget
 from rota.engine.explaining.explain import explain
+from rota.engine.scope import scheduler_for
 from rota.intake.submissions import Submission
 from rota.lifecycle.advance import submitted
 from rota.loop.desk.question_pool import Questions
@@ -95,10 +97,17 @@ class Admission:
             if _is_among(fine, spec):
                 continue
             explanation = self._explained(spec, records, now_ms, budget)
-            if explanation.verdict is not None and explanation.verdict.kind is Kind.NEVER:
+            verdict = explanation.verdict
+            if verdict is not None and verdict.kind is Kind.NEVER:
+                if verdict.awaits_nodes and self._may_wait_for_nodes(spec):
+                    continue
                 raise _refusal(index, self._allowing.allowed_help(explanation, spec.template, who))
             fine.add(spec.template)
         return fine
+
+    def _may_wait_for_nodes(self, spec: JobSpec) -> bool:
+        scheduler = scheduler_for(spec.template, self._live.policy.schedulers)
+        return spec.wait_for_nodes or (scheduler is not None and scheduler.wait_for_nodes)
 
     def _explained(self, spec: JobSpec, records: ClusterRecords, now_ms: int, budget: Budget) -> Explanation:
         alone = replace(spec, held=False, depends_on=(), template=replace(spec.template, connect_to=""))
@@ -119,8 +128,7 @@ def _refusal(index: int, explanation: Explanation) -> BadInput:
     assert explanation.verdict is not None
     reasons = dict.fromkeys(reason_text(refusal.reason) for refusal in explanation.verdict.refusals)
     remedies = [remedy_text(remedy) for remedy in explanation.remedies]
-    return BadInput(
-        f"jobs[{index}]",
-        f"it can never start here: {'; '.join(reasons)}",
-        f"it could if you {' or '.join(remedies)}" if remedies else "ask for less, or for other nodes",
-    )
+    help = f"it could if you {' or '.join(remedies)}" if remedies else "ask for less, or for other nodes"
+    if explanation.verdict.awaits_nodes:
+        help += "; or let it wait for a node that will do, with --wait-for-nodes"
+    return BadInput(f"jobs[{index}]", f"it can never start here: {'; '.join(reasons)}", help)

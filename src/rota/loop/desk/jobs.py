@@ -14,16 +14,19 @@ from rota.control.slices import SLICE, Sliced
 from rota.control.submission import partners, submit
 from rota.control.transactor import Transactor
 from rota.control.vault import Vault
+from rota.engine.calendar.gates import latest_start_ms
+from rota.engine.start_timeout import timeout_for
 from rota.intake.submissions import Submission, expand
 from rota.lifecycle.advance import Refused
 from rota.lifecycle.events import CancelAsked, Held, JobEvent, Released
-from rota.lifecycle.state import JobState
+from rota.lifecycle.state import JobState, Phase
 from rota.loop.desk.answers import AnswerOf, keep_answer_of_many
 from rota.loop.desk.job_admission import Admission
 from rota.loop.desk.job_changes import JobChanges
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits, Questions
 from rota.loop.live.loop import LiveLoop
 from rota.loop.live.side_threads import beside
+from rota.loop.live.start_limits import start_by_ms
 from rota.model.ids import JobId
 from rota.store.reading.folded import FoldedPage
 from rota.store.reading.queries import JobFilter
@@ -49,6 +52,7 @@ class JobsDesk:
         self._memory = transactor.memory
         self._store = transactor.store
         self._allowing = allowing
+        self._live = live
         self._vault = vault
         self._checks = Questions(limits, "rota-admission")
         """Apart from other questions: a submission doesn't wait for them."""
@@ -59,6 +63,19 @@ class JobsDesk:
     def close(self) -> None:
         """Checks that are under way are abandoned."""
         self._checks.close()
+
+    def start_by(self, state: JobState) -> tuple[int | None, str]:
+        """When a job that waits fails unless it has started, and who says so: itself, or the policy."""
+        if state.phase is not Phase.PENDING:
+            return None, ""
+        own_ms = latest_start_ms(state.job())
+        if own_ms is not None:
+            return own_ms, "job"
+        due_ms = start_by_ms(state, self._live.policy)
+        timeout = timeout_for(state.spec.template, self._live.policy.schedulers)
+        if due_ms is None or timeout is None:
+            return None, ""
+        return due_ms, f"{timeout.owner.value} {timeout.name}"
 
     # -- jobs come in
 

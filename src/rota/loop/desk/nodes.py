@@ -13,6 +13,7 @@ from rota.control.errors import NotFound
 from rota.control.memory import Memory
 from rota.control.transactor import Transactor
 from rota.control.versions import check_version, version_of
+from rota.lifecycle.state import JobState
 from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec
 from rota.model.quantities import format_price
@@ -37,6 +38,10 @@ class NodesDesk:
     async def nodes(self) -> Sequence[NodeDocument]:
         return node_documents(self._memory, dict(await self._health()))
 
+    def jobs_on(self) -> Mapping[NodeName, Sequence[JobState]]:
+        """Of each node, the jobs that have tasks there."""
+        return jobs_on_nodes(self._memory)
+
     async def node_settings(self, name: NodeName) -> NodeSettings | None:
         self._check_known(name)
         return self._memory.node_settings.get(name)
@@ -58,6 +63,14 @@ class NodesDesk:
         """There, or at least something was done to it: what was may be undone while it is away."""
         if self._memory.node(name) is None and name not in self._memory.node_settings:
             raise NotFound("node", name)
+
+
+def jobs_on_nodes(memory: Memory) -> dict[NodeName, list[JobState]]:
+    found: dict[NodeName, list[JobState]] = {}
+    for state in (memory.jobs[job_id] for job_id in memory.on_nodes):
+        for node in dict.fromkeys(task.node for task in state.live):
+            found.setdefault(node, []).append(state)
+    return found
 
 
 def node_documents(memory: Memory, healths: Mapping[str, Health]) -> list[NodeDocument]:
@@ -130,6 +143,8 @@ def _document(
         tasks=tasks,
         load=node.load_milli / 1000,
         message="; ".join(filter(None, messages)),
+        memory_used=node.memory_used_bytes or None,
+        memory_others=node.memory_others_bytes,
         price_per_hour=format_price(price) if (price := node.spec.price_micro_per_hour) else None,
         version=version_of(settings or NodeSettings(node.name)),
     )

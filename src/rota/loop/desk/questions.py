@@ -68,6 +68,9 @@ def why_of(
     live, snapshot = moment.live, moment.snapshot
     with live.plugins() as plugins:
         explanation = explain(snapshot, live.policy, moment.now_ms, plugins, job_id, budget)
+    # Also those that can't happen now: when the job was started, or that came and went.
+    faults = dict.fromkeys((*explanation.faults, *live.news.book.of_job(job_id)))
+    explanation = replace(explanation, faults=tuple(faults))
     name = job_id if rank is None else f"{job_id}/{rank}"
     estimates = {} if estimate is None else {job_id: estimate}
     return why_view(Subject(name, job_id, rank), explanation, PlanView(moment.plan, snapshot, estimates))

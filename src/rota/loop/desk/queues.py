@@ -9,11 +9,23 @@ from rota.api.cluster import QueueDocument
 from rota.control.access import Who
 from rota.control.draft import Draft
 from rota.control.transactor import Transactor
+from rota.engine.scope import queue_named
 from rota.lifecycle.state import Phase
 from rota.loop.live.forecaster import time_of
 from rota.loop.live.loop import LiveLoop
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.ids import QueueName
+from rota.model.policy import Policy
+
+
+def _timeout_s(queue: str, policy: Policy) -> float | None:
+    """Of the first scheduler that has the queue; a queue that none names works like the default one."""
+    having = [one for one in policy.schedulers if queue in {known.name for known in one.queues}]
+    for scheduler in having or policy.schedulers[:1]:
+        timeout_ms = queue_named(queue, scheduler).timeout_ms
+        timeout_ms = scheduler.timeout_ms if timeout_ms is None else timeout_ms
+        return None if timeout_ms is None else timeout_ms / 1000
+    return None
 
 
 class QueuesDesk:
@@ -43,6 +55,7 @@ class QueuesDesk:
                 waiting=self._memory.pending.get(QueueName(name), 0),
                 running=running[QueueName(name)],
                 longest_wait_s=(now_ms - oldest[QueueName(name)]) / 1000 if name in oldest else None,
+                timeout_s=_timeout_s(name, self._live.policy),
             )
             for name in names
         ]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 
-from rota.engine.plugin import Plugin, PluginMaker, Plugins
+from rota.engine.plugin import Plugin, PluginMaker, Plugins, calls_of
 from rota.loop.hosting.time_limit import TimeLimit
 from rota.model.policy import Policy, SchedulerPolicy
 from rota.plugins import BUILT_IN, NAMED
@@ -31,6 +31,8 @@ class InstalledPlugin:
     version: str
     fault: str
     """Why it can't be used; empty: it can."""
+    calls: tuple[str, ...] = ()
+    """What it does, by the names of its methods."""
 
 
 class PluginHost:
@@ -58,7 +60,7 @@ class PluginHost:
     def installed(self) -> list[InstalledPlugin]:
         """All of them with their state, which takes importing them."""
         return [
-            InstalledPlugin(name, _package(point), _version(point), self._fault(name))
+            InstalledPlugin(name, _package(point), _version(point), self._fault(name), self._calls(name))
             for name, points in self._by_name.items()
             for point in points
         ]
@@ -74,7 +76,7 @@ class PluginHost:
     def makers(self, policy: Policy) -> dict[str, PluginMaker]:
         """A factory for each plugin that the policy names. One that can't be imported raises when it is to be
         made: there the engine expects faults, and reports them."""
-        named = {plugin for scheduler in policy.schedulers for plugin in _named_by(scheduler)}
+        named = {plugin for scheduler in policy.schedulers for plugin in named_by(scheduler)}
         own: dict[str, PluginMaker] = {name: NAMED[name] for name in sorted(named & NAMED.keys())}
         return own | {name: self._maker(name) for name in sorted(named & self._by_name.keys() - own.keys())}
 
@@ -89,6 +91,9 @@ class PluginHost:
             except PluginLoadError as error:
                 return str(error)
         return ""
+
+    def _calls(self, name: str) -> tuple[str, ...]:
+        return calls_of(self._classes[name]) if name in self._classes else ()
 
     def _load(self, name: str) -> type[Plugin]:
         if name in NAMED:
@@ -107,7 +112,7 @@ class PluginHost:
         return loaded
 
 
-def _named_by(scheduler: SchedulerPolicy) -> set[str]:
+def named_by(scheduler: SchedulerPolicy) -> set[str]:
     return {plugin.name for plugin in scheduler.plugins} | {scheduler.selection.plugin}
 
 

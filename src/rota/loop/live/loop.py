@@ -20,6 +20,8 @@ from time import perf_counter
 import structlog
 from msgspec.structs import replace
 
+from rota.control.access import SYSTEM
+from rota.control.draft import Draft
 from rota.control.errors import Unavailable
 from rota.control.transactor import Transactor
 from rota.engine.decide import decide
@@ -37,13 +39,18 @@ from rota.lifecycle.events import (
 )
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import Phase
+from rota.loop.hosting.fault_book import FaultTally
 from rota.loop.hosting.plugin_host import PluginHost
+from rota.loop.hosting.plugin_news import PluginNews
+from rota.loop.live.committed import bound_by
 from rota.loop.live.preconditions import Command, Grounds, changing
 from rota.loop.live.side_threads import Aside
 from rota.loop.live.small_decisions import has_plugins, is_small
 from rota.loop.live.standby import Standby
+from rota.loop.live.start_limits import StartLimits
 from rota.loop.telemetry.metrics import CycleResult, Metrics, measure_cycle
 from rota.loop.telemetry.tracing import span
+from rota.model.causes import Cause
 from rota.model.ids import JobId
 from rota.model.job import Job, Promise
 from rota.model.plan import Binding, Eviction, Plan
@@ -92,12 +99,17 @@ class LiveLoop:
         self._transactor = transactor
         self._memory = transactor.memory
         self._metrics = metrics
-        self._host = host or PluginHost()
+        self.host = host or PluginHost()
+        self.news = PluginNews(
+            self.host, lambda: self.policy, transactor.now_ms, metrics, self._publish_fault
+        )
+        """To be run beside the loop."""
         self._standby = Standby()
         self._wake = asyncio.Event()
         self._looks: list[tuple[int, JobId]] = []
         """A heap: times at which to decide again, for that job ("": for all)."""
         self._deadlines: list[tuple[int, JobId]] = []
+        self._start_limits = StartLimits(policy)
         self._later: asyncio.TimerHandle | None = None
         self._memory.cluster.set_run_times(run_times)
 
@@ -109,6 +121,10 @@ class LiveLoop:
                 self._look_for(state.job())
             if state.spec.deadline_ms is not None and not state.is_over:
                 heappush(self._deadlines, (state.spec.deadline_ms, state.id))
+        self._start_limits.follow(batch.jobs)
+        if self._has_plugins:
+            for news in bound_by(batch):
+                self.news.committed(news)
         is_standby_low = self._standby.kept(batch)
         if (
             is_standby_low
@@ -143,6 +159,7 @@ class LiveLoop:
         """Decisions from now on. Whoever calls it has the turn."""
         self.policy = policy
         self._has_plugins = has_plugins(policy)
+        self._start_limits.set_policy(policy)
         self.remember()
 
     def look_again(self) -> None:
@@ -157,6 +174,7 @@ class LiveLoop:
             if state.spec.deadline_ms is not None:
                 self._deadlines.append((state.spec.deadline_ms, state.id))
         heapify(self._deadlines)
+        self._start_limits.follow(self._memory.jobs.values())
         for moment_ms in moments.of_calendar(self._memory.calendar):
             self._look_at(moment_ms, JobId(""))
         self._wake.set()
@@ -175,6 +193,8 @@ class LiveLoop:
             heappop(self._looks)
         times = [heap[0][0] for heap in (self._looks, self._deadlines) if heap]
         times += [start.start_ms for start in self.plan.starts[:1]]
+        if (next_ms := self._start_limits.next_ms) is not None:
+            times.append(next_ms)
         if not times:
             return LONGEST_SLEEP_S
         # A plan whose first start has come and didn't happen is looked at again, but not all the time.
@@ -216,6 +236,7 @@ class LiveLoop:
         with span("cycle", waiting=self._memory.cluster.waiting_count):
             plan = await self._decided(snapshot, now_ms)
         self.plan = plan
+        self.news.failed(plan.faults)
         self.cycles, self.last_cycle_ms, self.last_cycle_s = self.cycles + 1, now_ms, perf_counter() - began
         scheduled = len({binding.job for binding in plan.bindings})
         measure_cycle(self._metrics, self.last_cycle_s, plan, scheduled=scheduled)
@@ -257,9 +278,22 @@ class LiveLoop:
     def close(self) -> None:
         """A decision that is under way is left."""
         self._aside.shutdown()
+        self.news.close()
 
     def plugins(self) -> AbstractContextManager[Plugins]:
-        return self._host.in_force(self.policy)
+        return self.host.in_force(self.policy)
+
+    async def _publish_fault(self, tally: FaultTally) -> None:
+        """As an event. Of the job's project, if it is about one: its error may tell of the job."""
+        fault = tally.latest
+        state = self._memory.job(fault.job)
+        data = {"call": fault.call, "error": fault.error, "job": fault.job, "count": tally.untold}
+
+        def command(draft: Draft) -> None:
+            project = None if state is None else state.spec.template.project
+            draft.note("plugin.Failed", fault.plugin, SYSTEM, data, project)
+
+        await self._transactor.do(command)
 
     async def _end_late(self, now_ms: int) -> None:
         while self._deadlines and self._deadlines[0][0] <= now_ms:
@@ -270,6 +304,10 @@ class LiveLoop:
                     await self._transactor.do(changing(job_id, DeadlinePassed()), about=job_id)
                 except Refused:
                     log.info("deadline.ignored", job=job_id)
+
+        missed = StartMissed(Cause.START_TIMEOUT)
+        late = self._start_limits.missed(now_ms, self._memory.jobs.get)
+        await self._transactor.do_each([(job_id, changing(job_id, missed)) for job_id in late])
 
     def _commands(self, plan: Plan, grounds: Grounds) -> Iterator[tuple[JobId, Command]]:  # noqa: C901, PLR0912 – one stanza for each kind of command
         by_job: dict[JobId, list[Binding]] = {}

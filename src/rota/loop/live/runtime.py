@@ -25,6 +25,7 @@ from rota.lifecycle.state import EndReason
 from rota.loop.desk.audit import AuditTrail
 from rota.loop.desk.desks import live_desks
 from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits
+from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.forecaster import Forecaster, own_process
 from rota.loop.live.history import HistoryKeeper, Retention, Uploads
 from rota.loop.live.loop import LiveLoop
@@ -61,12 +62,13 @@ class Runtime:
         question_limits: QuestionLimits = DEFAULT_LIMITS,
         decided_here: Callable[[Snapshot], bool] = is_small,
         sealer: Callable[[], Sealer] = temporary_sealer,
+        host: PluginHost | None = None,
         secret_sources: Mapping[str, str] | None = None,
         epoch: int = 0,
     ) -> None:
         """`make_pool`: where the forecaster works, so that the loop doesn't wait for it. `enrol`: what
-        decides on agents; None: there are none. `sealer`, `secret_sources`: as of `Vault`. `epoch`: as of
-        `lifecycle.fences`."""
+        decides on agents; None: there are none. `host`: has the plugins; None: those that are
+        installed. `sealer`, `secret_sources`: as of `Vault`. `epoch`: as of `lifecycle.fences`."""
         registry = Registry(backends)
         loaded = store.load()
         self.memory = Memory(policy, epoch)
@@ -79,7 +81,8 @@ class Runtime:
             policy,
             self.forecaster.run_times,
             self.metrics,
-            decided_here=decided_here,
+            host,
+            decided_here,
         )
         self._reports = Reports(self.transactor)
         vault = Vault(self.memory, sealer, secret_sources)
@@ -123,6 +126,7 @@ class Runtime:
         self.live.remember()
         for coroutine in (
             self.live.run(),
+            self.live.news.run(),
             self.forecaster.run(),
             look_at_changes(self.nodes_changed, self._try_to_look_at_nodes),
             self._watch_reloads(),

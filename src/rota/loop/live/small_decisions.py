@@ -38,4 +38,4 @@ def is_small(snapshot: Snapshot) -> bool:
 def _is_plain(template: JobTemplate) -> bool:
     if template.topology:
         return False
-    return not any(group.spec.job_affinity or group.spec.spread for group in template.groups)
+    return not any(group.spec.minds_others for group in template.groups)

@@ -6,16 +6,18 @@ from rota.model.estimate import NoStart
 from rota.model.reasons import (
     AwaitsPartner,
     LimitReached,
+    MemoryInUse,
     QueueClosed,
     QueuePaused,
     QuotaReached,
     WasPreempted,
 )
 from rota.model.verdict import Kind, Verdict
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
 from rota.plugins.taints import UntoleratedPassingTaint
 
-_OUT_OF_SERVICE = (NodeCordoned, NodeNotReady, UntoleratedPassingTaint)
+_OUT_OF_SERVICE = (NodeCordoned, NodeNotReady, UntoleratedPassingTaint, MemoryFull, MemoryInUse)
 
 
 def why_unknown(verdict: Verdict) -> NoStart:

@@ -128,6 +128,12 @@ class Metrics:
             registry=registry,
         )
 
+        self._plugin_faults = Counter(
+            "rota_plugin_faults",
+            "Calls of plugins that raised, took too long or answered nonsense; once a job and decision.",
+            ["plugin", "call"],
+            registry=registry,
+        )
         self._clock_off = Gauge(
             "rota_clock_off_seconds",
             "Difference between the wall clock and Rota's clock, while a jump of the wall clock is ignored.",
@@ -196,6 +202,9 @@ class Metrics:
 
     def count_clock_jump(self) -> None:
         self._clock_jumps.inc()
+
+    def count_plugin_fault(self, plugin: str, call: str) -> None:
+        self._plugin_faults.labels(plugin, call).inc()
 
     def before_scrape(self, look: Callable[[], None]) -> None:
         """`look` sets the values each time the metrics are read."""

@@ -4,8 +4,10 @@ does the mirror of a Kubernetes cluster. What a job's state keeps of them is a `
 from rota.model.reasons.affinity import (
     JobAffinityUnmet,
     JobAntiAffinityUnmet,
+    OtherDomains,
     RunningAntiAffinity,
     SpreadUneven,
+    TooFewDomains,
     TopologyLabelMissing,
 )
 from rota.model.reasons.calendar import (
@@ -39,6 +41,7 @@ from rota.model.reasons.queues import BehindInStrictQueue, NoScheduler, QueueClo
 from rota.model.reasons.room import (
     BeyondCapacity,
     Insufficient,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -85,6 +88,7 @@ __all__ = [
     "LayoutLacksRoom",
     "LimitReached",
     "MaintenanceAhead",
+    "MemoryInUse",
     "NoNodes",
     "NoScheduler",
     "NoSpaceForVolume",
@@ -93,6 +97,7 @@ __all__ = [
     "NodeExclusive",
     "NodeInUse",
     "NotReservedFor",
+    "OtherDomains",
     "OutsideReservation",
     "PeriodMissed",
     "PortTaken",
@@ -109,6 +114,7 @@ __all__ = [
     "SpreadUneven",
     "TenantReason",
     "TooEarly",
+    "TooFewDomains",
     "TooManyVolumes",
     "TopologyLabelMissing",
     "VolumeInOtherZone",

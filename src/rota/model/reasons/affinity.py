@@ -36,6 +36,24 @@ class TopologyLabelMissing(TypedReason, frozen=True, tag="topology label missing
     key: str
 
 
+class OtherDomains(TypedReason, frozen=True, tag="in domains"):
+    """Jobs that meet the requirements are to be in so many domains together, and this one would be wrong."""
+
+    rule: ClassVar[Rule] = not_now("in-domains", Unblock.TASK_PLACED, *ROOM)
+    topology_key: str
+    count: int
+    held: int
+    """In so many they are."""
+    requirements: tuple[Requirement, ...] = ()
+
+
+class TooFewDomains(TypedReason, frozen=True, tag="too few domains"):
+    rule: ClassVar[Rule] = never("in-domains", *CLUSTER)
+    topology_key: str
+    count: int
+    there: int
+
+
 class SpreadUneven(TypedReason, frozen=True, tag="spread"):
     rule: ClassVar[Rule] = not_now("spread", Unblock.TASK_PLACED, *ROOM)
     topology_key: str

@@ -38,6 +38,15 @@ class Insufficient(TypedReason, frozen=True, tag="insufficient"):
     also: tuple[str, ...] = ()
 
 
+class MemoryInUse(TypedReason, frozen=True, tag="memory in use"):
+    """Tasks leave enough, but other programs on the machine have taken it."""
+
+    rule: ClassVar[Rule] = not_now("memory", *ROOM)
+    asked: int
+    available: int = 0
+    """The most that is left on any of the nodes concerned."""
+
+
 class NodeInUse(TypedReason, frozen=True, tag="node in use"):
     """The job asks to have the node to itself, and others run there."""
 

@@ -14,6 +14,7 @@ from rota.control.access import Who
 from rota.control.enrolment import Enrolment
 from rota.loop.desk.answers import AnswerOf
 from rota.loop.desk.desks import LiveDesks
+from rota.server.agent_list import AgentList, ServerAgents
 from rota.store.writing.batch import AgentNode, Answer, JoinToken, Project, Token
 from rota.trust.enrol import Admission
 
@@ -74,4 +75,5 @@ def desks_of(live: LiveDesks, *others: object) -> Desks:
     there |= {type(one): one for one in others}
     if live.agents is not None:
         there |= {Enrolment: live.agents, Invitations: live.agents}
+        there[AgentList] = ServerAgents(live.agents, live.nodes)
     return Desks(live.people, live.status, live.answers.answer, there)

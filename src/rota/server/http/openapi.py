@@ -30,6 +30,7 @@ _TAGS = {
     "nodes": "Nodes that jobs run on.",
     "agents": "Machines that have joined to run tasks.",
     "queues": "Queues that jobs wait in.",
+    "plugins": "Plugins of the scheduler, and their faults.",
     "limits": "Limits of what users may request and use.",
     "maintenance": "Periods in which nodes are away.",
     "reservations": "Nodes that are reserved for projects or users.",

@@ -205,6 +205,7 @@ class Cluster:
             name,
             share=Resources(cpu_milli=1000 * worker.cpus, memory_bytes=worker.memory_bytes),
             price_micro_per_hour=worker.price_micro_per_hour,
+            memory_margin_bytes=worker.memory_margin_bytes,
             keeper=KeeperOptions(
                 rotation,
                 start_within_ms=worker.start_within_ms,

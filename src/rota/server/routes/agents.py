@@ -13,9 +13,9 @@ from msgspec import Meta, field, json
 from rota.api.cluster import AgentDocument, InvitationDocument
 from rota.api.documents import ChangeDocument, Page
 from rota.api.people import Role
-from rota.control.enrolment import Enrolment
 from rota.model.quantities import parse_price_micro
-from rota.server.documents import agent_document, invitation_document, unproven_agent
+from rota.server.agent_list import AgentList
+from rota.server.documents import invitation_document
 from rota.server.http.desks import Invitations
 from rota.server.http.reading import read_body, read_name, read_quantity, read_step
 from rota.server.http.reply import Reply, json_reply
@@ -65,11 +65,11 @@ _RENEWAL_SCHEMA: dict[str, object] = {
 }
 
 
-async def list_agents(call: Call[Query, None], agents: Enrolment) -> Reply:
-    """Those that have joined, and those of the server's own user on its machine, which need not."""
-    known = [agent_document(agent, seen, call.now_ms) for agent, seen in await agents.agents()]
-    unproven = [unproven_agent(name, seen) for name, seen in (await agents.unproven()).items()]
-    return json_reply(Page[AgentDocument](items=sorted([*known, *unproven], key=lambda one: one.name)))
+async def list_agents(call: Call[Query, None], agents: AgentList) -> Reply:
+    """Those that have joined, and those of the server's own user on its machine, which need not. A stateless
+    scheduler knows those that are connected, or were until a moment ago."""
+    found = await agents.listed(call.who, call.now_ms)
+    return json_reply(Page[AgentDocument](items=list(found)))
 
 
 async def invite_agent(call: Call[ChangeQuery, InvitationForm], invitations: Invitations) -> Reply:

@@ -26,6 +26,7 @@ from rota.server.documents import (
     change_document,
     folded_document,
     job_document,
+    moment_or_none,
     submitted_document,
 )
 from rota.server.http.problems import bad_input
@@ -146,7 +147,10 @@ async def show_job(call: Call[ShowQuery, None], questions: QuestionsDesk, jobs: 
         await jobs.until(state.id, _REACHED[call.query.until], call.query.within)
     state, attempts = await seen_with_attempts(call, jobs)
     live = {task.fence: task for task in state.live}
+    start_by_ms, start_by_from = jobs.start_by(state)
     detail = JobDetail(
+        start_by=moment_or_none(start_by_ms),
+        start_by_from=start_by_from,
         job=job_document(state),
         spec=_spec_shown(state, call.who),
         attempts=[attempt_document(one, live) for one in attempts[-MOST_ATTEMPTS:]],

@@ -6,6 +6,7 @@ from msgspec import UNSET, UnsetType
 
 from rota.api.questions import (
     OwnerEntry,
+    PluginFaultEntry,
     RefusalEntry,
     RemedyEntry,
     ScoreEntry,
@@ -14,6 +15,7 @@ from rota.api.questions import (
 )
 from rota.model.explanation import NOW, RefusedNodes, Remedy
 from rota.views.estimates import start_estimate
+from rota.views.needed_node import needed_node_text
 from rota.views.reasons import reason_entries, timed_text
 from rota.views.times import utc_text
 from rota.views.why.view import WhyView
@@ -46,6 +48,8 @@ def why_document(view: WhyView, now_ms: int) -> WhyDocument:
         task_of=_owner(view),
         evicts=[eviction.job for eviction in view.evictions],
         evicted_from=list(view.evicted_from),
+        faults=_faults(view),
+        waits_for_node=needed_node_text(view.job) if verdict is not None and verdict.awaits_nodes else "",
     )
 
 
@@ -71,6 +75,12 @@ def _refusal(refused: RefusedNodes) -> RefusalEntry:
         passing_text(reason),
         times,
     )
+
+
+def _faults(view: WhyView) -> list[PluginFaultEntry]:
+    """Each once: equal jobs are decided on together, and a fault is put down to one of them."""
+    faults = view.explanation.faults
+    return list(dict.fromkeys(PluginFaultEntry(one.plugin, one.call, one.error) for one in faults))
 
 
 def _owner(view: WhyView) -> OwnerEntry | None:

@@ -50,6 +50,8 @@ def test_the_least_that_a_machine_has() -> None:
         ("gpus", -1),
         ("gpus", 10_000),
         ("load_milli", -50),
+        ("memory_used_bytes", -1),
+        ("memory_others_bytes", 2**60),
         ("price_micro_per_hour", -1),
         ("pool", "x" * 2000),
         ("gpu_model", "x" * 2000),

@@ -134,5 +134,33 @@ def test_nodes_with_a_coarser_load() -> None:
     assert message.message == "all is well"
 
 
+@pytest.mark.covers("agent-2")
+def test_memory_in_use_goes_along() -> None:
+    node = Node(NodeName("n"), NodeSpec(Resources(1000, 1 << 34), backend="agents"), True, False, 0, 7, 5)
+    assert node_from("n", "agents", over_the_wire(node_to(node, ""))) == node
+
+
+@pytest.mark.covers("agent-2")
+def test_agents_and_servers_of_before_know_nothing_of_memory_in_use() -> None:
+    """An old agent sends none, and its node counts as before. An old server skips what it doesn't know."""
+    spec = NodeSpec(Resources(1000, 1 << 34, slots=1), backend="agents")
+    new = node_to(Node(NodeName("n"), spec, memory_used_bytes=7, memory_others_bytes=5), "")
+    old = _as_of_before(new)
+    assert not old.memory_used_bytes
+    assert node_from("n", "agents", old) == Node(NodeName("n"), spec)
+    numbers = {field.name: field.number for field in wire.Node.DESCRIPTOR.fields}
+    assert {numbers.pop("memory_used_bytes"), numbers.pop("memory_others_bytes")} == {10, 11}
+    assert sorted(numbers.values()) == list(range(1, 10)), "the numbers of before mean what they meant"
+
+
+def _as_of_before(message: wire.Node) -> wire.Node:
+    """The bytes that an agent of before would send: without the fields that it doesn't have."""
+    kept = wire.Node()
+    kept.CopyFrom(message)
+    for name in ("memory_used_bytes", "memory_others_bytes"):
+        kept.ClearField(name)
+    return wire.Node.FromString(kept.SerializeToString())
+
+
 def test_text_that_is_no_unicode_is_sent_as_something_readable() -> None:
     assert text("caf\udce9: no such file") == "caf\\udce9: no such file"

@@ -50,9 +50,39 @@ def test_agents_are_listed(server: FakeServer) -> None:
             revoked_by="",
         )
     ]
-    line = rota("agent", "ls", columns=120).lines[1].split()
-    assert line == ["m1", "connected", "gpu", "1.0", "1", "min", "ago", "-0.2", "s", "13:00"]
+    line = rota("agent", "ls", columns=160).lines[1].split()
+    assert line == ["m1", "connected", "gpu", "1", "min", "ago", "1.0", "-0.2", "s", "13:00"]
     assert rota("agent", "ls", "-o", "name").out == "m1\n"
+
+
+@pytest.mark.covers("agent-2")
+def test_with_what_they_have_their_load_and_what_they_run(server: FakeServer) -> None:
+    server.agent_list = [
+        AgentDocument(
+            name="m1",
+            state=AgentState.CONNECTED,
+            pool="gpu",
+            labels={},
+            taints=[],
+            joined=None,
+            invited_by="",
+            expires=None,
+            last_heartbeat=ago(2),
+            version="1.0",
+            clock_skew_s=0,
+            revoked=None,
+            revoked_by="",
+            capacity={"cpu": 8, "memory": 16 << 30},
+            used={"cpu": 2, "memory": 1 << 30},
+            load=0.25,
+            memory_used=4 << 30,
+            tasks=2,
+            runs=["ci/build", "ci/test"],
+        )
+    ]
+    line = " ".join(rota("agent", "ls", "-o", "wide", columns=200).lines[1].split())
+    assert line.startswith("m1 connected gpu 2 of 8 1Gi of 16Gi 0.25 4Gi 2 2 s ago 1.0")
+    assert line.endswith("needs none ci/build, ci/test")
 
 
 def test_agents_are_revoked(server: FakeServer) -> None:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from rota.model.changes import (
     AskForLess,
+    DropInDomains,
     DropJobAffinity,
     DropSpread,
     DropTopology,
@@ -91,6 +92,9 @@ def _changed_spec(spec: TaskSpec, change: Change) -> TaskSpec:
                 if (term.topology_key, term.selector.requirements) != (key, requirements)
             )
             return replace(spec, job_affinity=terms)
+        case DropInDomains(key):
+            kept = tuple(one for one in spec.in_domains if one.topology_key != key)
+            return replace(spec, in_domains=kept)
         case DropSpread(key):
             return replace(spec, spread=tuple(one for one in spec.spread if one.topology_key != key))
         case ShareNodes():

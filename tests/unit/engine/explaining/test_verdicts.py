@@ -40,6 +40,7 @@ from rota.model.reasons import (
     LayoutLacksRoom,
     LimitReached,
     MaintenanceAhead,
+    MemoryInUse,
     NodeExclusive,
     NodeInUse,
     NoNodes,
@@ -47,6 +48,7 @@ from rota.model.reasons import (
     NoSpaceForVolume,
     NotReservedFor,
     NoVolumeToBind,
+    OtherDomains,
     OutsideReservation,
     PeriodMissed,
     PortTaken,
@@ -61,6 +63,7 @@ from rota.model.reasons import (
     SlaMissed,
     SpreadUneven,
     TooEarly,
+    TooFewDomains,
     TooManyVolumes,
     TopologyLabelMissing,
     VolumeInOtherZone,
@@ -68,12 +71,14 @@ from rota.model.reasons import (
     WasPreempted,
 )
 from rota.model.resources import WHOLE_DISK, HostPort
-from rota.model.task import VolumeNodes, VolumeTrouble, one_at_a_time
+from rota.model.selectors import Selector
+from rota.model.task import InDomains, VolumeNodes, VolumeTrouble, one_at_a_time
 from rota.model.verdict import Kind, Reason, Refusal, Unblock, Verdict
 from rota.model.vocabulary import code_of, members_of
 from rota.plugins import FILTERS, SCORES
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import OtherGpuModel
+from rota.plugins.memory import MemoryFull
 from rota.plugins.node_affinity import NodeAffinityUnmet
 from rota.plugins.node_name import OtherNodeNamed
 from rota.plugins.node_ready import NodeCordoned, NodeNotReady
@@ -83,7 +88,7 @@ from rota.plugins.price import TooExpensive
 from rota.plugins.taints import UntoleratedPassingTaint, UntoleratedTaint
 from tests.builders import Cluster, policy
 from tests.reference.waiting import NOT_ABOUT_NODES
-from tests.words import NOW_MS, apart, job, lie, near, spread, tasks
+from tests.words import NOW_MS, apart, job, lie, near, spread, tasks, when
 
 pytestmark = pytest.mark.covers("why-1")
 
@@ -129,6 +134,8 @@ def case(cluster: Cluster, rules: Policy | None = None, **words: Any) -> Case:
 CASES: dict[type[Reason], Callable[[], Case]] = {
     NodeNotReady: lambda: case(Cluster().node("n", cpu=4, ready=False), cpu=1),
     NodeCordoned: lambda: case(Cluster().node("n", cpu=4, cordoned=True), cpu=1),
+    MemoryFull: lambda: case(Cluster().node("n", cpu=4, memory="8Gi", others="9Gi"), cpu=1),
+    MemoryInUse: lambda: case(Cluster().node("n", cpu=4, memory="8Gi", others="3Gi"), memory="6Gi"),
     OtherNodeNamed: lambda: case(ONE, spec={"node_name": "m"}),
     NotInPool: lambda: case(ONE, spec={"pools": ("p",)}),
     NotOfBackend: lambda: case(ONE, spec={"backends": ("kube",)}),
@@ -165,6 +172,14 @@ CASES: dict[type[Reason], Callable[[], Case]] = {
         ONE.running("r", on=["n"], affinity=[apart("zone", "app In j")]), labels={"app": "j"}
     ),
     TopologyLabelMissing: lambda: case(ONE, spread=[spread("rack", "app In j")]),
+    OtherDomains: lambda: case(
+        ONE.node("other", zone="b", cordoned=True).running("r", on=["n"], labels={"app": "j"}),
+        labels={"app": "j"},
+        spec={"in_domains": (InDomains("zone", 2, Selector((when("app In j"),))),)},
+    ),
+    TooFewDomains: lambda: case(
+        ONE, labels={"app": "j"}, spec={"in_domains": (InDomains("zone", 2, Selector((when("app In j"),))),)}
+    ),
     SpreadUneven: lambda: case(
         ONE.node("full", zone="b", cordoned=True).running("r", on=["n"], labels={"app": "j"}),
         labels={"app": "j"},

@@ -63,10 +63,11 @@ class TestGoodPlugins:
     def test_score(self, node: str) -> None:
         assert [one.node for one in plan_with("Favourite", node=node).bindings] == [node]
 
-    def test_is_told_of_what_starts(self) -> None:
+    @pytest.mark.covers("decide-18")
+    def test_is_not_told_of_what_is_only_planned(self) -> None:
         strangers.told.clear()
         plan_with("Listener")
-        assert strangers.told == [("job", 1)]
+        assert strangers.told == []
 
 
 @pytest.mark.covers("decide-10")
@@ -78,7 +79,6 @@ class TestBadPlugins:
         [
             ("Raising", "filter", "ValueError: no idea"),
             ("RaisingOnScore", "score", "ValueError: no idea"),
-            ("RaisingWhenTold", "on_job_scheduled", "ValueError: no idea"),
             ("RaisingWhenMade", "load", "ValueError: no settings"),
             ("RaisingUnspeakably", "filter", "Escaped: raised Unspeakable, which cannot be shown"),
             ("Leaving", "filter", "Escaped: raised SystemExit: 3"),

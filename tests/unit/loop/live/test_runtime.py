@@ -11,12 +11,16 @@ from rota.backends.backend import BackendUnavailable, TaskRef
 from rota.control.errors import BadInput, Conflict, NotFound
 from rota.intake.submissions import Entry, Submission
 from rota.lifecycle.state import EndReason, Phase, TaskEnd, TaskPhase
+from rota.loop.live.runtime import Runtime
 from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Priority
+from rota.model.policy import FairShare, Policy, Quota, SchedulerPolicy, TenantPolicy
 from rota.model.run import After, Dependency, OnTaskFailure, Retry
+from rota.store.store import open_store
 from rota.store.writing.batch import NodeSettings
-from tests.kit.live import ADA, FAILURE, OPERATOR, live, running, spec, submit, until
+from rota.views.why.document import why_document
+from tests.kit.live import ADA, FAILURE, OPERATOR, live, no_files, now_ms, running, spec, submit, until
 from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node
 
@@ -209,6 +213,41 @@ async def test_what_can_never_start_is_refused_with_what_would_have_to_change(tm
         assert refused.value.field == "jobs[1]"
         assert "2" in refused.value.help
         assert (await desk.status.stats()).pending == 0
+
+
+@pytest.mark.covers("decide-17")
+async def test_a_job_may_wait_for_a_node_that_is_not_there_yet(tmp_path: Path) -> None:
+    backend = ObedientBackend(node("n1", cpus=2))
+    async with running(tmp_path, backend) as runtime:
+        desk = runtime.desks
+        with pytest.raises(BadInput, match="never start here") as refused:
+            await submit(desk, spec(cpus=8))
+        assert "--wait-for-nodes" in refused.value.help
+        [job] = await submit(desk, spec(cpus=8, wait_for_nodes=True))
+        await asyncio.sleep(2)
+        why = why_document(await desk.questions.why(job.id, None, ADA), 0)
+        assert (why.verdict, why.waits_for_node) == ("never", "a node with 8 cpu")
+        with pytest.raises(BadInput, match="never start here"):
+            await submit(desk, spec(cpus=8))
+        backend.here = [*backend.here, node("n2", cpus=8)]
+        runtime.nodes_changed.set()
+        await until(desk, job, Phase.RUNNING)
+
+
+@pytest.mark.covers("decide-17")
+async def test_a_policy_may_let_all_jobs_wait_for_nodes_but_for_nothing_else(tmp_path: Path) -> None:
+    tenant = TenantPolicy("default", quota=Quota((("cpu", 4000),), borrowable=()))
+    policy = Policy((SchedulerPolicy(wait_for_nodes=True),), FairShare(tenants=(tenant,)))
+    with open_store(f"sqlite:///{tmp_path}/rota.db") as store:
+        backend = ObedientBackend(node("n1", cpus=2))
+        runtime = Runtime(store, policy, [backend], now_ms, lambda: 0.5, no_files)
+        await runtime.start()
+        [job] = await submit(runtime.desks, spec(cpus=3))
+        assert job.phase is Phase.PENDING
+        with pytest.raises(BadInput, match="never start here") as refused:
+            await submit(runtime.desks, spec(cpus=5))
+        assert "--wait-for-nodes" not in refused.value.help
+        await runtime.stop()
 
 
 @pytest.mark.covers("ops-2")

@@ -26,6 +26,7 @@ def observed() -> Metrics:
     metrics.observe_commit(0.002)
     metrics.observe_estimate(late_seconds=-30, within_bound=True)
     metrics.set_breaker("database", is_open=True)
+    metrics.count_plugin_fault("licences", "filter")
     return metrics
 
 
@@ -39,6 +40,7 @@ def exposed(metrics: Metrics) -> dict[str, float]:
     "sample, value",
     [
         ('rota_breaker_open{connection="database"}', 1),
+        ('rota_plugin_faults_total{call="filter",plugin="licences"}', 1),
         ('rota_schedule_attempts_total{result="unschedulable"}', 3),
         ('rota_scheduling_attempt_duration_seconds_count{result="scheduled"}', 1),
         ('rota_pending_jobs{queue="default"}', 7),

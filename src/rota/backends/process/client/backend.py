@@ -43,8 +43,11 @@ class ProcessBackend:
         keeper: KeeperOptions = DEFAULT_OPTIONS,
         share: Resources = ALL,
         price_micro_per_hour: int = 0,
+        memory_margin_bytes: int = 0,
     ) -> None:
-        """`share`: what jobs may have of this machine; 0 of a resource: all of it."""
+        """`share`: what jobs may have of this machine; 0 of a resource: all of it. `memory_margin_bytes`: how
+        much other programs may use of its memory without jobs getting less; 0: a tenth."""
+        self._memory_margin_bytes = memory_margin_bytes
         self._share = share
         self._price_micro_per_hour = price_micro_per_hour
         self.name = name
@@ -66,16 +69,18 @@ class ProcessBackend:
         await self._line.close()
 
     async def nodes(self) -> Sequence[Node]:
-        return [
-            this_machine(
-                self._node_name,
-                self.name,
-                self._folders.root,
-                self._found.gpus,
-                self._share,
-                self._price_micro_per_hour,
-            )
-        ]
+        node = await asyncio.to_thread(
+            this_machine,
+            self._node_name,
+            self.name,
+            self._folders.root,
+            self._found.gpus,
+            self._share,
+            self._price_micro_per_hour,
+            self._memory_margin_bytes,
+            self._line.keeper,
+        )
+        return [node]
 
     async def node(self, name: NodeName) -> Node | None:
         return next((node for node in await self.nodes() if node.name == name), None)

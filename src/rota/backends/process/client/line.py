@@ -63,6 +63,11 @@ class KeeperLine:
         self.gpu_ids: Sequence[str] = ()
         """What CUDA calls the GPUs of this machine; empty: by their numbers."""
 
+    @property
+    def keeper(self) -> int | None:
+        """Its process; None: there is no connection at the moment."""
+        return None if self._link is None else self._link.pid
+
     async def open(self) -> None:
         self._link = await self._connect(self._heard)
         self._is_linked.set()

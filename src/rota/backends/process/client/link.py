@@ -47,6 +47,8 @@ class Link:
         """What the keeper can do that one of before couldn't."""
         self._calls: dict[int, asyncio.Future[Reply]] = {}
         self._numbers = count(1)
+        self.pid = 0
+        """Of the keeper."""
         self._hello: asyncio.Future[Hello] = asyncio.get_running_loop().create_future()
         self._reading = asyncio.create_task(self._read())
 
@@ -78,6 +80,7 @@ class Link:
                 "it exits once its tasks have ended and their server has noticed"
             )
         link.features = hello.features
+        link.pid = hello.pid
         return link
 
     async def call(self, make: Callable[[int], Request]) -> Reply:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
+from rota.backends.process.client.memory_use import in_steps, memory_use, taken_by_others
 from rota.machine_facts import node_labels
 from rota.model.ids import NodeName
 from rota.model.node import Gpus, Node, NodeSpec
@@ -24,16 +25,22 @@ def this_machine(
     gpus: Gpus,
     share: Resources = ALL,
     price_micro_per_hour: int = 0,
+    memory_margin_bytes: int = 0,
+    keeper: int | None = None,
 ) -> Node:
-    """`share`: what jobs may have of it, as somebody set it; more than there is if they want it so."""
+    """`share`: what jobs may have of it, as somebody set it; more than there is if they want it so.
+    `memory_margin_bytes`: as of `taken_by_others`. `keeper`: the process that tasks descend from."""
     own = Path("/proc/self/cgroup").read_text()
     cpu_milli = usable_cpu_milli(Path("/sys/fs/cgroup"), own)
+    total_bytes, group = usable_memory(Path("/sys/fs/cgroup"), own)
     capacity = Resources(
         cpu_milli=share.cpu_milli or cpu_milli,
-        memory_bytes=share.memory_bytes or usable_memory_bytes(Path("/sys/fs/cgroup"), own),
+        memory_bytes=share.memory_bytes or total_bytes,
         storage_bytes=shutil.disk_usage(folder).total,
         slots=max(DEFAULT_SLOTS, 4 * cpu_milli // 1000),
     )
+    use = memory_use(Path("/proc"), keeper, group)
+    others = taken_by_others(use, total_bytes, capacity.memory_bytes, memory_margin_bytes)
     labels = {
         "arch": platform.machine(),
         "host": str(name),
@@ -50,6 +57,8 @@ def this_machine(
             price_micro_per_hour=price_micro_per_hour,
         ),
         load_milli=load_milli(Path("/proc/loadavg").read_text(), cpu_milli),
+        memory_used_bytes=in_steps(use.used_bytes, capacity.memory_bytes),
+        memory_others_bytes=in_steps(others, capacity.memory_bytes),
     )
 
 
@@ -73,12 +82,19 @@ def usable_cpu_milli(mount: Path, own: str) -> int:
 
 
 def usable_memory_bytes(mount: Path, own: str) -> int:
-    amounts = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")]
+    return usable_memory(mount, own)[0]
+
+
+def usable_memory(mount: Path, own: str) -> tuple[int, Path | None]:
+    """How much, and the control group that allows no more; None: the machine has no more."""
+    least, tightest = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"), None
     for group in _groups(mount, own, "memory"):
         for name in ("memory.max", "memory.limit_in_bytes"):
             with suppress(OSError, ValueError):
-                amounts.append(int((group / name).read_text()))
-    return min(amounts)
+                amount = int((group / name).read_text())
+                if amount < least:
+                    least, tightest = amount, group
+    return least, tightest
 
 
 def _groups(mount: Path, own: str, controller: str) -> Iterable[Path]:
