@@ -28,7 +28,7 @@ from tests.unit.cli.calling import rota
 RECORDED = Path(__file__).parents[1] / "data" / "answers"
 _BUG = "this is a bug in Rota"
 _AT_ONCE = Retries(attempts=1)
-_DEFAULTS: dict[str, Any] = Client.__init__.__kwdefaults__
+_DEFAULTS: dict[str, Any] = Client.__init__.__kwdefaults__ or {}
 """Commands are patient by default."""
 _STATUSES = (200,) * 6 + (201, 204, 206, 301, 304, 401, 403, 404, 409, 422, 429, 500, 503, 999)
 _HEADERS = (

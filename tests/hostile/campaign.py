@@ -19,6 +19,7 @@ from msgspec import Struct, field
 from bench.harness import Result
 from rota.api.people import Role
 from tests.hostile.answers import Liar, an_answer, ask, command
+from tests.hostile.awaited import ask_awaited
 from tests.hostile.broken import broken, status_of
 from tests.hostile.guests import Guests
 from tests.hostile.odd import Odd
@@ -38,7 +39,16 @@ MOST_GROWTH_BYTES = 200 << 20
 LOOK_EVERY = 200
 ANSWER_S = 30
 _UNWANTED_CODES = frozenset(("INTERNAL", "UNKNOWN"))
-_SHARES = {"rest": 56, "readers": 20, "client": 10, "broken": 5, "grpc": 4, "sign-in": 3, "command": 2}
+_SHARES = {
+    "rest": 56,
+    "readers": 20,
+    "client": 7,
+    "awaited": 3,
+    "broken": 5,
+    "grpc": 4,
+    "sign-in": 3,
+    "command": 2,
+}
 _SESSION = re.compile(r"rota-session=([^;]+)")
 _FLOW = re.compile(r"rota-sign-in=([^;]+)")
 _SETTINGS = """
@@ -162,6 +172,7 @@ class Campaign:
             "grpc": lambda random: self._say(random, channel),
             "readers": lambda random: self._read(random, files),
             "client": lambda random: f"client: {ask(liar, random)}",
+            "awaited": lambda random: f"awaited: {ask_awaited(liar, random)}",
             "command": lambda random: self._command(random, liar, files),
         }
 

@@ -161,8 +161,12 @@ class Crew:
     async def _see_through(self, session: Session, kept: Kept, turn: Turn, is_kept: bool) -> None:
         """Streams that break are opened again, as long as the session lasts."""
         declines = self.is_draining and not is_kept
+        is_first = True
         while session.is_open:
             try:
+                if not is_first:
+                    is_kept = kept.ref in await self._keeper.running()
+                is_first = False
                 stub = self._stub_of(session.target)
                 performance = Performance(
                     session, kept, stub, self._keeper, self._folders, self._rest, self._node
@@ -180,7 +184,6 @@ class Crew:
             except BackendUnavailable as error:
                 log.error("keeper.unreachable", why=str(error))
             await asyncio.sleep(_AGAIN_S)
-            is_kept = kept.ref in await self._keeper.running()
 
     async def _drop(self, kept: Kept) -> None:
         """The server doesn't want this task any more: it is stopped without a report."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 
@@ -141,7 +142,7 @@ def test_a_form_of_another_site_is_refused(window: Window, elsewhere: Elsewhere,
         page = elsewhere.page(
             posting(window.url + path, '<input name="csrf" value="x">', more), same_site=same_site
         )
-        [asked] = window.during(lambda page=page: window.open(page), path, "POST")
+        [asked] = window.during(partial(window.open, page), path, "POST")
         assert asked.status in (401, 403, 415)
         assert ("rota-session" in asked.headers.get("cookie", "")) is same_site
         assert asked.headers["origin"].startswith(
@@ -194,7 +195,7 @@ def test_nobody_is_signed_in_by_another_site(
     window.open("/sign-in")
     for same_site in (False, True):
         page = elsewhere.page(posting(f"{window.url}/sign-in/token", fields), same_site=same_site)
-        [asked] = window.during(lambda page=page: window.open(page), "/sign-in/token")
+        [asked] = window.during(partial(window.open, page), "/sign-in/token")
         assert asked.status == 403
         assert "rota-session" not in window.cookies
 

@@ -194,7 +194,8 @@ HEADS = st.sampled_from(
 @given(st.lists(st.one_of(HEADS, st.binary(max_size=20)), max_size=8).map(b"".join))
 def test_whatever_is_answered_it_is_an_answer_or_lost(answer: bytes) -> None:
     ours, theirs = socket.socketpair()
-    with theirs, closing(Answer(ours, idle := [])) as read, suppress(Lost):
+    idle: list[socket.socket] = []
+    with theirs, closing(Answer(ours, idle)) as read, suppress(Lost):
         theirs.sendall(answer)
         theirs.shutdown(socket.SHUT_WR)
         ours.settimeout(5)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Protocol
@@ -191,7 +193,8 @@ async def keep_file(
     mode: int = 0o600,
 ) -> None:
     kept = folders.outputs_of_task(ref).joinpath(*checked_parts(path))
-    kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _names_checked(path):
+        kept.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fd, name = mkstemp(prefix="output-", dir=folders.files)
     half = Path(name)
     try:
@@ -200,9 +203,23 @@ async def keep_file(
                 ensure_room(fd, reserve_bytes)
                 await asyncio.to_thread(file.write, chunk)
             os.fchmod(fd, mode)
-        half.replace(kept)  # noqa: ASYNC240 – a name in a folder is changed: nothing is written
+        with _names_checked(path):
+            half.replace(kept)  # noqa: ASYNC240 – a name in a folder is changed: nothing is written
     finally:
         half.unlink(missing_ok=True)  # noqa: ASYNC240 – a name in a folder is changed: nothing is written
+
+
+@contextmanager
+def _names_checked(path: str) -> Iterator[None]:
+    """Raises Refusal for what no folder can hold beside what it has."""
+    try:
+        yield
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        raise Refusal(f"path: {path}: one file can't be a folder of another") from None
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        raise Refusal(f"path: {path[:40]}… is too long, or a name in it") from None
 
 
 async def not_too_large(path: str, chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:

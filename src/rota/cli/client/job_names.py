@@ -15,6 +15,12 @@ _LOOKED_AT = 100
 _UNFINISHED = [phase for phase in Phase if phase not in TERMINAL]
 
 
+def by_index(id: str) -> tuple[int, str]:
+    """The order of an array's elements. An id without an index, which no server should give, comes first."""
+    match = _ID.fullmatch(id)
+    return int(match[2]) if match and match[2] and match[2] != "*" else -1, id
+
+
 def is_id(text: str) -> bool:
     return _ID.fullmatch(text) is not None
 

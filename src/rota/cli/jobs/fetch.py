@@ -15,7 +15,7 @@ import typer
 
 from rota.api.jobs import JobDocument, OutputDocument, OutputsDocument
 from rota.cli.client.connection import Server, connect
-from rota.cli.client.job_names import array_of, job_named
+from rota.cli.client.job_names import array_of, by_index, job_named
 from rota.cli.exits import EX_BAD_INPUT, EX_IO, EX_NOT_FOUND, EX_OK, EX_REFUSED
 from rota.cli.jobs.saved_files import Folder, NotSaved
 from rota.cli.output import ListFormat, OutputFormat, show, talk, write, write_document
@@ -100,7 +100,7 @@ def _asked_for(server: Server, job: str, path: str | None) -> tuple[str, list[_L
         if array_of(error) is None:
             raise
     elements = server.jobs(array=job, limit=_LONGEST_PAGE)
-    ids = sorted((one.id for one in elements), key=lambda id: int(id.partition(".")[2]))
+    ids = sorted((one.id for one in elements), key=by_index)
     return job, [_Left(id, _chosen(server.outputs(id), path)) for id in ids], True
 
 

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 
 from rota.cli.client.connection import Server, connect
-from rota.cli.client.job_names import array_of, job_named
+from rota.cli.client.job_names import array_of, by_index, job_named
 from rota.cli.client.several import Several
 from rota.cli.jobs.log_lines import prefixed
 from rota.cli.option_values import moment_of, read_as
@@ -57,7 +57,7 @@ def _marked(prefix: bool | None) -> bool:
 def _show_array(server: Server, array: str, show: Callable[[str], None]) -> None:
     """One job after the other, by index. On a terminal, each line says whose it is."""
     found = server.jobs(array=array, limit=_LONGEST_PAGE)
-    ids = sorted((job.id for job in found), key=lambda id: int(id.partition(".")[2]))
+    ids = sorted((job.id for job in found), key=by_index)
     several = Several()
     several.done(ids, show)
     several.tell()

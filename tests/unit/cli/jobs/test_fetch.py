@@ -109,6 +109,17 @@ class TestSeveral:
         assert rota("fetch", "24", "--list", "-o", "name").lines == ["24.2/a", "24.10/a"]
         assert set(rota("fetch", "24", "--list", "-o", "json").data) == {"24.2", "24.10"}
 
+    @pytest.mark.parametrize("odd", ["24", "24.x", "24.", "٢٤.١", "../24.1"])
+    def test_an_array_with_ids_that_no_server_should_give(
+        self, server: FakeServer, here: Path, odd: str
+    ) -> None:
+        """Whatever comes of it, it is no bug of ours, and nothing is written elsewhere."""
+        server.has(over(Phase.SUCCEEDED, "24.2", array="24"), over(Phase.SUCCEEDED, odd, array="24"))
+        server.kept["24.2"] = server.kept[odd] = {(0, "a"): b"2"}
+        for command in (("fetch", "24", "--to", "all"), ("logs", "24")):
+            assert "bug in Rota" not in rota(*command).err
+        assert list(here.parent.glob("*.1")) == []
+
 
 class TestNothing:
     def test_declared(self, server: FakeServer, here: Path) -> None:

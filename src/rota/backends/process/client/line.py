@@ -36,6 +36,7 @@ from rota.model.ids import JobId
 from rota.patience.backoff import Backoff
 
 _TASKS_A_FRAME = 500
+_ASKED_AT_MOST = 3
 _CONNECTS_WITHIN_S = 10.0
 _PAUSES = Backoff(first_s=0.05, longest_s=5.0)
 
@@ -71,9 +72,14 @@ class KeeperLine:
     async def open(self) -> None:
         self._link = await self._connect(self._heard)
         self._is_linked.set()
-        for ref in await self.running():
-            self._unended.setdefault(ref)
+        # From now on: the keeper may be gone before it has answered its first question.
         self._staying = asyncio.create_task(self._stay_connected())
+        try:
+            for ref in await self.running():
+                self._unended.setdefault(ref)
+        except BaseException:
+            await self.close()
+            raise
 
     async def close(self) -> None:
         if self._staying is not None:
@@ -137,9 +143,21 @@ class KeeperLine:
         await (await self._linked()).call(partial(Settle, refs=tasks))
 
     async def describe(self) -> Description:
-        answer = await (await self._linked()).call(Describe)
-        assert isinstance(answer, Description)
-        return answer
+        """Asked again where a keeper ends before it has answered: the question changes nothing."""
+        failures = 0
+        while True:
+            link = await self._linked()
+            try:
+                answer = await link.call(Describe)
+            except BackendUnavailable:
+                failures += 1
+                if failures >= _ASKED_AT_MOST:
+                    raise
+                if self._link is link:
+                    self._is_linked.clear()
+            else:
+                assert isinstance(answer, Description)
+                return answer
 
     async def _linked(self) -> Link:
         try:

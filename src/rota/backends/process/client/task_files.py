@@ -79,6 +79,9 @@ class TaskFiles:
                     return _open_regular(parts[-1], parent)
             except (Leaves, FileNotFoundError, NotADirectoryError, IsADirectoryError):
                 continue
+            except OSError as error:
+                if error.errno != errno.ENAMETOOLONG:
+                    raise
         raise FileNotFoundError(f"no task has left a file {path!r}")
 
     async def sizes(self, jobs: Sequence[JobId]) -> Sequence[int]:
