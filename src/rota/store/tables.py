@@ -50,13 +50,24 @@ counters = Table(
     Column("value", _Whole, nullable=False),
 )
 
+environments = Table(
+    "environments",
+    metadata,
+    Column("id", _Whole, primary_key=True),
+    Column("sha256", LargeBinary, nullable=False, unique=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
 specs = Table(
     "specs",
     metadata,
     Column("id", _Whole, primary_key=True),
     Column("sha256", LargeBinary, nullable=False, unique=True),
     Column("body", LargeBinary, nullable=False),
+    Column("environment", _Whole),
+    Index("specs_by_environment", "environment"),
 )
+"""`environment`: that of the run, where it isn't in the body."""
 
 labels = Table(
     "labels",

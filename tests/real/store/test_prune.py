@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from rota.lifecycle.state import Phase
+from rota.lifecycle.state import JobState, Phase
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
 from rota.store.batch import Batch, ToldEstimate
@@ -40,6 +41,27 @@ def test_forgotten_jobs_leave_with_all_that_is_theirs(store: Store) -> None:
     with store.connections.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM specs").scalar() == 1
         assert connection.exec_driver_sql("SELECT count(*) FROM labels").scalar() == 0
+
+
+@pytest.mark.covers("first-1")
+def test_an_environment_leaves_with_the_last_job_that_has_it(store: Store) -> None:
+    def of(number: int) -> JobState:
+        state = job(str(number), phase="succeeded", command=(f"step-{number}",))
+        run = replace(state.spec.run, environment=(("SECRET", "of-a-shell"),))
+        return replace(state, spec=replace(state.spec, run=run))
+
+    def count() -> int:
+        with store.connections.read() as connection:
+            return int(connection.exec_driver_sql("SELECT count(*) FROM environments").scalar() or 0)
+
+    keep(store, of(1), of(2))
+    store.forget([JobId("1")])
+    assert count() == 1
+    assert store.job(JobId("2")) == of(2)
+    store.forget([JobId("2")])
+    assert count() == 0
+    keep(store, of(3))
+    assert store.job(JobId("3")) == of(3)
 
 
 def test_events_stay_unless_they_are_to_go_too(store: Store) -> None:
