@@ -13,6 +13,7 @@ from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.ids import JobId
 from rota.store.keys import id_of, number_of
 from rota.store.tables import RoughPhase, answers, counters, environments, events, jobs, specs
+from rota.store.usage_days import used_by
 from rota.store.write import PRUNED, BatchWriter, in_chunks, jobs_in
 
 
@@ -86,6 +87,7 @@ def remove_jobs(
             phases[phase] += 1
             spec_ids.add(spec_id)
     for gone in in_chunks(removed):
+        writer.add_used(connection, used_by(connection, gone))
         connection.execute(delete(jobs).where(jobs.c.key.in_(gone)))
         if with_events:
             subjects = [id_of(key) for key in gone]

@@ -63,7 +63,7 @@ def read_shared(connection: Connection, ids: Iterable[int]) -> dict[int, SharedS
     known: dict[int | None, Labels | None] = {None: None}
     for some in in_chunks(sorted(ids)):
         rows = connection.execute(_SPECS, {"ids": some}).all()
-        known |= _read_environments(connection, {row.environment for row in rows} - known.keys())
+        known.update(_read_environments(connection, {row.environment for row in rows} - known.keys()))
         for id_, body, environment in rows:
             try:
                 shared = decode_shared(body, known[environment])

@@ -104,6 +104,20 @@ jobs = Table(
     Index("jobs_by_end", "ended_ms", "key"),
 )
 
+usage_days = Table(
+    "usage_days",
+    metadata,
+    Column("day_ms", _Whole, primary_key=True, autoincrement=False),
+    Column("project", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("queue", Text, primary_key=True),
+    Column("tasks", _Whole, nullable=False),
+    Column("cpu_ms", _Whole, nullable=False),
+    Column("gpu_ms", _Whole, nullable=False),
+    Column("memory_mib_s", _Whole, nullable=False),
+)
+"""Of jobs that were removed."""
+
 attempts = Table(
     "attempts",
     metadata,

@@ -31,6 +31,7 @@ from rota.store.tables import (
     records,
     rough_phase_of,
     specs,
+    usage_days,
 )
 
 Rows = list[dict[str, Any]]
@@ -98,6 +99,15 @@ class BatchWriter:
         self._put_records = replacing(records)
         self._environments = _Parts(environments, insert_into(environments).on_conflict_do_nothing())
         self._specs = _Parts(specs, insert_into(specs).on_conflict_do_nothing())
+        adding_used = insert_into(usage_days)
+        self._add_used = adding_used.on_conflict_do_update(
+            index_elements=list(usage_days.primary_key),
+            set_={
+                column.name: column + adding_used.excluded[column.name]
+                for column in usage_days.c
+                if not column.primary_key
+            },
+        )
         self._put_labels = insert_into(labels).on_conflict_do_nothing()
         self._put_answers = insert_into(answers).on_conflict_do_nothing()
         self._audit_head: Head | None = None
@@ -140,6 +150,10 @@ class BatchWriter:
     def add(self, connection: Connection, counter: str, amount: int) -> int:
         """What it then is."""
         return int(self._add.one(connection, {"name": counter, "value": amount}).scalar_one())
+
+    def add_used(self, connection: Connection, rows: Rows) -> None:
+        """To the sums of those days."""
+        _many(connection, self._add_used, rows)
 
     def raise_to(self, connection: Connection, counter: str, value: int) -> None:
         """Unless it is as high already."""

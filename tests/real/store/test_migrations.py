@@ -119,6 +119,7 @@ def test_what_was_kept_is_there_after_the_migrations(dump: Path, url: str, tmp_p
             assert store.check_audit().broken is None
         if dump.stem >= "0004":
             assert ended.spec.run.environment == (("LANG", "C"),)
+            assert [(one.project, one.tasks) for one in store.used_before(0, 2**50)] == [("vision", 2)]
         counts = store.counts()
         assert {phase: counts[phase] for phase in counts if counts[phase]} == {
             Phase.PENDING: 1,

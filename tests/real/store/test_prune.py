@@ -8,6 +8,9 @@ from msgspec.structs import replace
 from rota.lifecycle.state import JobState, Phase
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
+from rota.model.job import TaskGroup
+from rota.model.resources import GpuRequest, Resources
+from rota.model.task import TaskSpec
 from rota.store.batch import Batch, ToldEstimate
 from rota.store.prune import History
 from rota.store.queries import EventFilter, JobFilter
@@ -154,3 +157,33 @@ def test_steps_are_bounded_and_in_the_end_all_is_done(store: Store) -> None:
         steps.append(len(step.jobs))
     assert max(steps) == 7
     assert len(left(store)) == 10
+
+
+@pytest.mark.covers("ops-4")
+def test_what_jobs_used_stays_when_they_leave(store: Store) -> None:
+    hour_ms, day_ms = 3_600_000, 86_400_000
+    begins_ms = 20_000 * day_ms - hour_ms
+
+    def ended(number: int) -> JobState:
+        state = job(str(number), phase="succeeded", command=(f"step-{number}",))
+        task = TaskSpec(Resources(cpu_milli=2000, memory_bytes=2**30), gpu=GpuRequest(1))
+        template = replace(state.spec.template, groups=(TaskGroup(task),))
+        return replace(state, spec=replace(state.spec, template=template))
+
+    times = {"started_ms": begins_ms, "ended_ms": begins_ms + 3 * hour_ms}
+    attempts = [attempt(str(number), 1, **times) for number in (1, 2)]
+    attempts.append(replace(attempts[0], fence=2, started_ms=None))
+    store.commit(Batch(jobs=[ended(1), ended(2)], attempts=attempts))
+    assert store.used_before(0, begins_ms + day_ms) == []
+    for number in (1, 2):
+        store.forget([JobId(str(number))])
+    first, second = store.used_before(0, begins_ms + day_ms)
+    assert (first.tasks, first.cpu_ms, first.gpu_ms, first.memory_mib_s) == (
+        2,
+        4 * hour_ms,
+        2 * hour_ms,
+        2 * 1024 * 3600,
+    )
+    assert (second.tasks, second.cpu_ms, second.gpu_ms) == (0, 8 * hour_ms, 4 * hour_ms)
+    assert store.used_before(begins_ms + hour_ms, begins_ms + day_ms) == [second]
+    assert store.held(0, begins_ms + day_ms) == []
