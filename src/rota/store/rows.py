@@ -74,9 +74,9 @@ def read_shared(connection: Connection, ids: Iterable[int]) -> dict[int, SharedS
     return found
 
 
-def _read_environments(connection: Connection, ids: Iterable[int | None]) -> dict[int, Labels]:
+def _read_environments(connection: Connection, ids: Iterable[int | None]) -> dict[int | None, Labels | None]:
     """Those that can be read."""
-    found = {}
+    found: dict[int | None, Labels | None] = {}
     for some in in_chunks(sorted(filter(None, ids))):
         for id_, body in connection.execute(_ENVIRONMENTS, {"ids": some}):
             with suppress(MsgspecError):
