@@ -9,8 +9,8 @@ from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
-from rota.intake._fields import Field
-from rota.intake.convert import MAX_ERRORS
+from rota.intake.checking.convert import MAX_ERRORS
+from rota.intake.checking.fields import Field
 from rota.intake.errors import FieldPath, InputError
 
 _STAND_INS: dict[str, object] = {

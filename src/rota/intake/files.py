@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from rota.intake._fields import raise_all
-from rota.intake._source import MAX_BYTES
 from rota.intake.calendars import CalendarReader
+from rota.intake.checking.fields import raise_all
 from rota.intake.clusters import ClusterReader
-from rota.intake.document import Document, read_documents
+from rota.intake.documents.document import Document, read_documents
+from rota.intake.documents.source import MAX_BYTES
 from rota.intake.errors import InputError
 from rota.intake.jobs import JobReader
 from rota.intake.kubernetes import ClusterObjects, Note, Reading, is_manifest

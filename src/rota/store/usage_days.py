@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, select
 
 from rota.model.task import TaskSpec
-from rota.store.rows import read_shared
-from rota.store.tables import attempts, jobs, usage_days
+from rota.store.reading.rows import read_shared
+from rota.store.sql.tables import attempts, jobs, usage_days
 
 DAY_MS = 86_400_000
 _MIB = 2**20

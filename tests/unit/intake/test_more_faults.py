@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.errors import InputError
 from rota.intake.jobs import JobReader
 from rota.intake.submissions import read_submission

@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import JobId
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 
 
 class JobChanges:

@@ -8,7 +8,7 @@ import pytest
 
 from rota.loop.desk.job_changes import JobChanges
 from rota.model.ids import JobId
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 from tests.stored import job
 
 ONE, TWO = JobId("1"), JobId("2")
