@@ -114,8 +114,8 @@ def broken_promises(story: Story) -> list[str]:
                 return [f"{promise} at {moment.now_ms}: {started_seats(plan, job)}"]
         for binding in plan.bindings:
             # Before its time: then just where it was promised to.
-            promise = promises.get(binding.job)
-            if promise is not None and started_seats(plan, binding.job) == promised_seats(promise):
+            early = promises.get(binding.job)
+            if early is not None and started_seats(plan, binding.job) == promised_seats(early):
                 del promises[binding.job]
         changed = [promise for job, promise in promises.items() if standing.get(job) != promise]
         if changed:

@@ -117,7 +117,7 @@ class UsageDocument(Document, frozen=True, kw_only=True):
     until: datetime
     by: str
     items: list[UsageEntry]
-    """The largest first. Jobs that were removed from the history aren't in it."""
+    """The largest first. Of jobs that were removed from the history, whole days count, in UTC."""
 
 
 class QuotaEntry(Document, frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
 """The entry for callers: files of clusters, jobs and policies, in Rota's own form or in Kubernetes'."""
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from rota.intake.calendars import CalendarReader
@@ -11,9 +12,10 @@ from rota.intake.documents.document import Document, read_documents
 from rota.intake.documents.source import MAX_BYTES
 from rota.intake.errors import InputError
 from rota.intake.jobs import JobReader
-from rota.intake.kubernetes import ClusterObjects, Note, is_manifest
+from rota.intake.kubernetes import ClusterObjects, Note, Reading, is_manifest
 from rota.intake.policies import policy_from
 from rota.model.cluster import ClusterRecords
+from rota.model.ids import JobId
 from rota.model.node import Node
 from rota.model.policy import Policy
 
@@ -36,7 +38,18 @@ class Trouble(NamedTuple):
 OnTrouble = Callable[[Trouble], None]
 
 
-def _ignore(note: Note) -> None:
+class Pods(NamedTuple):
+    """What is particular to jobs that come from Kubernetes manifests."""
+
+    jobs: frozenset[JobId] = frozenset()
+    class_names: Mapping[int, str] = MappingProxyType({})
+    """Priorities that they could have, by their classes."""
+
+
+OnPods = Callable[[Pods], None]
+
+
+def _ignore(told: object) -> None:
     pass
 
 
@@ -46,6 +59,7 @@ def read_records(
     max_bytes: int = MAX_BYTES,
     on_note: OnNote = _ignore,
     on_trouble: OnTrouble | None = None,
+    on_pods: OnPods = _ignore,
 ) -> ClusterRecords:
     """The cluster and all jobs of these files. They may be the same file, which is then read once.
     `on_trouble`: is told of pods that can't be used, and the rest is read; without it, they are errors."""
@@ -56,7 +70,9 @@ def read_records(
         if not any(_is_same_file(other, path) for other in read):
             job_documents += read_documents(path, max_bytes=max_bytes)
             read.append(path)
-    return records_from_documents(cluster_documents, job_documents, on_note=on_note, on_trouble=on_trouble)
+    return records_from_documents(
+        cluster_documents, job_documents, on_note=on_note, on_trouble=on_trouble, on_pods=on_pods
+    )
 
 
 def records_from_documents(
@@ -65,6 +81,7 @@ def records_from_documents(
     *,
     on_note: OnNote = _ignore,
     on_trouble: OnTrouble | None = None,
+    on_pods: OnPods = _ignore,
 ) -> ClusterRecords:
     """The same for what is read already."""
     # All manifests are read as one: pods of one file may name priority classes or nodes of the other.
@@ -77,7 +94,9 @@ def records_from_documents(
     clusters = [cluster_reader.read_document(one) for one in cluster_documents if not is_manifest(one)]
     nodes = [*objects.nodes, *(node for cluster in clusters for node in cluster.nodes)]
 
-    of_kubernetes = _manifests_read(objects, nodes, on_note, on_trouble)
+    reading = _manifests_read(objects, nodes, on_note, on_trouble)
+    of_kubernetes = reading.records
+    on_pods(Pods(frozenset(one.job.id for one in of_kubernetes.jobs), reading.class_names))
 
     node_of = {node.name: node for node in nodes}
 
@@ -107,7 +126,7 @@ def records_from_documents(
 
 def _manifests_read(
     objects: ClusterObjects, nodes: Sequence[Node], on_note: OnNote, on_trouble: OnTrouble | None
-) -> ClusterRecords:
+) -> Reading:
     reading = objects.read(nodes)
     if on_trouble is None:
         raise_all([*reading.faults, *reading.incomplete])
@@ -115,7 +134,7 @@ def _manifests_read(
         on_trouble(Trouble(reading.faults, reading.incomplete, reading.held))
     for note in reading.notes:
         on_note(note)
-    return reading.records
+    return reading
 
 
 def read_policy(

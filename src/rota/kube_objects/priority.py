@@ -1,12 +1,12 @@
 """Priorities of pods: their own, or those of their priority classes."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import ClassVar, NamedTuple
 
 from rota.kube_objects.objects.pods import PodSpec
 from rota.kube_objects.objects.workloads import PriorityClass
 from rota.model.changes import RaisePriority
-from rota.model.explanation import TypedChange
+from rota.model.explanation import Change, TypedChange
 
 
 class PodPriority(NamedTuple):
@@ -19,6 +19,24 @@ class UsePriorityClass(TypedChange, frozen=True, tag="priority class"):
 
     size: ClassVar[float] = RaisePriority.size
     name: str
+
+
+def class_names(classes: Iterable[PriorityClass]) -> dict[int, str]:
+    """Of the priorities that users could ask for. Those of the system are for what the cluster itself needs,
+    and one may be there that evicts nobody."""
+    return {
+        one.value: one.metadata.name or ""
+        for one in classes
+        if not (one.metadata.name or "").startswith("system-") and one.preemption_policy != "Never"
+    }
+
+
+def by_class(change: Change, names: Mapping[int, str]) -> Change:
+    """In a cluster, priorities are known by their classes."""
+    match change:
+        case RaisePriority(priority=priority) if priority in names:
+            return UsePriorityClass(names[priority])
+    return change
 
 
 _SYSTEM_CLASSES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Container, Iterator
+from collections.abc import Collection, Container, Iterator
 from contextlib import AbstractContextManager
 from itertools import chain
 
@@ -24,7 +24,7 @@ from rota.model.estimate import Estimate
 from rota.model.explanation import Explanation, Outcome
 from rota.model.extension import Extension
 from rota.model.ids import JobId
-from rota.model.job import Job
+from rota.model.job import Job, Priority
 from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.model.verdict import Kind
@@ -94,11 +94,12 @@ class Moment:
                     found[record.job.id] = told
         return found
 
-    def explain(self, job_id: JobId) -> Explanation:
+    def explain(self, job_id: JobId, priorities: Collection[int] = tuple(Priority)) -> Explanation:
+        """`priorities`: those that its user could ask for."""
         if job_id in self._kept_back:
             return Explanation(job_id, Outcome.WAITING, verdict=self._kept_back[job_id].verdict)
         with self._plugins() as plugins:
-            return explain(self.snapshot, self._policy, self._now_ms, plugins, job_id)
+            return explain(self.snapshot, self._policy, self._now_ms, plugins, job_id, priorities=priorities)
 
     def extend(self, job_id: JobId, limit_ms: int) -> Extension:
         """Whether the job may have this time limit, counted from its start. Nothing is changed."""

@@ -253,6 +253,25 @@ def test_equal_templates_are_one_object_whatever_the_command(store: Store) -> No
     assert one.spec.run != other.spec.run
 
 
+@pytest.mark.covers("first-1")
+def test_an_environment_is_kept_once_whatever_the_command(store: Store) -> None:
+    def of(number: int, **environment: str) -> JobState:
+        state = job(str(number), command=(f"step-{number}",))
+        run = replace(state.spec.run, environment=tuple(sorted(environment.items())))
+        return replace(state, spec=replace(state.spec, run=run))
+
+    kept = [of(1, A="1", B="2"), of(2, A="1", B="2"), of(3, A="other"), of(4)]
+    keep(store, *kept[:1])
+    keep(store, *kept[1:])
+    loaded = store.load().jobs
+    assert loaded == kept
+    assert loaded[0].spec.run.environment is loaded[1].spec.run.environment
+    with store.connections.read() as connection:
+        assert connection.exec_driver_sql("SELECT count(*) FROM environments").scalar() == 2
+        bodies = connection.exec_driver_sql("SELECT body FROM specs").scalars()
+        assert not any(b"other" in bytes(body) for body in bodies)
+
+
 def test_numbers_are_given_once(store: Store, url: str) -> None:
     with open_store(url) as other, ThreadPoolExecutor(8) as threads:
         counts = [1, 7, 150, 2] * 10

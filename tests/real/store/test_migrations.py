@@ -52,7 +52,9 @@ def put_into(url: str, file: Path, schema: str) -> None:
                 if rows and table.name != VERSION_TABLE:
                     connection.execute(insert(table), rows)
             if connection.dialect.name == "postgresql":
-                connection.execute(text("SELECT setval('specs_id_seq', (SELECT max(id) FROM specs))"))
+                for table_name in {"specs", "environments"} & tables.tables.keys():
+                    latest = f"SELECT setval('{table_name}_id_seq', (SELECT max(id) FROM {table_name}))"
+                    connection.execute(text(latest))
         database.disconnect()
 
 
@@ -115,6 +117,9 @@ def test_what_was_kept_is_there_after_the_migrations(dump: Path, url: str, tmp_p
         if dump.stem >= "0003":
             assert [one.record.user for one in store.audit().records] == ["ada"]
             assert store.check_audit().broken is None
+        if dump.stem >= "0004":
+            assert ended.spec.run.environment == (("LANG", "C"),)
+            assert [(one.project, one.tasks) for one in store.used_before(0, 2**50)] == [("vision", 2)]
         counts = store.counts()
         assert {phase: counts[phase] for phase in counts if counts[phase]} == {
             Phase.PENDING: 1,

@@ -53,7 +53,7 @@ def test_what_a_killed_server_left_is_on_disk_before_it_is_believed(tmp_path: Pa
 def test_a_newer_schema_is_refused_and_left_alone(url: str) -> None:
     open_store(url).close()
     execute(url, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
-    with pytest.raises(StoreRefused, match=r"newer Rota \(its schema is 9999, this one knows up to 0003\)"):
+    with pytest.raises(StoreRefused, match=r"newer Rota \(its schema is 9999, this one knows up to 0004\)"):
         open_store(url)
     with pytest.raises(StoreRefused, match="9999"):
         open_store(url)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
-from rota.lifecycle.state import Phase
+from rota.lifecycle.state import JobState, Phase
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
+from rota.model.job import TaskGroup
+from rota.model.resources import GpuRequest, Resources
+from rota.model.task import TaskSpec
 from rota.store.reading.queries import EventFilter, JobFilter
 from rota.store.store import Store
 from rota.store.writing.batch import Batch, ToldEstimate
@@ -40,6 +44,27 @@ def test_forgotten_jobs_leave_with_all_that_is_theirs(store: Store) -> None:
     with store.connections.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM specs").scalar() == 1
         assert connection.exec_driver_sql("SELECT count(*) FROM labels").scalar() == 0
+
+
+@pytest.mark.covers("first-1")
+def test_an_environment_leaves_with_the_last_job_that_has_it(store: Store) -> None:
+    def of(number: int) -> JobState:
+        state = job(str(number), phase="succeeded", command=(f"step-{number}",))
+        run = replace(state.spec.run, environment=(("SECRET", "of-a-shell"),))
+        return replace(state, spec=replace(state.spec, run=run))
+
+    def count() -> int:
+        with store.connections.read() as connection:
+            return int(connection.exec_driver_sql("SELECT count(*) FROM environments").scalar() or 0)
+
+    keep(store, of(1), of(2))
+    store.forget([JobId("1")])
+    assert count() == 1
+    assert store.job(JobId("2")) == of(2)
+    store.forget([JobId("2")])
+    assert count() == 0
+    keep(store, of(3))
+    assert store.job(JobId("3")) == of(3)
 
 
 def test_events_stay_unless_they_are_to_go_too(store: Store) -> None:
@@ -132,3 +157,33 @@ def test_steps_are_bounded_and_in_the_end_all_is_done(store: Store) -> None:
         steps.append(len(step.jobs))
     assert max(steps) == 7
     assert len(left(store)) == 10
+
+
+@pytest.mark.covers("ops-4")
+def test_what_jobs_used_stays_when_they_leave(store: Store) -> None:
+    hour_ms, day_ms = 3_600_000, 86_400_000
+    begins_ms = 20_000 * day_ms - hour_ms
+
+    def ended(number: int) -> JobState:
+        state = job(str(number), phase="succeeded", command=(f"step-{number}",))
+        task = TaskSpec(Resources(cpu_milli=2000, memory_bytes=2**30), gpu=GpuRequest(1))
+        template = replace(state.spec.template, groups=(TaskGroup(task),))
+        return replace(state, spec=replace(state.spec, template=template))
+
+    times = {"started_ms": begins_ms, "ended_ms": begins_ms + 3 * hour_ms}
+    attempts = [attempt(str(number), 1, **times) for number in (1, 2)]
+    attempts.append(replace(attempts[0], fence=2, started_ms=None))
+    store.commit(Batch(jobs=[ended(1), ended(2)], attempts=attempts))
+    assert store.used_before(0, begins_ms + day_ms) == []
+    for number in (1, 2):
+        store.forget([JobId(str(number))])
+    first, second = store.used_before(0, begins_ms + day_ms)
+    assert (first.tasks, first.cpu_ms, first.gpu_ms, first.memory_mib_s) == (
+        2,
+        4 * hour_ms,
+        2 * hour_ms,
+        2 * 1024 * 3600,
+    )
+    assert (second.tasks, second.cpu_ms, second.gpu_ms) == (0, 8 * hour_ms, 4 * hour_ms)
+    assert store.used_before(begins_ms + hour_ms, begins_ms + day_ms) == [second]
+    assert store.held(0, begins_ms + day_ms) == []

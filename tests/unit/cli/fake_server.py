@@ -36,7 +36,16 @@ from rota.api.jobs import (
     OutputDocument,
     OutputsDocument,
 )
-from rota.api.people import LimitsDocument, MeDocument, ProjectDocument, Role, SecretDocument, TokenDocument
+from rota.api.people import (
+    LimitsDocument,
+    MeDocument,
+    ProjectDocument,
+    Role,
+    SecretDocument,
+    TenantDocument,
+    TokenDocument,
+    UsageDocument,
+)
 from rota.api.plugins import PluginDocument
 from rota.api.questions import ExtendAnswer, PlanAnswer, WhyAnswer
 from rota.api.service import EventDocument
@@ -92,6 +101,8 @@ class FakeServer(Client):
         self.estimates: dict[str, EstimateDocument] = {}
         self.efficiencies: dict[str, EfficiencyDocument] = {}
         self.limits_answer: LimitsDocument | None = None
+        self.usage_answer: UsageDocument | None = None
+        self.quota_list: list[TenantDocument] = []
         self.plan_answer = PlanAnswer(jobs=[], changes=[])
         self.why_answer: WhyAnswer | None = None
         self.extension: ExtendAnswer | Exception | None = None
@@ -149,6 +160,9 @@ class FakeServer(Client):
             case ["limits"]:
                 self.asked.append(Asked("limits", params.get("user", ""), {"project": params.get("project")}))
                 return self.limits_answer
+            case ["usage"]:
+                self.filters = params
+                return self.usage_answer
             case ["audit", "check"]:
                 return self.audit_check
             case [noun]:

@@ -218,7 +218,7 @@ class AgentsService(AgentsServicer):
         if not is_kept:
             assert task.start is not None
             try:
-                _check_input(session, task.start)
+                check_input(session, task.start)
                 accepted.start.CopyFrom(start_to(task.start, session.agent.clock.server_ahead_ms))
             except ValueError as error:
                 end = TaskEnd(EndReason.NOT_STARTED, message=f"it can't be sent to an agent: {error}")
@@ -292,7 +292,7 @@ class AgentsService(AgentsServicer):
         await context.abort(code, str(refusal))
 
 
-def _check_input(session: Session, start: TaskStart) -> None:
+def check_input(session: Session, start: TaskStart) -> None:
     """An agent of before would start it with nothing to read, which looks like all is well. Raises
     ValueError."""
     if start.run.takes_input and INPUT not in session.hello.features:

@@ -17,7 +17,7 @@ from rota.cli.moments import Way, moment_ms
 from rota.cli.output import talk
 from rota.forecast.estimator import EstimatorState
 from rota.intake.errors import InputError
-from rota.intake.files import Trouble, read_policy, read_records
+from rota.intake.files import Pods, Trouble, read_policy, read_records
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.on_files import Moment, latest_time_ms
 from rota.model.cluster import ClusterRecords
@@ -56,6 +56,7 @@ class Question:
     now_ms: int
     trouble: Trouble
     """With pods of Kubernetes manifests; all else was read."""
+    pods: Pods
 
 
 def read_question(files: Files) -> Question:
@@ -66,6 +67,7 @@ def read_question(files: Files) -> Question:
     gc.disable()
     policy = read_policy(files.policy, host.names if files.policy else None, max_bytes=max_bytes)
     found: list[Trouble] = []
+    pods: list[Pods] = []
     records = read_records(
         files.cluster,
         files.jobs,
@@ -73,6 +75,7 @@ def read_question(files: Files) -> Question:
         max_bytes=max_bytes,
         on_note=lambda note: talk(f"note: {note}"),
         on_trouble=found.append,
+        on_pods=pods.append,
     )
     trouble = found[0] if found else Trouble()
     for error in trouble.incomplete:
@@ -88,7 +91,7 @@ def read_question(files: Files) -> Question:
     moment = Moment(records, policy, now_ms, host, learnt=learnt)
     gc.freeze()
     gc.enable()
-    return Question(records, moment, now_ms, trouble)
+    return Question(records, moment, now_ms, trouble, pods[0])
 
 
 def _read_history(file: str, defaults: Defaults, max_bytes: int) -> EstimatorState:

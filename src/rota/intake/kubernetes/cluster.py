@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from msgspec import structs
@@ -31,7 +32,7 @@ from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.objects.volumes import PersistentVolume, PersistentVolumeClaim
 from rota.kube_objects.objects.workloads import PriorityClass
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS, GangKeys, PodReader, PodState, PodTask
-from rota.kube_objects.priority import PriorityClasses
+from rota.kube_objects.priority import PriorityClasses, class_names
 from rota.kube_objects.volumes import Volumes, key_of_claim
 from rota.model.cluster import ClusterRecords
 from rota.model.ids import JobId, TaskName
@@ -51,6 +52,8 @@ class Reading(NamedTuple):
     """Gangs of which too few pods are there: they wait for the others."""
     held: int = 0
     """Pods that wait for something that isn't in these files: others of their gang, a gate."""
+    class_names: Mapping[int, str] = MappingProxyType({})
+    """Priorities that users of the cluster could ask for, by their classes."""
 
 
 def read_cluster(documents: Iterable[Document], gang_keys: GangKeys = DEFAULT_GANG_KEYS) -> Reading:
@@ -79,7 +82,8 @@ class ClusterObjects:
         namespaces = Namespaces(self._all(Namespace), self._mentioned_namespaces())
         self._claims = list(self._all(PersistentVolumeClaim))
         volumes = Volumes(self._all(PersistentVolume), self._claims)
-        priorities = PriorityClasses(self._all(PriorityClass))
+        self._priority_classes = list(self._all(PriorityClass))
+        priorities = PriorityClasses(self._priority_classes)
         self._shared_gpus = SharedGpus(self.nodes)
         self._pod_reader = PodReader(priorities, namespaces, volumes, gang_keys, self._shared_gpus)
         self._places: dict[TaskName, Field] = {}
@@ -96,7 +100,8 @@ class ClusterObjects:
         jobs = self._jobs(pods, self._pods_to_come(nodes))
         records = ClusterRecords(nodes=self.nodes, jobs=tuple(jobs))
         notes, faults = self._notes.all(), self.faults.all()
-        return Reading(records, notes, faults, self._incomplete.all(), self._held)
+        names = class_names(self._priority_classes)
+        return Reading(records, notes, faults, self._incomplete.all(), self._held, names)
 
     def unread_files(self) -> Iterator[InputError]:
         return self._manifests.unread_files()

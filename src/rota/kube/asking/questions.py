@@ -44,11 +44,11 @@ from rota.kube_objects.objects.metadata import KubeObject, KubeStruct, Timestamp
 from rota.kube_objects.objects.pods import Pod
 from rota.kube_objects.objects.workloads import PriorityClass
 from rota.kube_objects.pods import DEFAULT_SCHEDULER, PodState, PodTask
-from rota.kube_objects.priority import UsePriorityClass
+from rota.kube_objects.priority import by_class, class_names
 from rota.kube_objects.times import as_ms
 from rota.loop.hosting.plugin_host import PluginHost
-from rota.model.changes import RaisePriority, StartWithFewer
-from rota.model.explanation import Change, Outcome, Remedy
+from rota.model.changes import StartWithFewer
+from rota.model.explanation import Outcome, Remedy
 from rota.model.ids import JobId, TaskName
 from rota.model.job import JobRecord
 from rota.model.plan import Plan
@@ -118,7 +118,7 @@ class LiveCluster:
         now_ms: int,
         classes: Iterable[PriorityClass] = (),
     ) -> None:
-        self._class_names = {one.value: one.metadata.name or "" for one in classes if _is_for_users(one)}
+        self._class_names = class_names(classes)
         self.mirror = mirror
         self.policy = policy
         self.host = PluginHost()
@@ -249,16 +249,11 @@ class LiveCluster:
             explanation = explain(
                 snapshot, self.policy, self.now_ms, plugins, job_id, priorities=self._class_names
             )
-        remedies = tuple(replace(one, change=self._named(one.change)) for one in explanation.remedies)
+        remedies = tuple(
+            replace(one, change=by_class(one.change, self._class_names)) for one in explanation.remedies
+        )
         explanation = replace(explanation, remedies=remedies)
         return why_view(Subject(name, job_id, rank), explanation, PlanView(self.plan(snapshot), snapshot))
-
-    def _named(self, change: Change) -> Change:
-        """In a cluster, priorities are known by their classes."""
-        match change:
-            case RaisePriority(priority=priority) if priority in self._class_names:
-                return UsePriorityClass(self._class_names[priority])
-        return change
 
     def plan(self, snapshot: Snapshot) -> Plan:
         with rules_of(self.policy, self.host, self.mirror.budgets.now()) as plugins:
@@ -296,9 +291,3 @@ class LiveCluster:
                 if condition.type == "PodScheduled":
                     return as_ms(condition.last_transition_time) or None
         return None
-
-
-def _is_for_users(one: PriorityClass) -> bool:
-    """Those of the system are for what the cluster itself needs, and one may be there that evicts nobody."""
-    is_of_system = (one.metadata.name or "").startswith("system-")
-    return not is_of_system and one.preemption_policy != "Never"

@@ -9,6 +9,7 @@ from rota.api.limits import MOST_SHOWN
 from rota.control.access import Who
 from rota.control.allowing import Allowing
 from rota.control.draft import Draft
+from rota.control.environments import Environments
 from rota.control.errors import Conflict, NotFound
 from rota.control.slices import SLICE, Sliced
 from rota.control.submission import partners, submit
@@ -54,6 +55,7 @@ class JobsDesk:
         self._allowing = allowing
         self._live = live
         self._vault = vault
+        self._environments = Environments()
         self._checks = Questions(limits, "rota-admission")
         """Apart from other questions: a submission doesn't wait for them."""
         self._admission = Admission(self._memory, live, self._checks, allowing)
@@ -102,7 +104,7 @@ class JobsDesk:
     def _admitted(self, submission: Submission, who: Who) -> Submission:
         submission = self._allowing.admit(submission, who, self._transactor.now_ms())
         self._vault.check(submission)
-        return submission
+        return self._environments.shared(submission)
 
     async def _take(
         self,

@@ -11,6 +11,7 @@ from rota.control.access import Who
 from rota.control.transactor import Transactor
 from rota.loop.live.forecaster import time_of
 from rota.store.reading.usage_list import HeldTime
+from rota.store.usage_days import UsedDay
 
 _HOUR_MS = 3_600_000
 _GIB = 2**30
@@ -22,7 +23,7 @@ class UsageBy(Enum):
     QUEUE = "queue"
 
 
-_NAMES: dict[UsageBy, Callable[[HeldTime], str]] = {
+_NAMES: dict[UsageBy, Callable[[HeldTime | UsedDay], str]] = {
     UsageBy.PROJECT: lambda held: held.project,
     UsageBy.USER: lambda held: held.user,
     UsageBy.QUEUE: lambda held: held.queue,
@@ -36,17 +37,30 @@ class UsageDesk:
     async def usage(self, who: Who, since_ms: int, by: UsageBy) -> UsageDocument:
         """Of the projects that they see."""
         now_ms = self._transactor.now_ms()
-        held = await asyncio.to_thread(self._transactor.store.held, since_ms, now_ms)
+        store = self._transactor.store
+        held = await asyncio.to_thread(store.held, since_ms, now_ms)
+        before = await asyncio.to_thread(store.used_before, since_ms, now_ms)
         return UsageDocument(
             since=time_of(since_ms),
             until=time_of(now_ms),
             by=by.value,
-            items=usage_entries((one for one in held if who.sees(one.project)), by),
+            items=usage_entries(
+                (one for one in held if who.sees(one.project)),
+                by,
+                (one for one in before if who.sees(one.project)),
+            ),
         )
 
 
-def usage_entries(held: Iterable[HeldTime], by: UsageBy) -> list[UsageEntry]:
+def usage_entries(held: Iterable[HeldTime], by: UsageBy, before: Iterable[UsedDay] = ()) -> list[UsageEntry]:
+    """`before`: of jobs that are no longer kept."""
     totals: dict[str, list[int]] = {}
+    for day in before:
+        total = totals.setdefault(_NAMES[by](day), [0, 0, 0, 0])
+        total[0] += day.tasks
+        total[1] += day.cpu_ms * 1000
+        total[2] += day.gpu_ms * 1000
+        total[3] += day.memory_mib_s * 1000 * 2**20
     for one in held:
         amounts = one.task.requests.plus(one.task.overhead)
         total = totals.setdefault(_NAMES[by](one), [0, 0, 0, 0])

@@ -16,6 +16,7 @@ from rota.store.reading.load import Loaded, load, without_collection
 from rota.store.reading.queries import EndedJob, JobPage
 from rota.store.reading.usage_list import HeldTime, find_held
 from rota.store.sql.connections import Connections
+from rota.store.usage_days import UsedDay, find_days
 from rota.store.writing.batch import Answer, Attempt, StoredEvent, ToldEstimate
 
 
@@ -127,6 +128,11 @@ class StoreReader:
         """What tasks of jobs that are kept held between the two."""
         with self.connections.read() as connection:
             return find_held(connection, since_ms, until_ms)
+
+    def used_before(self, since_ms: int, until_ms: int) -> list[UsedDay]:
+        """What jobs that are no longer kept used on the days between the two."""
+        with self.connections.read() as connection:
+            return find_days(connection, since_ms, until_ms)
 
     def answer(self, scope: str, key: str) -> Answer | None:
         with self.connections.read() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from msgspec import MsgspecError, Struct, field, json
@@ -10,18 +11,23 @@ from sqlalchemy import Connection, bindparam, select
 
 from rota.lifecycle.state import JobState, TaskEnd
 from rota.model.estimate import Estimate
-from rota.model.ids import JobId, NodeName
+from rota.model.ids import JobId, Labels, NodeName
 from rota.model.job import JobTemplate
 from rota.store.keys import id_of
-from rota.store.sql.tables import jobs, specs
+from rota.store.sql.tables import environments, jobs, specs
 from rota.store.writing.batch import Answer, Attempt, EventRow, StoredEvent, ToldEstimate
-from rota.store.writing.encoding import SharedSpec, decode_shared, decode_state
+from rota.store.writing.encoding import SharedSpec, decode_environment, decode_shared, decode_state
 from rota.store.writing.write import in_chunks
 
 STATE = (jobs.c.key, jobs.c.spec, jobs.c.state)
 """The columns that `read_states` reads."""
 
-_SPECS = select(specs.c.id, specs.c.body).where(specs.c.id.in_(bindparam("ids", expanding=True)))
+_SPECS = select(specs.c.id, specs.c.body, specs.c.environment).where(
+    specs.c.id.in_(bindparam("ids", expanding=True))
+)
+_ENVIRONMENTS = select(environments.c.id, environments.c.body).where(
+    environments.c.id.in_(bindparam("ids", expanding=True))
+)
 
 _gpu_devices = json.Decoder(tuple[int, ...])
 _task_end = json.Decoder(TaskEnd)
@@ -37,7 +43,7 @@ class States(Struct):
 
 
 def read_states(connection: Connection, rows: Sequence[Any]) -> States:
-    """Equal templates are one object in all of them."""
+    """Equal templates are one object in all of them, and equal environments."""
     shared = read_shared(connection, {row.spec for row in rows})
     states = States()
     for key, spec, body in rows:
@@ -54,14 +60,27 @@ def read_shared(connection: Connection, ids: Iterable[int]) -> dict[int, SharedS
     """Those that can be read."""
     templates: dict[JobTemplate, JobTemplate] = {}
     found = {}
+    known: dict[int | None, Labels | None] = {None: None}
     for some in in_chunks(sorted(ids)):
-        for id_, body in connection.execute(_SPECS, {"ids": some}):
+        rows = connection.execute(_SPECS, {"ids": some}).all()
+        known.update(_read_environments(connection, {row.environment for row in rows} - known.keys()))
+        for id_, body, environment in rows:
             try:
-                shared = decode_shared(body)
-            except MsgspecError:
+                shared = decode_shared(body, known[environment])
+            except (MsgspecError, KeyError):
                 continue
             template = templates.setdefault(shared.template, shared.template)
             found[id_] = SharedSpec(template, shared.run, shared.retry, shared.on_task_failure)
+    return found
+
+
+def _read_environments(connection: Connection, ids: Iterable[int | None]) -> dict[int | None, Labels | None]:
+    """Those that can be read."""
+    found: dict[int | None, Labels | None] = {}
+    for some in in_chunks(sorted(filter(None, ids))):
+        for id_, body in connection.execute(_ENVIRONMENTS, {"ids": some}):
+            with suppress(MsgspecError):
+                found[id_] = decode_environment(body)
     return found
 
 

@@ -50,13 +50,24 @@ counters = Table(
     Column("value", _Whole, nullable=False),
 )
 
+environments = Table(
+    "environments",
+    metadata,
+    Column("id", _Whole, primary_key=True),
+    Column("sha256", LargeBinary, nullable=False, unique=True),
+    Column("body", LargeBinary, nullable=False),
+)
+
 specs = Table(
     "specs",
     metadata,
     Column("id", _Whole, primary_key=True),
     Column("sha256", LargeBinary, nullable=False, unique=True),
     Column("body", LargeBinary, nullable=False),
+    Column("environment", _Whole),
+    Index("specs_by_environment", "environment"),
 )
+"""`environment`: that of the run, where it isn't in the body."""
 
 labels = Table(
     "labels",
@@ -92,6 +103,20 @@ jobs = Table(
     Index("jobs_by_submission", "submitted_ms", "key"),
     Index("jobs_by_end", "ended_ms", "key"),
 )
+
+usage_days = Table(
+    "usage_days",
+    metadata,
+    Column("day_ms", _Whole, primary_key=True, autoincrement=False),
+    Column("project", Text, primary_key=True),
+    Column("owner", Text, primary_key=True),
+    Column("queue", Text, primary_key=True),
+    Column("tasks", _Whole, nullable=False),
+    Column("cpu_ms", _Whole, nullable=False),
+    Column("gpu_ms", _Whole, nullable=False),
+    Column("memory_mib_s", _Whole, nullable=False),
+)
+"""Of jobs that were removed."""
 
 attempts = Table(
     "attempts",

@@ -12,7 +12,8 @@ from sqlalchemy import Connection, delete, exists, func, select, tuple_
 from rota.lifecycle.state import TERMINAL, Phase
 from rota.model.ids import JobId
 from rota.store.keys import id_of, number_of
-from rota.store.sql.tables import RoughPhase, answers, counters, events, jobs, specs
+from rota.store.sql.tables import RoughPhase, answers, counters, environments, events, jobs, specs
+from rota.store.usage_days import used_by
 from rota.store.writing.write import PRUNED, BatchWriter, in_chunks, jobs_in
 
 
@@ -86,6 +87,7 @@ def remove_jobs(
             phases[phase] += 1
             spec_ids.add(spec_id)
     for gone in in_chunks(removed):
+        writer.add_used(connection, used_by(connection, gone))
         connection.execute(delete(jobs).where(jobs.c.key.in_(gone)))
         if with_events:
             subjects = [id_of(key) for key in gone]
@@ -96,7 +98,11 @@ def remove_jobs(
         writer.add(connection, jobs_in(Phase(phase)), -count)
     for unused in in_chunks(sorted(spec_ids)):
         used = exists().where(jobs.c.spec == specs.c.id)
+        referred = select(specs.c.environment).where(specs.c.id.in_(unused)).distinct()
+        environment_ids = [one for one in connection.execute(referred).scalars() if one is not None]
         connection.execute(delete(specs).where(specs.c.id.in_(unused), ~used))
+        still_used = exists().where(specs.c.environment == environments.c.id)
+        connection.execute(delete(environments).where(environments.c.id.in_(environment_ids), ~still_used))
     writer.forget_specs()
     if removed:
         writer.raise_to(connection, PRUNED, number_of(max(removed)))

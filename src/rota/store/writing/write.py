@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from msgspec import json
@@ -21,6 +21,7 @@ from rota.store.sql.tables import (
     attempts,
     audit,
     counters,
+    environments,
     estimates,
     events,
     jobs,
@@ -28,6 +29,7 @@ from rota.store.sql.tables import (
     records,
     rough_phase_of,
     specs,
+    usage_days,
 )
 from rota.store.writing.batch import Answer, Attempt, Batch, EventRow, ToldEstimate
 from rota.store.writing.encoding import SharedSpec, encode_shared, encode_state, shared_part
@@ -49,7 +51,7 @@ _JOBS_IN = "jobs "
 
 _MANY = 2_500
 """Values in one IN (…): below what either database can take."""
-_REMEMBERED_SPECS = 10_000
+_REMEMBERED = 10_000
 
 _encode = json.Encoder().encode
 
@@ -95,10 +97,19 @@ class BatchWriter:
         self._new_audit = Rendered(insert(audit), dialect)
         self._put_estimates = replacing(estimates)
         self._put_records = replacing(records)
-        self._put_specs = insert_into(specs).on_conflict_do_nothing()
+        self._environments = _Parts(environments, insert_into(environments).on_conflict_do_nothing())
+        self._specs = _Parts(specs, insert_into(specs).on_conflict_do_nothing())
+        adding_used = insert_into(usage_days)
+        self._add_used = adding_used.on_conflict_do_update(
+            index_elements=list(usage_days.primary_key),
+            set_={
+                column.name: column + adding_used.excluded[column.name]
+                for column in usage_days.c
+                if not column.primary_key
+            },
+        )
         self._put_labels = insert_into(labels).on_conflict_do_nothing()
         self._put_answers = insert_into(answers).on_conflict_do_nothing()
-        self._spec_ids: dict[bytes, int] = {}
         self._audit_head: Head | None = None
 
     def forget(self) -> None:
@@ -108,7 +119,8 @@ class BatchWriter:
 
     def forget_specs(self) -> None:
         """Some may not be there any more."""
-        self._spec_ids.clear()
+        self._specs.forget()
+        self._environments.forget()
 
     def write(self, connection: Connection, batch: Batch) -> Written:
         self._write_jobs(connection, batch.jobs)
@@ -138,6 +150,10 @@ class BatchWriter:
     def add(self, connection: Connection, counter: str, amount: int) -> int:
         """What it then is."""
         return int(self._add.one(connection, {"name": counter, "value": amount}).scalar_one())
+
+    def add_used(self, connection: Connection, rows: Rows) -> None:
+        """To the sums of those days."""
+        _many(connection, self._add_used, rows)
 
     def raise_to(self, connection: Connection, counter: str, value: int) -> None:
         """Unless it is as high already."""
@@ -169,32 +185,65 @@ class BatchWriter:
         )
 
     def _intern(self, connection: Connection, wanted: Iterable[SharedSpec]) -> dict[SharedSpec, int]:
-        if len(self._spec_ids) > _REMEMBERED_SPECS:
-            self._spec_ids.clear()
         encoded = {shared: encode_shared(shared) for shared in wanted}
-        self._find_specs(connection, [digest for digest, _ in encoded.values()])
-        missing = {shared: one for shared, one in encoded.items() if one[0] not in self._spec_ids}
-        if missing:
-            _many(
-                connection,
-                self._put_specs,
-                [{"sha256": digest, "body": body} for digest, body in missing.values()],
-            )
-            self._find_specs(connection, [digest for digest, _ in missing.values()])
-            _many(
-                connection,
-                self._put_labels,
-                [
-                    {"label": label, "value": value, "spec": self._spec_ids[digest]}
-                    for shared, (digest, _) in missing.items()
-                    for label, value in shared.template.labels
-                ],
-            )
-        return {shared: self._spec_ids[digest] for shared, (digest, _) in encoded.items()}
+        parts = [one.environment for one in encoded.values() if one.environment is not None]
+        environment_ids = self._environments.ids_of(
+            connection, {part.digest: {"body": part.body} for part in parts}
+        )
+        rows = {
+            one.digest: {
+                "body": one.body,
+                "environment": environment_ids[one.environment.digest] if one.environment else None,
+            }
+            for one in encoded.values()
+        }
+        new: list[bytes] = []
+        spec_ids = self._specs.ids_of(connection, rows, new)
+        added = set(new)
+        _many(
+            connection,
+            self._put_labels,
+            [
+                {"label": label, "value": value, "spec": spec_ids[one.digest]}
+                for shared, one in encoded.items()
+                if one.digest in added
+                for label, value in shared.template.labels
+            ],
+        )
+        return {shared: spec_ids[one.digest] for shared, one in encoded.items()}
 
-    def _find_specs(self, connection: Connection, digests: Iterable[bytes]) -> None:
-        for some in in_chunks([digest for digest in digests if digest not in self._spec_ids]):
-            self._spec_ids.update(connection.execute(_SPECS, {"digests": some}).all())
+
+class _Parts:
+    """A table of what is kept once each: rows by their digests. It remembers where they are."""
+
+    def __init__(self, table: Table, put: Any) -> None:
+        """`put`: adds rows, unless they are there already."""
+        self._put = put
+        digest = table.c.sha256
+        self._find = select(digest, table.c.id).where(digest.in_(bindparam("digests", expanding=True)))
+        self._ids: dict[bytes, int] = {}
+
+    def forget(self) -> None:
+        self._ids.clear()
+
+    def ids_of(
+        self, connection: Connection, rows: Mapping[bytes, dict[str, Any]], new: list[bytes] | None = None
+    ) -> dict[bytes, int]:
+        """Of rows by their digests; those that aren't there are added, and told to `new`."""
+        if len(self._ids) > _REMEMBERED:
+            self._ids.clear()
+        self._look_up(connection, rows)
+        missing = [digest for digest in rows if digest not in self._ids]
+        if missing:
+            _many(connection, self._put, [{"sha256": digest, **rows[digest]} for digest in missing])
+            self._look_up(connection, missing)
+            if new is not None:
+                new += missing
+        return {digest: self._ids[digest] for digest in rows}
+
+    def _look_up(self, connection: Connection, digests: Iterable[bytes]) -> None:
+        for some in in_chunks([digest for digest in digests if digest not in self._ids]):
+            self._ids.update(connection.execute(self._find, {"digests": some}).all())
 
 
 def in_chunks(values: Sequence[T]) -> Iterable[Sequence[T]]:
@@ -202,7 +251,6 @@ def in_chunks(values: Sequence[T]) -> Iterable[Sequence[T]]:
 
 
 _PHASES = select(jobs.c.key, jobs.c.phase).where(jobs.c.key.in_(bindparam("keys", expanding=True)))
-_SPECS = select(specs.c.sha256, specs.c.id).where(specs.c.sha256.in_(bindparam("digests", expanding=True)))
 _CHANGED_JOB = (
     update(jobs)
     .where(jobs.c.key == bindparam("the_key"))

@@ -173,3 +173,27 @@ def test_tables_fit_into_80_columns_and_use_200() -> None:
         assert widest(why(job).out) <= 80
         assert widest(why(job, "-o", "wide").out) <= 80
         assert 80 < widest(why(job, "-o", "wide", columns=200).out) <= 200
+
+
+@pytest.mark.covers("first-5")
+def test_of_a_pod_priorities_are_proposed_by_the_classes_of_its_cluster(tmp_path: Path) -> None:
+    pods = (
+        kube_node("n", 2) + pod("runs", node="n", cpu="2", priority=10) + pod("waits", cpu="2", priority=10)
+    )
+
+    def proposed(manifests: str) -> list[str]:
+        files = write(tmp_path, cluster=manifests, jobs="jobs: []")
+        told = rota("why", "team/waits", *files, "-o", "json").data["remedies"]
+        return [one["message"] for one in told if "priority" in one["message"]]
+
+    assert proposed(pods) == []
+    classes = "".join(
+        f"""
+apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {{name: {name}}}
+value: {value}
+---"""
+        for name, value in (("lowest", 5), ("urgent", 30), ("system-node-critical", 2_000_001_000))
+    )
+    assert proposed(pods + classes) == ["give it the priority class urgent"]

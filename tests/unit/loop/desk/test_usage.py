@@ -6,6 +6,7 @@ from rota.loop.desk.usage import UsageBy, usage_entries
 from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
 from rota.store.reading.usage_list import HeldTime
+from rota.store.usage_days import UsedDay
 
 HOUR_MS = 3_600_000
 HELD = [
@@ -32,3 +33,11 @@ def test_what_tasks_asked_for_counts_for_as_long_as_they_ran() -> None:
 
 def test_those_who_used_most_come_first() -> None:
     assert [one.name for one in usage_entries(HELD, UsageBy.PROJECT)] == ["vision", "audio"]
+
+
+def test_jobs_that_are_no_longer_kept_count_too() -> None:
+    day = UsedDay("vision", "ada", "desk", 2, 3 * HOUR_MS, HOUR_MS, 1024 * 7200)
+    [audio] = [one for one in usage_entries(HELD, UsageBy.PROJECT, [day]) if one.name == "audio"]
+    [vision] = [one for one in usage_entries(HELD, UsageBy.PROJECT, [day]) if one.name == "vision"]
+    assert (vision.tasks, vision.cpu_hours, vision.gpu_hours, vision.memory_gib_hours) == (6, 7.0, 2.0, 3.0)
+    assert audio.tasks == 1
