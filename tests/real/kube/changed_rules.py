@@ -23,7 +23,8 @@ _OLD_WORDS = {
     "node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode": (
         "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already in-use by"
         " another pod"
-    )
+    ),
+    "node(s) had volume node affinity conflict": "node(s) didn't match PersistentVolume's node affinity",
 }
 _NO_SUCH_NODE = "nodeinfo not found for node name"
 

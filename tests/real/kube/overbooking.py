@@ -1,4 +1,4 @@
-"""Running pods that fit on their nodes: of those that don't, the later ones are left out."""
+"""Running pods that get along on their nodes: a kubelet would have refused the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,26 @@ if TYPE_CHECKING:
 _OVERHEAD: ResourceList = {"cpu": "250m"}
 
 
+def part_ports(running: Iterable[RandomPod]) -> None:
+    """Of pods with the same host port on one node, the first keeps it. To kube-scheduler it would be free
+    without any one of them, and so it would be as if one of them had gone."""
+    taken: set[tuple[str, int, str]] = set()
+    for pod in running:
+        spec = pod.body["spec"]
+        ports = spec["containers"][0].get("ports", ())
+        wanted = {
+            (spec["nodeName"], one.get("hostPort") or one["containerPort"], one.get("protocol", "TCP"))
+            for one in ports
+        }
+        if wanted & taken and not pod.phase:
+            del spec["containers"][0]["ports"]
+            spec.pop("hostNetwork", None)
+        elif not pod.phase:
+            taken |= wanted
+
+
 def within_capacity(nodes: Iterable[dict[str, Any]], running: Sequence[RandomPod]) -> list[RandomPod]:
+    """Without those that have no room, the later ones first."""
     left = {
         node["metadata"]["name"]: Counter(read_amounts(node["status"]["allocatable"], ())) for node in nodes
     }

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tests.real.kube.overbooking import within_capacity
+from tests.real.kube.overbooking import part_ports, within_capacity
 from tests.real.kube.random_rules import (
     APPS,
     DISKS,
@@ -103,6 +103,7 @@ def random_cluster(seed: int, pods: int = 10, *, may_overbook: bool = True) -> R
         replace(_running(chance, number, names, is_crowded=is_crowded), started=_time(start))
         for number, start in enumerate(starts)
     ]
+    part_ports(running)
     if not may_overbook:
         running = within_capacity(nodes, running)
     waiting = []

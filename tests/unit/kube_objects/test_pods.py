@@ -381,3 +381,10 @@ def test_errors_name_the_field(spec: str, field: str) -> None:
     error = refusal(pod(spec=spec))
     assert error.field == field
     assert error.line is not None
+
+
+def test_devices_by_claim_are_refused_until_the_pod_has_a_node() -> None:
+    """Who runs has its devices already, and takes room as all do."""
+    claims = "resourceClaims: [{name: gpu, resourceClaimName: one}]"
+    assert "spec.resourceClaims" in str(refusal(pod(spec=claims)))
+    assert jobs(node(), pod(spec=f"{claims}\nnodeName: n1"))["shop/web"].placements

@@ -32,6 +32,25 @@ class TestVolcano:
             "ml/web-default1-2",
         }
 
+    def test_more_than_there_are_cannot_start_together(self) -> None:
+        manifest = workload("batch.volcano.sh/v1alpha1", "Job", f"{self.TASKS}\nminAvailable: 5")
+        assert "spec.minAvailable: 5 pods are to start together, and its tasks have 4" in str(
+            refusal(manifest)
+        )
+
+    def test_two_tasks_of_one_name_would_make_pods_of_one_name(self) -> None:
+        twice = f"tasks: [{{name: a, template: {TEMPLATE}}}, {{name: a, template: {TEMPLATE}}}]"
+        said = str(refusal(workload("batch.volcano.sh/v1alpha1", "Job", twice)))
+        assert "spec.tasks[1].name: another task is named a" in said
+
+    def test_a_cron_job_makes_a_job_as_if_it_were_due(self) -> None:
+        def cron(more: str = "") -> dict[str, JobRecord]:
+            spec = f"schedule: '* * * * *'\n{more}\njobTemplate: {{spec: {{{self.TASKS}, minAvailable: 2}}}}"
+            return jobs(workload("batch.volcano.sh/v1alpha1", "CronJob", spec))
+
+        assert together(cron()["ml/web"]) == (2, 4)
+        assert not cron("suspend: true")
+
     def test_pods_that_are_there_count(self) -> None:
         found = self.job("minAvailable: 3", pod("web-ps-0", "nodeName: n1", namespace="ml"))
         assert together(found["ml/web"]) == (2, 3)
