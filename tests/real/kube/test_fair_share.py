@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.policies import policy_from
 from rota.kube.api.resources import CONFIG_MAPS, PODS
 from rota.kube.scheduling.run import KubeScheduler, running

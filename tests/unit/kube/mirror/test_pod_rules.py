@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.policies import policy_from
 from rota.kube.mirror.mirror import Mirror
 from rota.kube.mirror.reasons import NotAllowed, Wish
