@@ -100,8 +100,8 @@ class GpuWish(Struct, frozen=True):
 
 
 def asks_for_share(metadata: Metadata) -> bool:
-    annotations = metadata.annotations
-    return bool(annotations) and any(key in annotations for key in _SHARES)
+    annotations = metadata.annotations or {}
+    return any(key in annotations for key in _SHARES)
 
 
 def gpu_wish(pod: Pod) -> GpuWish | None:

@@ -79,12 +79,12 @@ class PodTask(Struct, frozen=True):
     submitted_ms: int
     node: NodeName = NodeName("")
     started_ms: int = 0
-    gpu_devices: tuple[int, ...] = ()
-    """Of a pod that runs: of which it has a share."""
     gang: str = ""
     min_available: CountOrPercent | None = None
     batch_job: JobId = JobId("")
     """The Job that is yet to create it, as a job of the model."""
+    gpu_devices: tuple[int, ...] = ()
+    """Of a pod that runs: of which it has a share."""
 
     @property
     def spec(self) -> TaskSpec:

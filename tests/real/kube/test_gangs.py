@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -139,7 +140,7 @@ async def test_a_node_vanishes_between_plan_and_bind(cluster: Cluster, namespace
             begun, go_on = asyncio.Event(), asyncio.Event()
             really_bind = scheduler.binder._client.bind
 
-            async def bind(namespace: str, pod: str, node: str, *, uid: str = "") -> None:
+            async def bind(namespace: str, pod: str, node: str, *, uid: str = "", **more: Any) -> None:
                 begun.set()
                 await go_on.wait()
                 if node == nodes[0]:
@@ -171,7 +172,7 @@ async def test_another_has_bound_one_of_them(cluster: Cluster, namespace: str) -
         async with place.scheduler(cluster) as scheduler:
             really_bind = scheduler.binder._client.bind
 
-            async def bind(namespace: str, pod: str, node: str, *, uid: str = "") -> None:
+            async def bind(namespace: str, pod: str, node: str, *, uid: str = "", **more: Any) -> None:
                 chosen[pod] = node
                 if pod == "p1":
                     other = next(one for one in nodes if one != node)
@@ -228,7 +229,7 @@ async def test_the_api_server_is_killed_in_the_middle_of_a_gang(breakable: Contr
             half = asyncio.Event()
             really_bind = scheduler.binder._client.bind
 
-            async def bind(namespace: str, pod: str, node: str, *, uid: str = "") -> None:
+            async def bind(namespace: str, pod: str, node: str, *, uid: str = "", **more: Any) -> None:
                 nonlocal binds
                 binds += 1
                 if binds > 3:

@@ -24,11 +24,14 @@ async def add_node(place: Place, name: str, labels: dict[str, str], **devices: s
 
 
 async def add_pod(
-    place: Place, name: str, asked: dict[str, str] | None = None, gang: str = "", **said: str
+    place: Place,
+    name: str,
+    asked: dict[str, str] | None = None,
+    said: dict[str, str] | None = None,
+    gang: str = "",
 ) -> None:
-    annotations = {key.replace("__", "/"): value for key, value in said.items()}
     body = pod_for(
-        place.scheduler_name, name, "100m", gang=gang, annotations=annotations, nodeSelector=place.selector
+        place.scheduler_name, name, "100m", gang=gang, annotations=said, nodeSelector=place.selector
     )
     body["spec"]["containers"][0]["resources"]["limits"] = asked or {}
     await place.client.create(PODS, body, place.namespace)
@@ -41,10 +44,10 @@ async def test_a_gang_gets_the_model_that_it_names(cluster: Cluster, namespace: 
         new = await add_node(place, "new", {"nvidia.com/gpu.product": "NVIDIA-H200"}, **gpus)
         async with place.scheduler(cluster):
             for name in ("a", "b"):
-                await add_pod(place, name, {"nvidia.com/gpu": "1"}, gang="g", **{GPU_MODEL: "h200"})
+                await add_pod(place, name, {"nvidia.com/gpu": "1"}, {GPU_MODEL: "h200"}, gang="g")
             await eventually(bound_are(place, "a", "b"))
             assert set((await place.bound()).values()) == {new}
-            await add_pod(place, "c", {"nvidia.com/gpu": "1"}, **{"nvidia.com/use-gputype": "B200"})
+            await add_pod(place, "c", {"nvidia.com/gpu": "1"}, {"nvidia.com/use-gputype": "B200"})
             part = "node(s) had no GPU of the model B200"
             await eventually(told(place, "FailedScheduling", "c", part))
             await remains(bound_are(place, "a", "b"))
@@ -69,7 +72,7 @@ async def test_shares_by_annotation_where_nodes_give_some(cluster: Cluster, name
     async with place_in(cluster, namespace) as place:
         node = await add_node(place, "a", {})
         async with place.scheduler(cluster):
-            await add_pod(place, "half", **{"gpu-fraction": "0.5"})
+            await add_pod(place, "half", said={"gpu-fraction": "0.5"})
             await eventually(told(place, "FailedScheduling", "half", "gpu-fraction"))
             labels = {SHARED_GPUS: "1", "nvidia.com/gpu.memory": "40000"}
             await place.client.patch(NODES, node, {"metadata": {"labels": labels}})
@@ -77,9 +80,9 @@ async def test_shares_by_annotation_where_nodes_give_some(cluster: Cluster, name
         pods = await place.pods()
         assert (pods["half"].metadata.annotations or {})[GPU_DEVICE] == "0"
         async with place.scheduler(cluster):
-            await add_pod(place, "by-memory", **{"gpu-memory": "16000"})
+            await add_pod(place, "by-memory", said={"gpu-memory": "16000"})
             await eventually(bound_are(place, "half", "by-memory"))
-            await add_pod(place, "too-much", **{"gpu-fraction": "0.2"})
+            await add_pod(place, "too-much", said={"gpu-fraction": "0.2"})
             await eventually(told(place, "FailedScheduling", "too-much", "Insufficient shared GPU"))
             await remains(bound_are(place, "half", "by-memory"))
             await place.client.delete(PODS, "half", namespace, grace_s=0)

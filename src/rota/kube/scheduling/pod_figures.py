@@ -126,8 +126,9 @@ class PodFigures:
             ["plugin", "call"],
             registry=registry,
         )
-        for result in CycleResult:
-            self._scheduled.labels(result.value, profile)
+        # Looked up once: this is done for each pod.
+        self._by_result = {result: self._scheduled.labels(result.value, profile) for result in CycleResult}
+        self._by_event: dict[tuple[Queue, Incoming], Counter] = {}
         metrics.before_scrape(self._show_utilisation)
 
     # -- told by the scheduler
@@ -234,7 +235,7 @@ class PodFigures:
     # -- counting
 
     def _attempted(self, result: CycleResult, seconds: float, count: int = 1) -> None:
-        self._scheduled.labels(result.value, self._profile).inc(count)
+        self._by_result[result].inc(count)
         if count:
             self._attempt_seconds.observe((result.value, self._profile), seconds, count)
 
@@ -248,4 +249,7 @@ class PodFigures:
                 self._came(Queue.ACTIVE, Incoming.RESTED)
 
     def _came(self, queue: Queue, event: Incoming) -> None:
-        self._incoming.labels(queue.value, event.value).inc()
+        counter = self._by_event.get((queue, event))
+        if counter is None:
+            counter = self._by_event[queue, event] = self._incoming.labels(queue.value, event.value)
+        counter.inc()

@@ -32,7 +32,7 @@ T = TypeVar("T", bound=KubeObject)
 
 WRITTEN_EVERY_S = 60.0
 _REMEMBERED_MS = round(5 * WRITTEN_EVERY_S * 1000)
-_MOST_TENANTS = 4_000
+_MOST_BYTES = 900_000
 """An object of the API holds one MiB at most."""
 _FIELD = "usage.json"
 _PATIENCE_S = 3.0
@@ -89,8 +89,14 @@ class PodUsage:
 
     def kept(self) -> Kept:
         """All of it, or that of those who used something last."""
-        latest = sorted(self._ledger.usage(), key=lambda one: -one.as_of_ms)[:_MOST_TENANTS]
-        return Kept(self._clock_ms(), [one for one in latest if any(amount for _, amount in one.amounts)])
+        used = (one for one in self._ledger.usage() if any(amount for _, amount in one.amounts))
+        kept, size = [], 0
+        for one in sorted(used, key=lambda one: -one.as_of_ms):
+            size += len(msgspec.json.encode(one)) + 1
+            if size > _MOST_BYTES:
+                break
+            kept.append(one)
+        return Kept(self._clock_ms(), kept)
 
     def restore(self, kept: Kept) -> None:
         """Goes on with that, and with what has ended since then."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -30,7 +31,8 @@ def saying(made: Pod, **annotations: str) -> Pod:
 
 
 def sharing(name: str = "n", gpus: int = 1) -> Node:
-    return node(name, cpu="8", **{SHARED_GPUS: str(gpus), "nvidia.com/gpu.product": "NVIDIA-H200"})
+    labels: dict[str, Any] = {SHARED_GPUS: str(gpus), "nvidia.com/gpu.product": "NVIDIA-H200"}
+    return node(name, cpu="8", **labels)
 
 
 def test_a_pod_is_read_again_when_a_node_begins_to_share() -> None:

@@ -11,9 +11,10 @@ import pytest
 from rota.kube.api.errors import Call, KubeError, api_error
 from rota.kube.api.objects import ConfigMap, Status
 from rota.kube.mirror.mirror import Mirror
-from rota.kube.scheduling.usage import WRITTEN_EVERY_S, PodUsage, UsageKeeper
+from rota.kube.scheduling.usage import WRITTEN_EVERY_S, Kept, PodUsage, UsageKeeper
 from rota.kube_objects.objects.metadata import Metadata
 from rota.kube_objects.pods import DEFAULT_GANG_KEYS
+from rota.model.cluster import TenantUsage
 from rota.model.ids import NodeName, TaskName
 from rota.model.policy import FairShare, Policy, QueuePolicy, QueueStrategy, SchedulerPolicy, TenantLabel
 from tests.unit.kube.pods import SCHEDULER, node, pod
@@ -207,3 +208,12 @@ async def test_another_may_have_made_it_first() -> None:
     await keeper(server, replica.usage).save()
     assert "namespace default" in str(server.data)
     assert msgspec.json.decode(server.data["usage.json"])["written_ms"] == replica.now_ms
+
+
+def test_there_is_room_for_those_who_used_something_last() -> None:
+    replica = Replica()
+    before = [TenantUsage(f"{'x' * 200}{number}/u", number, (("cpu", 1),)) for number in range(5_000)]
+    replica.usage.restore(Kept(0, before))
+    kept = replica.usage.kept()
+    assert 0 < len(msgspec.json.encode(kept)) < 1_000_000
+    assert [one.as_of_ms for one in kept.tenants[:3]] == [4999, 4998, 4997]
