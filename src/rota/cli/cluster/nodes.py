@@ -95,7 +95,18 @@ def node_tables(some: Sequence[NodeDocument], *, wide: bool) -> Iterable[Shown]:
 def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
     columns = ["node", "state", "cpu", "memory", "gpus", "tasks"]
     columns += ["load", "price/h", "memory in use", *_WIDE] if wide else ["note"]
-    dropped = ("labels", "backend", "price/h", "memory in use", "load", "taints", "pool", "note")
+    dropped = (
+        "labels",
+        "backend",
+        "price/h",
+        "memory in use",
+        "load",
+        "taints",
+        "pool",
+        "note",
+        "gpus",
+        "tasks",
+    )
     right = ("tasks", "load", "memory in use", "price/h")
     table = new_table(*columns, right=right, whole=("state", "cpu", "memory", "gpus"), dropped=dropped)
     for one in some:

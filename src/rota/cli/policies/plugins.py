@@ -76,7 +76,9 @@ def _state(one: PluginDocument) -> Text:
 
 def _faults(found: Sequence[PluginDocument]) -> Shown:
     now = clock()
-    table = new_table("plugin", "call", "times", "last", "job", "error", right=("times",), dropped=("last",))
+    table = new_table(
+        "plugin", "call", "times", "last", "job", "error", right=("times",), whole=("job",), dropped=("last",)
+    )
     for plugin in found:
         for one in plugin.faults:
             last = now.distance_text(ms_of(one.last))
