@@ -164,7 +164,7 @@ def main(report: str) -> None:
         return shown(table, width, colours=colours)
 
     client.Client = lambda **given: Answers(VERSIONS[-1], longer)  # type: ignore[assignment, misc]
-    tables.Table.lines = lines  # type: ignore[method-assign]
+    tables.Table.lines = lines  # type: ignore[method-assign, assignment]
     ensure_streams()
     failed = []
     with mock.patch.object(tables, "new_table", made):

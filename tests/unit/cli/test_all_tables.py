@@ -38,7 +38,7 @@ def shown_at(columns: int, folder: Path) -> Any:
         ["-m", "tests.unit.cli.all_tables", str(report)],
         cwd=str(ROOT),
         # Else that would be the width, whatever the terminal's is.
-        env={name: value for name, value in os.environ.items() if name != "COLUMNS"},  # type: ignore[arg-type]
+        env={name: value for name, value in os.environ.items() if name != "COLUMNS"},
         dimensions=(40, columns),
         encoding="utf-8",
         timeout=300,
