@@ -13,7 +13,7 @@ from rota.loop.hosting.plugin_news import News
 from rota.model.ids import JobId
 from rota.model.job import Job
 from rota.model.plan import Binding
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 
 _BOUND = f"job.{Bound.__name__}"
 _read = json.Decoder(Bound).decode

@@ -8,8 +8,8 @@ from rota.api.documents import Page
 from rota.api.people import Role
 from rota.api.plugins import PluginDocument
 from rota.loop.desk.plugins import PluginsDesk
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Query, Route
 
 TAG = "plugins"
 

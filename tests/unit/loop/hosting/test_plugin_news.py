@@ -27,7 +27,7 @@ from rota.model.plan import Binding
 from rota.model.policy import PluginConfig, Policy, SchedulerPolicy
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
-from rota.store.event_list import EventFilter
+from rota.store.reading.event_list import EventFilter
 from rota.store.store import open_store
 from rota.views.why.document import why_document
 from tests.kit.live import ADA, OPERATOR, START_MS, no_files, now_ms, spec, submit, until

@@ -17,8 +17,8 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Priority
 from rota.model.policy import FairShare, Policy, Quota, SchedulerPolicy, TenantPolicy
 from rota.model.run import After, Dependency, OnTaskFailure, Retry
-from rota.store.batch import NodeSettings
 from rota.store.store import open_store
+from rota.store.writing.batch import NodeSettings
 from rota.views.why.document import why_document
 from tests.kit.live import ADA, FAILURE, OPERATOR, live, no_files, now_ms, running, spec, submit, until
 from tests.kit.waiting import eventually
