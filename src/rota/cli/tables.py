@@ -110,12 +110,19 @@ class Table:
             if not to_drop:
                 break
             columns.remove(to_drop.pop(0))
-        # Words are cut now. If even that won't do, lines are too long: what identifies a row stays whole.
-        least = {
-            at: min(widths[at], _LONGEST_ID if self._columns[at].whole else self._least(at)) for at in columns
-        }
-        self._shrink(widths, least, width)
-        return columns, widths
+        # Words are cut now. If even that won't do, columns go that nobody thought of, from the right. What
+        # identifies a row stays, and stays whole.
+        while True:
+            widths = {at: natural[at] for at in columns}
+            if self._shrink(widths, {at: self._narrowest(at, natural[at]) for at in columns}, width):
+                return columns, widths
+            whole = [at for at in columns[1:] if self._columns[at].whole] or columns[1:]
+            if not whole:
+                return columns, widths
+            columns.remove(whole[-1])
+
+    def _narrowest(self, at: int, natural: int) -> int:
+        return min(natural, _LONGEST_ID if self._columns[at].whole else self._least(at))
 
     def _natural(self, at: int) -> int:
         lines = (line for row in self._rows for line in row[at].plain.split("\n"))

@@ -228,3 +228,28 @@ def test_a_waiting_job_says_why_and_when(server: RotaServer) -> None:
     assert estimate.position == 0
     server.client.cancel(running)
     assert server.over(waiting).phase is Phase.SUCCEEDED
+
+
+@pytest.mark.covers("agent-2")
+def test_the_servers_own_machine_tells_how_much_of_its_memory_is_in_use(server: RotaServer) -> None:
+    [node] = server.client.nodes()
+    assert node.memory_used is not None
+    assert 0 < node.memory_used < 2 * node.capacity["memory"]
+
+
+@pytest.mark.covers("decide-17")
+def test_a_job_that_no_node_could_run_waits_for_one_if_it_says_so(server: RotaServer) -> None:
+    huge = {**shell("true"), "resources": {"cpu": 100_000}}
+    with pytest.raises(BadInput, match="never start here"):
+        server.submit(huge)
+    job = server.submit_one({**huge, "wait_for_nodes": True})
+    why = server.client.why(job).why
+    assert (why.verdict, why.waits_for_node) == ("never", "a node with 100000 cpu")
+    server.client.cancel(job)
+
+
+@pytest.mark.covers("decide-18")
+def test_plugins_are_listed_by_the_server(server: RotaServer) -> None:
+    listed = {one.name: one for one in server.client.plugins()}
+    assert listed["gpu-packing"].package == "rota"
+    assert listed["licences"].does == ["filter", "score"]

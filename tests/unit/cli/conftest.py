@@ -8,8 +8,23 @@ from pathlib import Path
 
 import pytest
 
+from rota.cli.tables import Table
+from rota.cli.text import width_of
 from tests.unit.cli.documents import CLOCK
 from tests.unit.cli.fake_server import FakeServer
+
+
+@pytest.fixture(autouse=True)
+def tables_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever table a test shows, however wide: it would fit a narrow terminal and a wide one."""
+    shown = Table.lines
+
+    def lines(table: Table, width: int | None, *, colours: bool) -> list[str]:
+        for columns in (80, 200):
+            assert max(map(width_of, shown(table, columns, colours=False)), default=0) <= columns
+        return shown(table, width, colours=colours)
+
+    monkeypatch.setattr(Table, "lines", lines)
 
 
 @pytest.fixture

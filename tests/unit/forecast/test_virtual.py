@@ -311,3 +311,15 @@ def test_learnt_run_times_are_what_the_engine_sees() -> None:
     cluster = virtual()
     cluster.learn(lambda template: (1, 2, 3))
     assert cluster.snapshot().run_times(Job(JobId("j"), record("j").job.template).template) == (1, 2, 3)
+
+
+@pytest.mark.covers("decide-17")
+def test_who_waits_longer_than_the_policy_allows_fails() -> None:
+    cluster = virtual(how=policy(timeout_ms=MINUTE_MS), run_ms=10 * MINUTE_MS)
+    cluster.arrive(record("runs", cpu=4), 10 * MINUTE_MS)
+    assert cluster.decide_now().started
+    cluster.arrive(record("waits", cpu=4), MINUTE_MS)
+    assert cluster.decide_now().failed == ()
+    decided = cluster.step()
+    assert decided is not None
+    assert (decided.failed, seconds(cluster.now_ms)) == (("waits",), 60.001)

@@ -763,6 +763,18 @@ jobs:
     required: false
     min_domains: 2  #! jobs[0].spread[0].min_domains: required: true
 
+## a rule over jobs that the job isn't one of
+jobs:
+- name: j
+  labels: {app: db}
+  topology: [{key: region, tasks: 3, jobs: {app: web}}]  #! jobs[0].topology[0].jobs: select this job itself
+
+## a rule over several jobs that is about none of their numbers
+jobs:
+- name: j
+  labels: {app: web}
+  topology: [{key: region, tasks: same, jobs: {app: web}}]  #! jobs[0].topology[0].tasks: a number of domains
+
 ## unknown topology
 jobs:
 - name: j

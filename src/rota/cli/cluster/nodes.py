@@ -96,7 +96,19 @@ def nodes_table(some: Sequence[NodeDocument], *, wide: bool) -> Table:
     columns = ["node", "state", "cpu", "memory", "gpus", "tasks"]
     columns += ["shares"] if any(map(shares_text, some)) else []
     columns += ["load", "price/h", "memory in use", *_WIDE] if wide else ["note"]
-    dropped = ("labels", "backend", "price/h", "memory in use", "load", "taints", "pool", "note", "shares")
+    dropped = (
+        "labels",
+        "backend",
+        "price/h",
+        "memory in use",
+        "load",
+        "taints",
+        "pool",
+        "note",
+        "shares",
+        "gpus",
+        "tasks",
+    )
     right = ("tasks", "load", "memory in use", "price/h")
     table = new_table(*columns, right=right, whole=("state", "cpu", "memory", "gpus"), dropped=dropped)
     for one in some:

@@ -241,7 +241,8 @@ def _attempts(attempts: Sequence[AttemptDocument], clock: Clock, *, wide: bool) 
     columns = ["rank", "node", "started", "ran", "end"]
     if wide:
         columns += ["cpu time", "memory", "gpus", "fence"]
-    table = new_table(*columns, right=("rank", "fence"))
+    dropped = ("fence", "gpus", "memory", "cpu time", "started")
+    table = new_table(*columns, right=("rank", "fence"), whole=("node",), dropped=dropped)
     shown = attempts if wide else attempts[-_ATTEMPTS_SHOWN:]
     for one in shown:
         end = Text(end_text(one), style=BAD if is_failure(one) else "")

@@ -47,7 +47,8 @@ def quota_tables(some: Sequence[TenantDocument]) -> Iterable[Shown]:
         yield Text("no quotas, and nothing was used")
         return
     columns = ("project", "weight", "due", "share", "resource", "quota", "held", "may borrow", "lends")
-    table = new_table(*columns, right=("weight", "due", "share", "quota", "held", "may borrow", "lends"))
+    right = ("weight", "due", "share", "quota", "held", "may borrow", "lends")
+    table = new_table(*columns, right=right, dropped=("lends", "due", "may borrow", "weight", "share"))
     for one in some:
         first = (one_line(one.tenant), f"{one.weight:,}", _percent(one.due), _percent(one.share))
         for index, entry in enumerate(one.quotas):

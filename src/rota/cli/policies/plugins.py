@@ -57,7 +57,7 @@ def _tables(found: Sequence[PluginDocument], *, is_local: bool) -> Iterable[Show
         columns.append("used by")
     table = new_table(*columns, dropped=("version", "does"))
     for one in found:
-        cells = [one.name, one.package, one.version, _state(one), ", ".join(one.does)]
+        cells: list[str | Text] = [one.name, one.package, one.version, _state(one), ", ".join(one.does)]
         table.add_row(*cells, *(() if is_local else (", ".join(one.schedulers),)))
     yield table
     if any(one.faults for one in found):
@@ -76,7 +76,9 @@ def _state(one: PluginDocument) -> Text:
 
 def _faults(found: Sequence[PluginDocument]) -> Shown:
     now = clock()
-    table = new_table("plugin", "call", "times", "last", "job", "error", right=("times",), dropped=("last",))
+    table = new_table(
+        "plugin", "call", "times", "last", "job", "error", right=("times",), whole=("job",), dropped=("last",)
+    )
     for plugin in found:
         for one in plugin.faults:
             last = now.distance_text(ms_of(one.last))

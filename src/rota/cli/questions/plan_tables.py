@@ -87,6 +87,7 @@ def _placed_wide(view: PlanView) -> Shown:
         "backend",
         "price/h",
         right=("tasks", "price/h"),
+        whole=("node",),
         dropped=("backend", "price/h", "pool", "ready", "gpus", "priority"),
     )
     for job_id, bindings in view.bindings.items():

@@ -326,7 +326,7 @@ class DomainRules:
 
     def opened_by(self) -> list[Counter]:
         """Counters by which a placement can make nodes allowed."""
-        found = [rule.counter for rule in (*self.near, *self.few)]
+        found = [near.counter for near in self.near] + [few.counter for few in self.few]
         for even in self.even:
             found += [even.counter] if even.by_node is None else [even.counter, even.by_node]
         return found

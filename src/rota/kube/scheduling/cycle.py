@@ -24,12 +24,12 @@ from rota.kube.mirror.mirror import NO_DEVICES, Mirror
 from rota.kube.mirror.reasons import Misread
 from rota.kube.scheduling.binding import Binder, Placing
 from rota.kube.scheduling.event_recorder import EventRecorder
+from rota.kube.scheduling.fault_events import publishing
 from rota.kube.scheduling.pod_figures import PodFigures
 from rota.kube.scheduling.recheck import StillRoom
 from rota.kube.scheduling.rules import rules_of
 from rota.kube.scheduling.usage import PodUsage
 from rota.kube.scheduling.words import held_text, misread_text, refused_text, waiting_texts
-from rota.loop.hosting.fault_book import FaultTally
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.hosting.plugin_news import PluginNews
 from rota.loop.live.side_threads import Aside
@@ -84,7 +84,9 @@ class Scheduling:
         self._decided_s = 0.0
         """How long the latest decision took."""
         self._host = PluginHost() if host is None else host
-        self._news = PluginNews(self._host, lambda: self.policy, clock_ms, metrics, self._publish_fault)
+        self._news = PluginNews(
+            self._host, lambda: self.policy, clock_ms, metrics, publishing(mirror, recorder)
+        )
         binder.on_bound = self._bound
         self._aside = Aside("rota-decide")
         self._wake = asyncio.Event()
@@ -257,16 +259,6 @@ class Scheduling:
         placed = ((rank, nodes.get(job.task_name(rank))) for rank in range(job.template.task_count))
         bindings = [Binding(job_id, rank, node) for rank, node in placed if node is not None]
         self._news.committed(lambda: (job, bindings))
-
-    async def _publish_fault(self, tally: FaultTally) -> None:
-        """As an event of the pod, or of the first of the gang, that it was about."""
-        fault = tally.latest
-        if not self._mirror.state.has_job(fault.job):
-            return
-        pod = self._mirror.pod(self._mirror.state.record(fault.job).job.task_name(0))
-        if pod is not None:
-            note = f"plugin {fault.plugin} failed in {fault.call}, and was left out: {fault.error}"
-            self._recorder.event(pod, "Warning", "PluginFailed", "Scheduling", note)
 
     # -- telling
 

@@ -20,8 +20,6 @@ from time import perf_counter
 import structlog
 from msgspec.structs import replace
 
-from rota.control.access import SYSTEM
-from rota.control.draft import Draft
 from rota.control.errors import Unavailable
 from rota.control.transactor import Transactor
 from rota.engine.decide import decide
@@ -39,10 +37,10 @@ from rota.lifecycle.events import (
 )
 from rota.lifecycle.instructions import Instruction
 from rota.lifecycle.state import Phase
-from rota.loop.hosting.fault_book import FaultTally
 from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.hosting.plugin_news import PluginNews
 from rota.loop.live.committed import bound_by
+from rota.loop.live.fault_events import publishing
 from rota.loop.live.preconditions import Command, Grounds, changing
 from rota.loop.live.side_threads import Aside
 from rota.loop.live.small_decisions import has_plugins, is_small
@@ -101,7 +99,7 @@ class LiveLoop:
         self._metrics = metrics
         self.host = host or PluginHost()
         self.news = PluginNews(
-            self.host, lambda: self.policy, transactor.now_ms, metrics, self._publish_fault
+            self.host, lambda: self.policy, transactor.now_ms, metrics, publishing(transactor)
         )
         """To be run beside the loop."""
         self._standby = Standby()
@@ -282,18 +280,6 @@ class LiveLoop:
 
     def plugins(self) -> AbstractContextManager[Plugins]:
         return self.host.in_force(self.policy)
-
-    async def _publish_fault(self, tally: FaultTally) -> None:
-        """As an event. Of the job's project, if it is about one: its error may tell of the job."""
-        fault = tally.latest
-        state = self._memory.job(fault.job)
-        data = {"call": fault.call, "error": fault.error, "job": fault.job, "count": tally.untold}
-
-        def command(draft: Draft) -> None:
-            project = None if state is None else state.spec.template.project
-            draft.note("plugin.Failed", fault.plugin, SYSTEM, data, project)
-
-        await self._transactor.do(command)
 
     async def _end_late(self, now_ms: int) -> None:
         while self._deadlines and self._deadlines[0][0] <= now_ms:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from rota.api.jobs import EfficiencyDocument
 from rota.lifecycle.state import EndReason, Phase
@@ -264,3 +265,9 @@ def test_refusals_have_their_exit_codes(server: FakeServer, error: Any, code: in
     assert result.err.count("\n") == 1
     assert error.message in result.err
     assert (error.help or "") in result.err
+
+
+@pytest.mark.covers("decide-17")
+def test_until_when_it_may_wait_and_by_whose_rule(server: FakeServer) -> None:
+    server.has(replace(detail(a_job()), start_by=later(3600), start_by_from="queue quick"))
+    assert "start by   13:00, in 1 h, or it fails, a rule of the queue quick" in rota("show", "17").out

@@ -93,8 +93,7 @@ def _changed_spec(spec: TaskSpec, change: Change) -> TaskSpec:
             )
             return replace(spec, job_affinity=terms)
         case DropInDomains(key):
-            kept = tuple(one for one in spec.in_domains if one.topology_key != key)
-            return replace(spec, in_domains=kept)
+            return replace(spec, in_domains=tuple(one for one in spec.in_domains if one.topology_key != key))
         case DropSpread(key):
             return replace(spec, spread=tuple(one for one in spec.spread if one.topology_key != key))
         case ShareNodes():

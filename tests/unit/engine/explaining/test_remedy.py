@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from rota.engine.explaining.explain import explain
 from rota.model.changes import (
     AskForLess,
+    DropInDomains,
     DropJobAffinity,
     DropSpread,
     DropTopology,
@@ -25,6 +26,8 @@ from rota.model.explanation import Change, Remedy
 from rota.model.ids import JobId, NodeName
 from rota.model.job import JobTemplate, Priority
 from rota.model.policy import FairShare, Policy, QueuePolicy, Quota, TenantPolicy
+from rota.model.selectors import Selector
+from rota.model.task import InDomains
 from rota.model.verdict import Kind
 from rota.model.vocabulary import members_of
 from rota.plugins.gpu_model import AllowGpuModel
@@ -36,7 +39,7 @@ from rota.snapshot import snapshot_of
 from tests.builders import PLUGINS, Cluster, policy
 from tests.kit.sampling import sampled
 from tests.unit.engine.explaining.applying import applied
-from tests.words import NOW_MS, apart, lie, near, spread, taint, tasks
+from tests.words import NOW_MS, apart, lie, near, spread, taint, tasks, when
 
 pytestmark = pytest.mark.covers("why-2")
 
@@ -102,6 +105,11 @@ def assert_true(cluster: Cluster, rules: Policy | None = None) -> tuple[Remedy, 
 
 # -- one small cluster for each change
 
+
+def _in_two_zones() -> InDomains:
+    return InDomains("zone", 2, Selector((when("app In j"),)))
+
+
 FULL = Cluster().node("n", cpu=4, memory="8Gi", storage="8Gi", gpus=2, zone="a", extended={"fpga": 3})
 BUSY = FULL.running("r", on=["n"], cpu=3, memory="6Gi", gpu=1, devices=[[0]])
 
@@ -159,6 +167,14 @@ CASES: dict[str, tuple[Change, Callable[[], Cluster]]] = {
             FULL.node("m", zone="b", cordoned=True)
             .running("r", on=["n"], labels={"app": "j"})
             .job("j", labels={"app": "j"}, spread=[spread("zone", "app In j")])
+        ),
+    ),
+    "in any number of domains": (
+        DropInDomains("zone", 2),
+        lambda: (
+            FULL.node("m", zone="b", cordoned=True)
+            .running("r", on=["n"], labels={"app": "j"})
+            .job("j", labels={"app": "j"}, spec={"in_domains": (_in_two_zones(),)})
         ),
     ),
     "not alone": (ShareNodes(), lambda: BUSY.job("j", cpu=1, spec={"exclusive": True})),

@@ -68,7 +68,7 @@ class TestTold:
         async with cluster(tmp_path, "Listener", ObedientBackend(node("n1", cpus=4))) as runtime:
             [job] = await submit(runtime.desks, spec(tasks=3))
             await until(runtime.desks, job, Phase.RUNNING)
-            await eventually(lambda: strangers.told)
+            await eventually(lambda: bool(strangers.told))
             assert strangers.told == [(job.id, 3)]
 
     async def test_of_no_plan_that_is_only_thought_of(self, tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ class TestTold:
             desks = runtime.desks
             first, second = await submit(desks, spec(cpus=2), spec(cpus=2))
             await until(desks, first, Phase.RUNNING)
-            await eventually(lambda: strangers.told)
+            await eventually(lambda: bool(strangers.told))
             await desks.questions.why(second.id, None, ADA)
             await desks.questions.why(first.id, None, ADA)
             await desks.questions.extend(first.id, 3_600_000, ADA, dry_run=True)
@@ -111,7 +111,7 @@ class TestFaults:
             desks = runtime.desks
             [job] = await submit(desks, spec())
             await until(desks, job, Phase.RUNNING)
-            await eventually(lambda: runtime.live.news.book.of_job(job.id))
+            await eventually(lambda: bool(runtime.live.news.book.of_job(job.id)))
             why = why_document(await desks.questions.why(job.id, None, ADA), START_MS)
             assert [(one.call, one.error) for one in why.faults] == [
                 ("on_job_scheduled", "ValueError: no idea")
