@@ -46,8 +46,8 @@ class ControlPlane:
     """etcd and the API server run once it is made."""
 
     def __init__(self, *, is_audited: bool = False, has_nodes: bool = False) -> None:
-        """`is_audited`: the API server keeps a record of who bound what, and of who led. `has_nodes`: there will be
-        kubelets, and controllers that make accounts."""
+        """`is_audited`: the API server keeps a record of who bound what, and of who led. `has_nodes`: there
+        will be kubelets, and controllers that make accounts."""
         self._is_audited = is_audited
         self._has_nodes = has_nodes
         self._programs = programs()

@@ -8,17 +8,32 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import json
+from msgspec import Struct, json
 
 from tests.real.kube.cluster import TOKENS, Cluster
 from tests.real.kube_node.images import BUSYBOX
 
 PATIENCE_S = 120.0
 Object = dict[str, Any]
+
+
+class NodesAccess(Struct, frozen=True):
+    """How a cluster with real nodes is reached; to be handed from process to process."""
+
+    cluster: Cluster
+    kubectl: str
+    kubeconfig: str
+    """A file, of the admin."""
+    nodes: tuple[str, ...]
+    gateway: str
+    """The address of this machine, as pods see it."""
+
+    @property
+    def api(self) -> Api:
+        return Api(self)
 
 
 class Refused(Exception):
@@ -28,10 +43,10 @@ class Refused(Exception):
 
 
 class Api:
-    def __init__(self, cluster: Cluster, kubectl: Path, kubeconfig: Path) -> None:
-        self._address = urlsplit(cluster.server).netloc
-        self._tls = ssl.create_default_context(cadata=cluster.ca_pem)
-        self._kubectl = (str(kubectl), f"--kubeconfig={kubeconfig}")
+    def __init__(self, access: NodesAccess) -> None:
+        self._address = urlsplit(access.cluster.server).netloc
+        self._tls = ssl.create_default_context(cadata=access.cluster.ca_pem)
+        self._kubectl = (access.kubectl, f"--kubeconfig={access.kubeconfig}")
 
     def ask_raw(self, verb: str, path: str, body: object = None, kind: str = "application/json") -> bytes:
         connection = http.client.HTTPSConnection(self._address, context=self._tls, timeout=60)
@@ -92,6 +107,13 @@ class Api:
     def log(self, namespace: str, name: str, container: str = "main") -> str:
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/log?container={container}"
         return self.ask_raw("GET", path).decode()
+
+    def log_or_nothing(self, namespace: str, name: str) -> str:
+        """Before there is a container, there is none."""
+        try:
+            return self.log(namespace, name)
+        except Refused:
+            return ""
 
     def ended(self, namespace: str, name: str) -> Object:
         """The pod, once it has."""

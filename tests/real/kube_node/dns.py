@@ -18,10 +18,9 @@ class Dns:
         self._log = folder / "coredns.log"
         settings = folder / "Corefile"
         # No time to live: a pod that comes is found at once.
-        settings.write_text(
-            f".:53 {{\n    bind {address}\n    errors\n    ready 127.0.0.1:{self._ready_port}\n"
-            f"    kubernetes {CLUSTER_DOMAIN} {{\n        kubeconfig {kubeconfig} here\n        ttl 0\n    }}\n}}\n"
-        )
+        kubernetes = f"kubernetes {CLUSTER_DOMAIN} {{\nkubeconfig {kubeconfig} here\nttl 0\n}}"
+        ready = f"ready 127.0.0.1:{self._ready_port}"
+        settings.write_text(f".:53 {{\nbind {address}\nerrors\n{ready}\n{kubernetes}\n}}\n")
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*dying_with_us(), program, "-conf", settings],

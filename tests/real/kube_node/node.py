@@ -1,7 +1,7 @@
 """A real node on this machine: containerd and kubelet in mount and process namespaces of their own.
 
-All that they and their pods start is in them, and ends with the first process there, whoever ends that: us, the
-kernel when we end, or a test in which the node loses power. What they mount is gone then, too.
+All that they and their pods start is in them, and ends with the first process there, whoever ends that: us,
+the kernel when we end, or a test in which the node loses power. What they mount is gone then, too.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from tests.real.kube_node.network import Network
 from tests.real.kube_node.parts import Parts
 
 READY_WITHIN_S = 180
+_CTR = ("ctr", "--address", settings.CONTAINERD_SOCKET)
 # The first process waits, and so takes leave of those whose parents are gone.
 _FIRST = """
 mount --make-rshared /
@@ -34,7 +35,9 @@ while :; do sleep 3600 & wait $!; done
 
 
 class Node:
-    def __init__(self, folder: Path, parts: Parts, plane: ControlPlane, network: Network, number: int) -> None:
+    def __init__(
+        self, folder: Path, parts: Parts, plane: ControlPlane, network: Network, number: int
+    ) -> None:
         self.name = f"{network.bridge}-{number}"
         self._folder = folder / self.name
         self._parts = parts
@@ -46,7 +49,13 @@ class Node:
         """Returns when containerd has the images, and kubelet has been started."""
         self.power_on()
         self.start_containerd()
-        self.run("ctr", "--address", settings.CONTAINERD_SOCKET, "-n", "k8s.io", "images", "import", str(images))
+        self.run(*_CTR, "-n", "k8s.io", "images", "import", str(images))
+        self.start_kubelet()
+
+    def restart(self) -> None:
+        """After `power_off`: its disk is as it was."""
+        self.power_on()
+        self.start_containerd()
         self.start_kubelet()
 
     def power_on(self) -> None:
@@ -83,8 +92,7 @@ class Node:
 
     def start_containerd(self) -> None:
         self._start("containerd", "containerd", "--config", f"{self._folder}/containerd.toml")
-        answers = ("ctr", "--address", settings.CONTAINERD_SOCKET, "version")
-        self._wait_until("containerd", lambda: self._try(*answers).returncode == 0)
+        self._wait_until("containerd", lambda: self._try(*_CTR, "version").returncode == 0)
 
     def start_kubelet(self) -> None:
         self._start(
@@ -97,7 +105,7 @@ class Node:
         )
 
     def stop(self, program: str, how: signal.Signals = signal.SIGKILL) -> None:
-        """"kubelet" or "containerd"; pods go on."""
+        """ "kubelet" or "containerd"; pods go on."""
         process = self._processes.pop(program)
         inside = _child(process.pid)
         assert inside is not None, self.log(program)[-2000:]

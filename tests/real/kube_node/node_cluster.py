@@ -1,5 +1,6 @@
-"""A whole Kubernetes cluster on this machine: a control plane with Kubernetes' own controllers and scheduler, two real
-nodes, and DNS. Nothing of it is left when it is removed; and what one left that was killed, the next removes."""
+"""A whole Kubernetes cluster on this machine: a control plane with Kubernetes' own controllers and scheduler,
+two real nodes, and DNS. Nothing of it is left when it is removed; and what one left that was killed, the next
+removes."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from typing import Self
 
 from tests.real.kube.control_plane import ControlPlane
 from tests.real.kube_node import cgroups, network
-from tests.real.kube_node.api import Api
+from tests.real.kube_node.api import Api, NodesAccess
 from tests.real.kube_node.dns import Dns
 from tests.real.kube_node.images import write_images
 from tests.real.kube_node.network import Network
@@ -65,8 +66,18 @@ class NodeCluster:
         return self._network
 
     @property
+    def access(self) -> NodesAccess:
+        return NodesAccess(
+            self.plane.cluster,
+            str(self._parts.programs / "kubectl"),
+            str(self.plane.kubeconfig()),
+            tuple(node.name for node in self.nodes),
+            self.network.gateway,
+        )
+
+    @property
     def api(self) -> Api:
-        return Api(self.plane.cluster, self._parts.programs / "kubectl", self.plane.kubeconfig())
+        return self.access.api
 
     def node(self, name: str) -> Node:
         return next(node for node in self.nodes if node.name == name)

@@ -22,8 +22,8 @@ class Parts(NamedTuple):
     @property
     def minor(self) -> int:
         """Of Kubernetes 1."""
-        said = subprocess.run([self.programs / "kubelet", "--version"], capture_output=True, text=True, check=True)
-        return int(said.stdout.split(".")[1])
+        said = subprocess.check_output([self.programs / "kubelet", "--version"], text=True)
+        return int(said.split(".")[1])
 
 
 def parts() -> Parts:
