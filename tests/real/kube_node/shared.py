@@ -14,17 +14,17 @@ from tests.real.kube_node.api import NodesAccess
 from tests.real.kube_node.node_cluster import NodeCluster
 from tests.real.kube_node.parts import parts
 
-_KEEPER = "tests.real.kube_node.shared"
+KEEPER = "tests.real.kube_node.shared"
 
 
 @contextmanager
 def shared_nodes(folder: Path) -> Iterator[NodesAccess]:
     """All who name the same folder share one."""
     parts()  # Whoever is missing something hears of it here.
-    with kept(folder, _KEEPER) as found:
+    with kept(folder, KEEPER) as found:
         yield json.decode(found, type=NodesAccess)
 
 
 if __name__ == "__main__":
     with NodeCluster() as cluster:
-        keep(Path(sys.argv[1]), _KEEPER, json.encode(cluster.access))
+        keep(Path(sys.argv[1]), KEEPER, json.encode(cluster.access))
