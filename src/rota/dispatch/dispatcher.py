@@ -275,6 +275,8 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
         environment=environment_of(state, task),
         hosts=hosts_of(state),
         limits=limits_of(spec),
+        requests=spec.requests,
+        gpus=0 if spec.gpu.is_fraction else spec.gpu.count,
         cpu_share_milli=spec.requests.cpu_milli,
         log_bytes=state.spec.log_bytes,
         time_limit_ms=state.time_limit_ms,

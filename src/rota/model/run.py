@@ -70,6 +70,8 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     stdin: Stdin = Stdin.NONE
     window: tuple[int, int] = WINDOW
     """Of a terminal when it starts: rows and columns."""
+    image: str = ""
+    """Of the container that it runs in; empty: the backend's, or none where it has no containers."""
 
     @property
     def takes_input(self) -> bool:

@@ -38,6 +38,15 @@ class Answer(NamedTuple):
     body: bytes
 
 
+class Refused(Exception):
+    """Of a connection in both directions: what the server answered instead."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.message = message
+
+
 class _MayNotSend(Exception):
     pass
 
@@ -142,6 +151,34 @@ class Connections:
                     yield sent
                 finally:
                     _hang_up(sent)
+        except _FAILURES as error:
+            raise _failure(request.call, error) from None
+
+    @asynccontextmanager
+    async def websocket(
+        self, request: Request, credentials: Credentials, protocols: tuple[str, ...], connect_s: float
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Both sides send. Raises Refused with what the server answered instead; Unreachable, also for what
+        goes wrong later."""
+        try:
+            async with await self._current(credentials) as session:
+                headers = self._headers.get("") or self._headers_for("")
+                async with asyncio.timeout(connect_s):
+                    socket = await session.ws_connect(
+                        URL(self._access.server + request.path, encoded=True),
+                        protocols=protocols,
+                        headers=headers,
+                        server_hostname=self._access.server_name,
+                        max_msg_size=0,
+                        heartbeat=30.0,
+                        autoclose=True,
+                    )
+                try:
+                    yield socket
+                finally:
+                    await socket.close()
+        except aiohttp.WSServerHandshakeError as error:
+            raise Refused(error.status, error.message) from None
         except _FAILURES as error:
             raise _failure(request.call, error) from None
 

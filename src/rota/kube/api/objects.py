@@ -51,6 +51,7 @@ class StatusDetails(KubeStruct):
 class Status(KubeStruct):
     """Why something was refused."""
 
+    status: str = ""
     code: int = 0
     reason: str = ""
     message: str = ""
