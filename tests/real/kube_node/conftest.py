@@ -10,19 +10,13 @@ from tests.real.conftest import missing
 from tests.real.kube.control_plane import Missing
 from tests.real.kube_node.api import Api, NodesAccess
 from tests.real.kube_node.node_cluster import NodeCluster
-from tests.real.kube_node.shared import shared_nodes
+from tests.real.kube_node.shared import nodes_of_session
 
 
 @pytest.fixture(scope="session")
 def nodes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[NodesAccess]:
-    folder = tmp_path_factory.getbasetemp()
-    if worker_id != "master":
-        folder = folder.parent  # of all workers
-    try:
-        with shared_nodes(folder) as found:
-            yield found
-    except Missing as error:
-        missing(str(error))
+    with nodes_of_session(tmp_path_factory, worker_id) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
