@@ -167,6 +167,7 @@ class ExecutedForm(KindForm):
     stdout: str = ""
     stderr: str = ""
     append: bool = False
+    image: str = ""
     stdin: Stdin = Stdin.NONE
     window: tuple[WindowSide, WindowSide] = WINDOW
 

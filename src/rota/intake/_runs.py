@@ -35,6 +35,7 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|BASH_FUNC_[^=\x00-\x20]+%%", re.
 """Bash exports a function, as `module` is one, in a variable of such a name."""
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 MOST_SECRETS = 32
+_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@+-]{0,499}", re.ASCII)
 _SHELL_ONLY = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"))
 _CANNOT_BE_CAUGHT = (Signals.SIGKILL, Signals.SIGSTOP)
 
@@ -101,6 +102,7 @@ class RunReader:
             append=form.append,
             stdin=form.stdin,
             window=form.window,
+            image=_image(form.image, at.at("image")),
         )
 
     def _command(self, form: RunForm, at: Field) -> tuple[str, ...]:
@@ -302,6 +304,14 @@ def _written_to(text: str, form: RunForm, at: Field) -> str:
     return text
 
 
+def _image(text: str, at: Field) -> str:
+    if text and not _IMAGE.fullmatch(text):
+        raise at.error(
+            f"{quoted(text)} is not the name of an image", "write it like python:3.12 or ghcr.io/team/tool:1"
+        )
+    return text
+
+
 def _outputs(texts: Sequence[str], at: Field) -> tuple[str, ...]:
     return tuple(sorted({_path_within(text, at.at(index)) for index, text in enumerate(texts)}))
 
@@ -341,6 +351,7 @@ def run_form(run: Run) -> Plain:
         "stderr": run.stderr,
         "append": run.append,
         "stdin": unless(run.stdin, Stdin.NONE),
+        "image": run.image,
         "window": None if run.window == WINDOW else list(run.window),
     }
 

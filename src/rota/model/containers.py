@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
+from rota.model.job import JobTemplate
 from rota.model.node import FACTS
 from rota.model.taints import Effect, Taint, Toleration
+from rota.model.task import TaskSpec
 
 RUNS_IMAGES = (f"{FACTS}containers", "yes")
 """The label of nodes that run a job's image. Jobs that name an image select it."""
 IMAGE_NEEDED = Taint(f"{FACTS}image", Effect.NO_SCHEDULE, "needed")
 """Of nodes that have no image for jobs that name none. Jobs that do tolerate it."""
 HAS_IMAGE = Toleration(IMAGE_NEEDED.key, value=IMAGE_NEEDED.value, effect=IMAGE_NEEDED.effect)
+
+
+def on_nodes_with_images(template: JobTemplate, image: str) -> JobTemplate:
+    """The same for a job that runs in that image. To do it twice is to do it once."""
+    groups = tuple(replace(group, spec=_in_image(group.spec, image)) for group in template.groups)
+    return replace(template, groups=groups)
+
+
+def _in_image(spec: TaskSpec, image: str) -> TaskSpec:
+    others = tuple(label for label in spec.node_selector if label[0] != RUNS_IMAGES[0])
+    return replace(
+        spec,
+        node_selector=tuple(sorted((*others, RUNS_IMAGES))),
+        tolerations=spec.tolerations if HAS_IMAGE in spec.tolerations else (*spec.tolerations, HAS_IMAGE),
+        images=tuple(sorted({*spec.images, image})),
+    )

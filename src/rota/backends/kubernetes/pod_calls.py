@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import AsyncIterable
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from rota.backends.backend import TaskRef, TaskStart
 from rota.backends.kubernetes import names
@@ -14,6 +14,7 @@ from rota.backends.kubernetes.options import PodOptions
 from rota.backends.kubernetes.pods import pod_of, secret_of
 from rota.backends.kubernetes.record import read
 from rota.kube.api.client import Client, Selection
+from rota.kube.api.config import find_cluster
 from rota.kube.api.errors import AlreadyExists, Conflict, NotFound
 from rota.kube.api.remote_command import Channel
 from rota.kube.api.resources import Resource
@@ -45,6 +46,12 @@ class PodCalls:
             namespace,
             labels=f"{names.BACKEND}={names.KIND},{names.INSTANCE}={names.label_value(options.instance)}",
         )
+
+    @classmethod
+    def by_kubeconfig(cls, file: str, context: str, namespace: str, options: PodOptions) -> Self:
+        """Empty ones are as kubectl chooses them. InputError where they can't be read."""
+        access = find_cluster(file or None, context or None)
+        return cls(Client(access), namespace or access.namespace, options)
 
     async def prepare(self) -> None:
         """What there is once for all jobs."""
