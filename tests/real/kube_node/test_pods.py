@@ -52,7 +52,7 @@ def test_files_with_awkward_names_and_modes_there_and_back(pods: PodServer, tmp_
     (project / "in" / "run.sh").write_text("#!/bin/sh\ncp -r in/deep out\n")
     (project / "in" / "run.sh").chmod(0o755)
     done = rota_in(
-        project, pods, "run", "--clean", "--name", "awkward", "--image", BUSYBOX, "--cpus", "0.05",
+        project, pods, "run", "--clean", "--name", "awkward", "--image", BUSYBOX, "--cpu", "50m",
         "--memory", "32Mi", "--file", "in", "--keep", "out/**", "--", "in/run.sh",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -67,7 +67,7 @@ def test_a_large_file_arrives_whole(pods: PodServer, tmp_path: Path) -> None:
     content = (piece * (LARGE_BYTES // len(piece) + 1))[:LARGE_BYTES]
     (tmp_path / "large").write_bytes(content)
     done = rota_in(
-        tmp_path, pods, "submit", "--clean", "-o", "name", "--image", BUSYBOX, "--cpus", "0.5", "--memory",
+        tmp_path, pods, "submit", "--clean", "-o", "name", "--image", BUSYBOX, "--cpu", "500m", "--memory",
         "256Mi", "--file", "large", "--", "sha256sum", "large",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
