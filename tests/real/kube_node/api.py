@@ -104,6 +104,12 @@ class Api:
         given = "" if grace_s is None else f"?gracePeriodSeconds={grace_s}"
         self.ask("DELETE", f"/api/v1/namespaces/{namespace}/pods/{name}{given}")
 
+    def end_pods(self, namespace: str) -> None:
+        """All of them, at once; the namespace goes, too, when its controller comes to it."""
+        self.ask("DELETE", f"/api/v1/namespaces/{namespace}/pods?gracePeriodSeconds=0")
+        self.wait_until(lambda: not self.pods(namespace))
+        self.ask("DELETE", f"/api/v1/namespaces/{namespace}")
+
     def log(self, namespace: str, name: str, container: str = "main") -> str:
         path = f"/api/v1/namespaces/{namespace}/pods/{name}/log?container={container}"
         return self.ask_raw("GET", path).decode()

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 
+from rota.sdk.errors import Conflict
 from tests.real.conftest import missing
 from tests.real.kube.control_plane import Missing
 from tests.real.kube_node.api import Api, NodesAccess
 from tests.real.kube_node.node_cluster import NodeCluster
-from tests.real.kube_node.shared import shared_nodes
+from tests.real.kube_node.pod_server import PodServer
+from tests.real.kube_node.shared import nodes_of_session
+from tests.real.server.rota_server import eventually
 
 
 @pytest.fixture(scope="session")
 def nodes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[NodesAccess]:
-    folder = tmp_path_factory.getbasetemp()
-    if worker_id != "master":
-        folder = folder.parent  # of all workers
-    try:
-        with shared_nodes(folder) as found:
-            yield found
-    except Missing as error:
-        missing(str(error))
+    with nodes_of_session(tmp_path_factory, worker_id) as found:
+        yield found
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +43,41 @@ def api(nodes: NodesAccess) -> Api:
 @pytest.fixture
 def namespace(api: Api) -> str:
     return api.new_namespace()
+
+
+NewPodServer = Callable[..., PodServer]
+
+
+@pytest.fixture(scope="session")
+def _pods(nodes: NodesAccess, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PodServer]:
+    made = PodServer(tmp_path_factory.mktemp("pods") / "rota", nodes)
+    made.start()
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def pods(_pods: PodServer) -> Iterator[PodServer]:
+    """A server that many tests use; nothing of theirs is left in the cluster when they are over."""
+    yield _pods
+    for job in _pods.unfinished():
+        with suppress(Conflict):  # It ended by itself meanwhile.
+            _pods.client.cancel(job.id)
+    eventually(lambda: not any(_pods.unfinished()), "all jobs to end")
+    _pods.leaves_nothing()
+
+
+@pytest.fixture
+def new_pods(tmp_path: Path) -> Iterator[NewPodServer]:
+    """Makes servers that are the test's alone, started."""
+    made: list[PodServer] = []
+
+    def make(nodes: NodesAccess, settings: str = "") -> PodServer:
+        server = PodServer(tmp_path / f"rota-{len(made)}", nodes, settings)
+        made.append(server)
+        server.start()
+        return server
+
+    yield make
+    for server in made:
+        server.remove()
