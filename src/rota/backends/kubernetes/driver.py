@@ -127,8 +127,8 @@ class Driver:
     async def _make(self) -> float | None:
         task, start = self._task, self._task.start
         if task.is_to_stop and not task.is_standby:
-            # None was made: this is the first that is done about it. (One on standby is made all the same: its
-            # pod tells that it was given back, until that is settled.)
+            # None was made: this is the first that is done about it. One on standby is made all the same:
+            # its pod tells that it was given back, until that is settled.
             self._end(TaskEnd(EndReason.STOPPED))
             return None
         if start is None:
