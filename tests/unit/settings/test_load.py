@@ -258,8 +258,8 @@ class TestManual:
 
 @pytest.mark.covers("back-3")
 def test_backends_have_names(folder: Folder) -> None:
-    text = "[backends.east]\nkubeconfig = 'k'\nlimit_cpu = '2500m'\nlost_after = '2m'\n[backends.west]\nkind = 'kubernetes'\n"
-    found = folder.load(text).backends
+    east_text = "[backends.east]\nkubeconfig = 'k'\nlimit_cpu = '2500m'\nlost_after = '2m'\n"
+    found = folder.load(east_text + "[backends.west]\nkind = 'kubernetes'\n").backends
     assert list(found) == ["east", "west"]
     east = found["east"]
     assert east.kubeconfig == str(folder.path / "k")

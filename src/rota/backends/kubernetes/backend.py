@@ -26,6 +26,7 @@ from rota.backends.kubernetes.objects import JobPod
 from rota.backends.kubernetes.pod_calls import PodCalls
 from rota.backends.kubernetes.record import TaskRecord
 from rota.backends.kubernetes.removing import Remover
+from rota.backends.kubernetes.status import Over, stage_of
 from rota.backends.kubernetes.task import PodTask, is_over
 from rota.backends.kubernetes.terms import Terms
 from rota.backends.process.client.task_files import TaskFiles
@@ -65,11 +66,13 @@ class KubernetesBackend:
         self._watch = ClusterWatch(
             calls, name, folders.root / "nodes.json", terms, price_micro_per_hour, self._shown, self._changed
         )
-        self._remover = Remover(calls, terms.pauses)
+        self._remover = Remover(calls, terms.pauses, lambda job: any(ref.job == job for ref in self._tasks))
         self._tasks: dict[TaskRef, PodTask] = {}
         self._found: dict[TaskRef, tuple[TaskRecord, JobPod]] = {}
         """Pods of before, until it is known which of them are wanted."""
         self._was_taken_up = False
+        self._comes_late = False
+        """The cluster hasn't answered yet since tasks were taken up: pods that nobody wants may show."""
         self._reports: asyncio.Queue[TaskReport] = asyncio.Queue()
         self._running: list[asyncio.Task[None]] = []
 
@@ -136,6 +139,8 @@ class KubernetesBackend:
             self._found.pop(record.ref, None)
         elif not self._was_taken_up:
             self._found[record.ref] = record, pod
+        elif self._comes_late:
+            self._adopt(record, pod).is_to_stop = True
 
     # -- tasks
 
@@ -147,26 +152,33 @@ class KubernetesBackend:
                 # Its end was settled, but it was not removed yet.
                 self._remover.remove(record, pod)
             elif ref not in self._tasks:
-                task = self._tasks[ref] = PodTask(ref, record.node)
-                task.shows(pod, record)
-                self._drive(task)
+                self._adopt(record, pod)
         self._found.clear()
-        if not self._was_taken_up and not self._watch.is_synced:
-            for ref, node in expected.items():
+        if not self._was_taken_up:
+            self._comes_late = not self._watch.is_synced
+            for ref, node in expected.items() if self._comes_late else ():
                 if ref not in self._tasks and self._watch.had(node):
                     self._tasks[ref] = PodTask(ref, node)
-                    self._running.append(asyncio.create_task(self._resolve(self._tasks[ref])))
-        elif not self._was_taken_up:
-            self._remover.remove_orphans({label_value(ref.job) for ref in self._tasks})
+            self._running.append(asyncio.create_task(self._clear_up()))
         self._was_taken_up = True
         await self.stop([ref for ref, task in self._tasks.items() if ref not in expected and task.is_wanted])
         self._move_all()
         return [ref for ref in self._tasks if ref in expected]
 
-    async def _resolve(self, task: PodTask) -> None:
-        """Once the cluster answers, its pod is there or not."""
-        await self._watch.synced(None)
+    def _adopt(self, record: TaskRecord, pod: JobPod) -> PodTask:
+        task = self._tasks[record.ref] = PodTask(record.ref, record.node)
+        task.shows(pod, record)
         self._drive(task)
+        return task
+
+    async def _clear_up(self) -> None:
+        """Once the cluster answers, the pods of earlier tasks are there or not; what belongs to none goes."""
+        await self._watch.synced(None)
+        self._comes_late = False
+        for task in self._tasks.values():
+            if task.driving is None and task.is_wanted:
+                self._drive(task)
+        self._remover.remove_orphans({label_value(ref.job) for ref in self._tasks})
 
     async def start(self, tasks: Sequence[TaskStart]) -> None:
         for start in tasks:
@@ -223,18 +235,18 @@ class KubernetesBackend:
 
     async def settle(self, tasks: Sequence[TaskRef]) -> None:
         for ref in tasks:
-            found = self._found.pop(ref, None)
-            if found is not None:
-                self._remover.remove(found[0], found[1])
+            found = self._found.get(ref)
+            if found is not None and isinstance(stage_of(found[1]), Over):
+                del self._found[ref]
+                self._remover.remove(ref, found[1], tasks=found[0].tasks)
             task = self._tasks.get(ref)
             if task is None or task.over is None:
                 continue
             del self._tasks[ref]
             if task.driving is not None:
                 task.driving.cancel()
-            is_last = all(other.job != ref.job for other in self._tasks)
-            if task.record is not None and task.pod is not None:
-                self._remover.remove(task.record, task.pod, at_once=bool(task.lost_because), is_last=is_last)
+            if task.pod is not None or task.start is not None:
+                self._remover.remove(ref, task.pod, tasks=task.count, at_once=bool(task.lost_because))
         self._move_all()
 
     # -- what they leave

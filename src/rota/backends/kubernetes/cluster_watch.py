@@ -9,6 +9,7 @@ from pathlib import Path
 
 import structlog
 from msgspec import DecodeError, json
+from msgspec.structs import replace
 
 from rota.backends.kubernetes.nodes import ForeignUse, is_ready, node_of
 from rota.backends.kubernetes.objects import JOB_PODS, JobPod
@@ -129,7 +130,9 @@ class ClusterWatch:
 
     def _as_node(self, found: KubeNode) -> Node | None:
         foreign = self._foreign.of(found.metadata.name or "")
-        return node_of(found, self._backend, self._calls.options, foreign, self._price)
+        node = node_of(found, self._backend, self._calls.options, foreign, self._price)
+        # A cluster that doesn't answer is left out: nothing could be started there.
+        return replace(node, ready=False) if node is not None and self.failure else node
 
     def _node_changed(self, old: KubeNode | None, new: KubeNode | None) -> None:
         name = new.metadata.name if new is not None else None

@@ -40,6 +40,8 @@ log = structlog.get_logger()
 
 _STOPS = 3
 """Tries to stop a task by its shim; then the cluster is asked to end the pod."""
+_CALL_S = 60.0
+_SLOWEST_BYTES_PER_S = 1 << 18
 _STARTED_UNHEARD = 3
 """After so many failures to read its output, the kubelet is believed that it runs."""
 
@@ -68,6 +70,8 @@ class Driver:
         self._following: asyncio.Task[None] | None = None
         self._failures = 0
         self._stops = 0
+        self._refusals = 0
+        """Of its input files, by the pod."""
         self._is_staged = False
         self._is_deleted = False
         self._in_trouble_ms: int | None = None
@@ -81,10 +85,17 @@ class Driver:
                 try:
                     pause_s = await self._act()
                     self._failures = 0
-                except KubeError as error:
+                except (KubeError, OSError) as error:
                     self._failures += 1
                     pause_s = self._terms.pauses.pause_s(self._failures, random.random())
                     log.warning("pod.call_failed", job=task.ref.job, rank=task.ref.rank, why=str(error))
+                except Exception as error:
+                    # Whoever waits for its end hears of it, whatever went wrong here.
+                    log.exception("pod.unattended", job=task.ref.job, rank=task.ref.rank, why=repr(error))
+                    self._end(
+                        TaskEnd(EndReason.LOST, message=f"the server failed to attend to it: {error!r}")
+                    )
+                    return
                 if task.is_wanted:
                     with suppress(TimeoutError):
                         async with asyncio.timeout(pause_s):
@@ -207,16 +218,19 @@ class Driver:
             size_bytes = archive.seek(0, 2)
             archive.seek(0)
             command = stage_command(size_bytes, start.run.directory)
-            answer = await self._calls.run(self._task.pod_name, "setup", command, pieces_of(archive))
+            within_s = _CALL_S + size_bytes / _SLOWEST_BYTES_PER_S
+            answer = await self._calls.run(
+                self._task.pod_name, "setup", command, pieces_of(archive), within_s=within_s
+            )
         if answer.exit_code == 0:
             self._is_staged = True
             return None
-        self._failures += 1
+        self._refusals += 1
         log.warning("pod.files_refused", job=self._task.ref.job, rank=self._task.ref.rank, why=answer.why)
-        if self._failures >= _STOPS and answer.exit_code is not None:
+        if self._refusals >= _STOPS and answer.exit_code is not None:
             self._end(TaskEnd(EndReason.STAGING, message=f"its files can't be put in place: {answer.why}"))
             return None
-        return self._terms.pauses.pause_s(self._failures, random.random())
+        return self._terms.pauses.pause_s(self._refusals, random.random())
 
     # -- while it runs
 
@@ -316,12 +330,13 @@ class Driver:
         failures = 0
         while not self._has_nobody_to_ask():
             try:
-                await follower.read(is_final=True)
+                async with asyncio.timeout(self._terms.output_within_ms / 1000):
+                    await follower.read(is_final=True)
                 await self._finish_output()
                 return ""
-            except KubeError as error:
+            except (KubeError, TimeoutError) as error:
                 failures += 1
-                follower.failure = str(error)
+                follower.failure = str(error) or "it takes too long"
                 if since_boot_ms() >= until_ms:
                     break
                 await asyncio.sleep(self._terms.pauses.pause_s(failures, random.random()))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Callable
 from typing import Any, NamedTuple, Self, TypeVar
 
 from rota.backends.backend import TaskRef, TaskStart
@@ -15,7 +16,7 @@ from rota.backends.kubernetes.pods import pod_of, secret_of
 from rota.backends.kubernetes.record import read
 from rota.kube.api.client import Client, Selection
 from rota.kube.api.config import find_cluster
-from rota.kube.api.errors import AlreadyExists, Conflict, NotFound
+from rota.kube.api.errors import AlreadyExists, Call, Conflict, NotFound, Unreachable
 from rota.kube.api.remote_command import Channel
 from rota.kube.api.resources import Resource
 from rota.kube_objects.objects.metadata import KubeObject
@@ -42,6 +43,8 @@ class PodCalls:
         self.client = client
         self.namespace = namespace
         self.options = options
+        self._network = asyncio.Lock()
+        """What a start needs isn't removed at the same time, as after an earlier one."""
         self.selection = Selection(
             namespace,
             labels=f"{names.BACKEND}={names.KIND},{names.INSTANCE}={names.label_value(options.instance)}",
@@ -64,8 +67,9 @@ class PodCalls:
         the name is another's."""
         job, secret_name = start.ref.job, names.pod_name_of_start(start.ref)
         if len(start.hosts) > 1:
-            await self._create_if_missing(SERVICES, service_of(job, self.options))
-            await self._create_if_missing(POLICIES, job_policy(job, self.options))
+            async with self._network:
+                await self._create_if_missing(SERVICES, service_of(job, self.options))
+                await self._create_if_missing(POLICIES, job_policy(job, self.options))
         secret = secret_of(start, self.options, secret_name)
         if secret is not None:
             await self._create_if_missing(SECRETS, secret)
@@ -111,18 +115,28 @@ class PodCalls:
         ]
 
     async def run(
-        self, pod: str, container: str, command: list[str], given: AsyncIterable[bytes] | None = None
+        self,
+        pod: str,
+        container: str,
+        command: list[str],
+        given: AsyncIterable[bytes] | None = None,
+        *,
+        within_s: float = 60.0,
     ) -> Answer:
-        """What it writes is held in memory: for commands that write little."""
+        """What it writes is held in memory: for commands that write little. Raises Unreachable, if it hasn't
+        ended by then."""
         out, err = bytearray(), bytearray()
-        async with self.client.run_in(
-            self.namespace, pod, container, command, has_input=given is not None
-        ) as running:
-            if given is not None:
-                async for data in given:
-                    await running.send(data)
-            async for piece in running.pieces():
-                (out if piece.channel is Channel.OUT else err).extend(piece.data)
+        running_in = self.client.run_in(self.namespace, pod, container, command, has_input=given is not None)
+        try:
+            async with asyncio.timeout(within_s), running_in as running:
+                if given is not None:
+                    async for data in given:
+                        await running.send(data)
+                async for piece in running.pieces():
+                    (out if piece.channel is Channel.OUT else err).extend(piece.data)
+        except TimeoutError:
+            call = Call("create", "pods/exec", namespace=self.namespace, name=pod)
+            raise Unreachable(call, f"the command takes longer than {within_s:g} s") from None
         return Answer(running.exit_code, bytes(out), bytes(err), running.problem)
 
     async def release(self, pod: JobPod, node: str, room_of: str) -> None:
@@ -153,7 +167,13 @@ class PodCalls:
     async def delete_secret(self, ref: TaskRef) -> None:
         await self._delete_named(SECRETS, names.pod_name_of_start(ref))
 
-    async def delete_network(self, job: JobId) -> None:
+    async def delete_network(self, job: JobId, is_needed: Callable[[JobId], bool]) -> None:
+        """What all tasks of the job share, unless somebody needs it meanwhile."""
+        async with self._network:
+            if not is_needed(job):
+                await self._delete_network(job)
+
+    async def _delete_network(self, job: JobId) -> None:
         await self._delete_named(SERVICES, names.service_name(job))
         await self._delete_named(POLICIES, names.service_name(job))
 

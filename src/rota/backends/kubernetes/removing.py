@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable
 
 import structlog
 
+from rota.backends.backend import TaskRef
 from rota.backends.kubernetes.objects import JobPod
 from rota.backends.kubernetes.pod_calls import PodCalls
-from rota.backends.kubernetes.record import TaskRecord
 from rota.kube.api.errors import ApiError, KubeError
+from rota.model.ids import JobId
 from rota.patience.backoff import Backoff
 
 log = structlog.get_logger()
@@ -23,20 +24,23 @@ _AT_ONCE = 8
 
 
 class Remover:
-    def __init__(self, calls: PodCalls, pauses: Backoff) -> None:
+    def __init__(self, calls: PodCalls, pauses: Backoff, is_needed: Callable[[JobId], bool]) -> None:
+        """`is_needed`: whether a task of the job is known."""
         self._calls = calls
+        self._is_needed = is_needed
         self._pauses = pauses
         self._to_do: asyncio.Queue[Callable[[], Awaitable[None]]] = asyncio.Queue()
 
-    def remove(self, record: TaskRecord, pod: JobPod, *, at_once: bool = False, is_last: bool = True) -> None:
-        """`at_once`: nobody on its node is there to say that it has ended. `is_last`: no other task of the
-        job is known."""
+    def remove(self, ref: TaskRef, pod: JobPod | None, *, tasks: int, at_once: bool = False) -> None:
+        """`pod`: None, if there is none any more. `tasks`: of its job. `at_once`: nobody on its node is there
+        to say that it has ended."""
 
         async def removing() -> None:
-            await self._calls.delete_pod(pod, 0 if at_once or pod.is_terminal else _GRACE_S)
-            await self._calls.delete_secret(record.ref)
-            if record.tasks > 1 and is_last:
-                await self._calls.delete_network(record.ref.job)
+            if pod is not None:
+                await self._calls.delete_pod(pod, 0 if at_once or pod.is_terminal else _GRACE_S)
+            await self._calls.delete_secret(ref)
+            if tasks > 1:
+                await self._calls.delete_network(ref.job, self._is_needed)
 
         self._to_do.put_nowait(removing)
 

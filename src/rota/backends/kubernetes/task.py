@@ -44,6 +44,13 @@ class PodTask:
         self.news = asyncio.Event()
         self.driving: asyncio.Task[None] | None = None
 
+    @property
+    def count(self) -> int:
+        """Of the tasks of its job."""
+        if self.record is not None:
+            return self.record.tasks
+        return len(self.start.hosts) if self.start is not None else 1
+
     def wake(self) -> None:
         self.news.set()
 

@@ -59,7 +59,7 @@ def surroundings_of(
         return Surroundings()
     if options.image:
         # What there is here says nothing about an image.
-        return Surroundings(options.directory or "")
+        return Surroundings()
     named = (job.get("environment"), job.get("secrets"))
     known = {name for one in named if isinstance(one, Mapping) for name in one}
     taken = {name: value for name, value in own_environment(environment).items() if name not in known}
