@@ -26,7 +26,6 @@ from rota.backends.kubernetes.objects import JobPod
 from rota.backends.kubernetes.pod_calls import PodCalls
 from rota.backends.kubernetes.record import TaskRecord
 from rota.backends.kubernetes.removing import Remover
-from rota.backends.kubernetes.status import Over, stage_of
 from rota.backends.kubernetes.task import PodTask, is_over
 from rota.backends.kubernetes.terms import Terms
 from rota.backends.process.client.task_files import TaskFiles
@@ -150,7 +149,7 @@ class KubernetesBackend:
         for ref, (record, pod) in self._found.items():
             if ref not in expected and is_over(pod):
                 # Its end was settled, but it was not removed yet.
-                self._remover.remove(record, pod)
+                self._remover.remove(ref, pod, tasks=record.tasks)
             elif ref not in self._tasks:
                 self._adopt(record, pod)
         self._found.clear()
@@ -236,7 +235,7 @@ class KubernetesBackend:
     async def settle(self, tasks: Sequence[TaskRef]) -> None:
         for ref in tasks:
             found = self._found.get(ref)
-            if found is not None and isinstance(stage_of(found[1]), Over):
+            if found is not None and is_over(found[1]):
                 del self._found[ref]
                 self._remover.remove(ref, found[1], tasks=found[0].tasks)
             task = self._tasks.get(ref)

@@ -187,7 +187,7 @@ class Connections:
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
-            # What was hung up is closed in the loop's next turn; where TLS has to end first, some turns later.
+            # What was hung up is closed in the loop's next turn; where TLS has to end first, some later.
             for _ in range(_TURNS_TO_CLOSE):
                 await asyncio.sleep(0)
 
