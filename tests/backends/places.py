@@ -31,6 +31,8 @@ class Place(Protocol):
     node: NodeName
     price_micro_per_hour: int
     """Of that node, as somebody set it."""
+    pace: int
+    """Times that tasks of one start may begin apart, in units of what they do on this machine."""
 
     def backend(self) -> Backend:
         """Another one each time, as after a restart; all of them for the same tasks."""
@@ -45,6 +47,7 @@ class Place(Protocol):
 class ThisMachine:
     node = NodeName("here")
     price_micro_per_hour = 120_000
+    pace = 1
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "backend"
@@ -69,6 +72,7 @@ class AnAgent:
 
     node = NodeName("there")
     price_micro_per_hour = 120_000
+    pace = 1
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -101,6 +105,7 @@ class APod:
     """A pod of a real node, in a namespace of the test's own."""
 
     price_micro_per_hour = 120_000
+    pace = 8
 
     def __init__(self, folder: Path, nodes: NodesAccess) -> None:
         self.node = NodeName(nodes.nodes[0])

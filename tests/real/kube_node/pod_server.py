@@ -38,7 +38,7 @@ class PodServer(RotaServer):
         config = home / "rota.toml"
         home.mkdir(parents=True)
         config.write_text(
-            "[backends.pods]\n"
+            '[server.limits]\nupload = "300MiB"\n[backends.pods]\n'
             f"kubeconfig = {json.encode(nodes.kubeconfig).decode()}\n"
             f'namespace = "{self.namespace}"\n'
             f'support_image = "{BUSYBOX}"\n'

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 
 from rota.backends.backend import (
     Fed,
@@ -25,8 +26,7 @@ from rota.backends.kubernetes.objects import JobPod
 from rota.backends.kubernetes.pod_calls import PodCalls
 from rota.backends.kubernetes.record import TaskRecord
 from rota.backends.kubernetes.removing import Remover
-from rota.backends.kubernetes.status import Over, stage_of
-from rota.backends.kubernetes.task import PodTask
+from rota.backends.kubernetes.task import PodTask, is_over
 from rota.backends.kubernetes.terms import Terms
 from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
@@ -147,7 +147,10 @@ class KubernetesBackend:
         """While the cluster doesn't answer, what should be on nodes that it had may be there."""
         expected = dict(tasks)
         for ref, (record, pod) in self._found.items():
-            if ref not in self._tasks:
+            if ref not in expected and is_over(pod):
+                # Its end was settled, but it was not removed yet.
+                self._remover.remove(ref, pod, tasks=record.tasks)
+            elif ref not in self._tasks:
                 self._adopt(record, pod)
         self._found.clear()
         if not self._was_taken_up:
@@ -202,10 +205,18 @@ class KubernetesBackend:
                 task.wake()
 
     async def change_limit(self, task: TaskRef, time_limit_ms: int) -> None:
+        """Of one that runs, it holds when this returns, whatever becomes of us; while its node doesn't
+        answer, it is tried again for some time."""
         known = self._tasks.get(task)
-        if known is not None and known.is_wanted:
-            known.new_limit_ms = time_limit_ms
-            known.wake()
+        if known is None or not known.is_wanted:
+            return
+        known.new_limit_ms = time_limit_ms
+        known.has_its_limit.clear()
+        known.wake()
+        if known.started is not None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self._terms.limit_within_ms / 1000):
+                    await known.has_its_limit.wait()
 
     async def feed(self, task: TaskRef, piece: InputPiece) -> Fed:
         """Tasks here read no input."""
@@ -224,7 +235,7 @@ class KubernetesBackend:
     async def settle(self, tasks: Sequence[TaskRef]) -> None:
         for ref in tasks:
             found = self._found.get(ref)
-            if found is not None and isinstance(stage_of(found[1]), Over):
+            if found is not None and is_over(found[1]):
                 del self._found[ref]
                 self._remover.remove(ref, found[1], tasks=found[0].tasks)
             task = self._tasks.get(ref)

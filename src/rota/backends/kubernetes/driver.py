@@ -138,8 +138,8 @@ class Driver:
     async def _make(self) -> float | None:
         task, start = self._task, self._task.start
         if task.is_to_stop and not task.is_standby:
-            # None was made: this is the first that is done about it. One on standby is made all the same: its
-            # pod tells that it was given back, until that is settled.
+            # None was made: this is the first that is done about it. One on standby is made all the same:
+            # its pod tells that it was given back, until that is settled.
             self._end(TaskEnd(EndReason.STOPPED))
             return None
         if start is None:
@@ -254,6 +254,8 @@ class Driver:
             if answer.exit_code != 0:
                 task.new_limit_ms = task.new_limit_ms or limit_ms
                 return self._terms.look_each_ms / 1000
+            if task.new_limit_ms is None:
+                task.has_its_limit.set()
         return self._terms.look_each_ms / 1000 if task.started is None else None
 
     async def _stop(self, pod: JobPod) -> None:

@@ -96,8 +96,9 @@ def _over(ended: Terminated, status: JobPodStatus, created_ms: int, is_unwanted:
 def _end(code: int, cause: str, reason: str, status: JobPodStatus, is_unwanted: bool) -> TaskEnd:
     number = code - 128 if 128 < code <= 128 + signal.NSIG else None
     exit_code = None if number else code
-    if reason == "OOMKilled" and cause == "-":
-        return TaskEnd(EndReason.OUT_OF_MEMORY, signal=signal.SIGKILL)
+    if reason == "OOMKilled" and cause == "-" and code:
+        # With exit code 0 it came through without the process that was killed.
+        return TaskEnd(EndReason.OUT_OF_MEMORY, exit_code, number)
     if cause == "time-limit":
         return TaskEnd(EndReason.TIME_LIMIT, exit_code, number)
     if cause == "stop" or (cause == "terminated" and is_unwanted):

@@ -8,6 +8,7 @@ from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, 
 from rota.backends.kubernetes.names import LABELS
 from rota.backends.kubernetes.objects import JobPod
 from rota.backends.kubernetes.record import RETURNED, TaskRecord
+from rota.backends.kubernetes.status import Over, stage_of
 from rota.model.ids import NodeName
 
 ROOM_OF = f"{LABELS}room-of"
@@ -27,6 +28,8 @@ class PodTask:
         """Its pod: when there is none any more, it is gone."""
         self.is_to_stop = False
         self.new_limit_ms: int | None = None
+        self.has_its_limit = asyncio.Event()
+        """The shim knows the latest limit, or nobody needs to any more."""
         self.lane = start.lane if start is not None else ""
         self.is_standby = start.standby if start is not None else False
         """It waits for a room."""
@@ -89,4 +92,11 @@ class PodTask:
             self.started = report
         else:
             self.over = report
+            self.has_its_limit.set()
         return True
+
+
+def is_over(pod: JobPod) -> bool:
+    """Its task has ended, or was given back."""
+    annotations = pod.metadata.annotations or {}
+    return RETURNED in annotations or isinstance(stage_of(pod), Over)

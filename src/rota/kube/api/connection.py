@@ -20,6 +20,7 @@ from rota.kube.api.credentials import Certificate, Credentials
 from rota.kube.api.errors import Call, NotConnected, Unreachable, Untrusted, Withheld
 
 _READ_BUFFER_BYTES = 2**18
+_TURNS_TO_CLOSE = 10
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError)
 
 
@@ -186,8 +187,9 @@ class Connections:
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
-            # What was hung up is closed in the loop's next turn.
-            await asyncio.sleep(0)
+            # What was hung up is closed in the loop's next turn; where TLS has to end first, some later.
+            for _ in range(_TURNS_TO_CLOSE):
+                await asyncio.sleep(0)
 
     def _sent(
         self,
