@@ -13,7 +13,7 @@ from tests.real.conftest import missing
 from tests.real.kube.control_plane import Missing
 from tests.real.kube_node.api import Api, NodesAccess
 from tests.real.kube_node.node_cluster import NodeCluster
-from tests.real.kube_node.pod_server import PodServer
+from tests.real.kube_node.pod_server import SOON_LOST, PodServer
 from tests.real.kube_node.shared import nodes_of_session
 from tests.real.server.rota_server import eventually
 
@@ -72,7 +72,7 @@ def new_pods(tmp_path: Path) -> Iterator[NewPodServer]:
     """Makes servers that are the test's alone, started."""
     made: list[PodServer] = []
 
-    def make(nodes: NodesAccess, settings: str = "") -> PodServer:
+    def make(nodes: NodesAccess, settings: str = SOON_LOST) -> PodServer:
         server = PodServer(tmp_path / f"rota-{len(made)}", nodes, settings)
         made.append(server)
         server.start()

@@ -19,6 +19,7 @@ from tests.real.kube_node.images import BUSYBOX
 from tests.real.server.rota_server import RotaServer, eventually, shell
 
 RUNNER = "runner"
+SOON_LOST = 'lost_after = "2s"'
 SMALL = {"cpu": "50m", "memory": "32Mi"}
 
 
@@ -30,7 +31,7 @@ def in_pod(script: str, **fields: Any) -> dict[str, Any]:
 class PodServer(RotaServer):
     """In a namespace of its own; what it leaves there can be asked for."""
 
-    def __init__(self, home: Path, nodes: NodesAccess, settings: str = "") -> None:
+    def __init__(self, home: Path, nodes: NodesAccess, settings: str = SOON_LOST) -> None:
         """`settings`: further lines of its backend's."""
         self.nodes = nodes
         self.api: Api = nodes.api
@@ -42,8 +43,7 @@ class PodServer(RotaServer):
             f"kubeconfig = {json.encode(nodes.kubeconfig).decode()}\n"
             f'namespace = "{self.namespace}"\n'
             f'support_image = "{BUSYBOX}"\n'
-            'pull_within = "4s"\nlost_after = "2s"\n'
-            f"{settings}\n"
+            f'pull_within = "4s"\n{settings}\n'
         )
         super().__init__(home, "--config", str(config))
 
