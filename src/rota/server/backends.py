@@ -37,6 +37,13 @@ def configured(stated: Mapping[str, BackendSettings], around: Surroundings) -> I
         yield _KINDS[settings.kind](name, settings, around)
 
 
+def check_backend(settings: BackendSettings) -> None:
+    """InputError where a file that it names can't be read, or doesn't say which cluster is meant."""
+    from rota.backends.kubernetes.pod_calls import check_kubeconfig
+
+    check_kubeconfig(settings.kubeconfig, settings.context)
+
+
 def folders_of(stated: Mapping[str, BackendSettings], files: Path) -> tuple[Folders, ...]:
     """Where each keeps what tasks wrote and left."""
     return tuple(Folders(files / "backends" / name) for name in sorted(stated))
