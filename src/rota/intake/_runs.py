@@ -10,6 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from rota.intake._fields import Amount, Field
 from rota.intake._job_forms import RUN_FIELDS, InputFileForm, RetryForm, RunForm
+from rota.intake._services import read_image, read_services, services_form
 from rota.intake._templates import read_duration_ms
 from rota.intake._wording import nearest, quoted
 from rota.intake._writing import Plain, duration_text, given, unless
@@ -35,7 +36,6 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|BASH_FUNC_[^=\x00-\x20]+%%", re.
 """Bash exports a function, as `module` is one, in a variable of such a name."""
 SECRET_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", re.ASCII)
 MOST_SECRETS = 32
-_IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@+-]{0,499}", re.ASCII)
 _SHELL_ONLY = frozenset(("|", "||", "&", "&&", ";", "<", ">", ">>", "2>", "2>&1", "&>"))
 _CANNOT_BE_CAUGHT = (Signals.SIGKILL, Signals.SIGSTOP)
 
@@ -102,7 +102,8 @@ class RunReader:
             append=form.append,
             stdin=form.stdin,
             window=form.window,
-            image=_image(form.image, at.at("image")),
+            image=read_image(form.image, at.at("image")),
+            services=read_services(form, at.at("services")),
         )
 
     def _command(self, form: RunForm, at: Field) -> tuple[str, ...]:
@@ -304,14 +305,6 @@ def _written_to(text: str, form: RunForm, at: Field) -> str:
     return text
 
 
-def _image(text: str, at: Field) -> str:
-    if text and not _IMAGE.fullmatch(text):
-        raise at.error(
-            f"{quoted(text)} is not the name of an image", "write it like python:3.12 or ghcr.io/team/tool:1"
-        )
-    return text
-
-
 def _outputs(texts: Sequence[str], at: Field) -> tuple[str, ...]:
     return tuple(sorted({_path_within(text, at.at(index)) for index, text in enumerate(texts)}))
 
@@ -352,6 +345,7 @@ def run_form(run: Run) -> Plain:
         "append": run.append,
         "stdin": unless(run.stdin, Stdin.NONE),
         "image": run.image,
+        "services": services_form(run.services),
         "window": None if run.window == WINDOW else list(run.window),
     }
 

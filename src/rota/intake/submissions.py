@@ -206,7 +206,7 @@ class _Reader:
         template = self._templates.read(form, at)
         run = self._runs.read(form, template.time_limit_ms, at)
         if run.image:
-            template = self._in_images(on_nodes_with_images(template, run.image))
+            template = self._in_images(on_nodes_with_images(template, run))
         name = _default_name(run) if form.name is UNSET else read_name(form.name, at.at("name"))
         start_after_ms, start_before_ms = read_stated_period(form, at)
         depends_on, siblings = self._dependencies(form, at.at("depends_on"))

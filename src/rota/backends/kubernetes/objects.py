@@ -34,6 +34,8 @@ class ContainerStatus(KubeStruct):
     name: str = ""
     image: str = ""
     state: ContainerState | None = None
+    restart_count: int = 0
+    started: bool | None = None
 
 
 class SchedulingGate(KubeStruct):

@@ -9,7 +9,7 @@ from rota.backends.backend import TaskStart
 from rota.backends.kubernetes import names
 from rota.backends.kubernetes.options import TOOL_CACHE_CLAIM, PodOptions
 from rota.backends.kubernetes.record import RECORD, STANDBY, TaskRecord, written
-from rota.backends.kubernetes.resources import SUPPORT_RESOURCES, binary, runner_resources
+from rota.backends.kubernetes.resources import SUPPORT_RESOURCES, binary, quantities, runner_resources
 from rota.backends.kubernetes.scripts import (
     FOLDER,
     KEEP_OPEN,
@@ -21,6 +21,7 @@ from rota.backends.kubernetes.scripts import (
     setup_command,
 )
 from rota.backends.kubernetes.security import hardened
+from rota.model.containers import service_requests
 
 SCHEDULER = "rota"
 """Of pods on standby: nobody but Rota binds them."""
@@ -38,7 +39,7 @@ def pod_of(
     spec: dict[str, Any] = {
         "restartPolicy": "Never",
         "terminationGracePeriodSeconds": max(1, -(-start.run.grace_ms // 1000)),
-        "initContainers": [_setup(start, options)],
+        "initContainers": [*services_of(start, options), _setup(start, options)],
         "containers": [_runner(start, options, secret), _collector(options), *_sidecars(options)],
         "volumes": _volumes(start, options, secret),
         # Taints of the node were looked at when it was chosen; one that comes later is Rota's to decide on.
@@ -50,6 +51,10 @@ def pod_of(
         spec["nodeName"] = node
     if record.tasks > 1:
         spec |= {"hostname": names.host_name(start.ref), "subdomain": names.service_name(start.ref.job)}
+    if start.run.services:
+        # They are in the same pod: a task reaches each by its name, at its own address.
+        hosts = [service.name for service in start.run.services]
+        spec["hostAliases"] = [{"ip": "127.0.0.1", "hostnames": hosts}]
     if options.priority_class:
         spec["priorityClassName"] = options.priority_class
     if options.runtime_class:
@@ -151,6 +156,30 @@ def _collector(options: PodOptions) -> dict[str, Any]:
         "resources": SUPPORT_RESOURCES,
         "volumeMounts": list(_SHARED),
     }
+
+
+def services_of(start: TaskStart, options: PodOptions) -> list[dict[str, Any]]:
+    """Init containers that go on running: the kubelet starts the next when this one has started, as its probe
+    says. They end with the pod."""
+    return [
+        {
+            "name": service.name,
+            "image": service.image,
+            "imagePullPolicy": options.pull_policy,
+            "restartPolicy": "Always",
+            **({"command": [_literal(word) for word in service.command]} if service.command else {}),
+            "env": [{"name": name, "value": _literal(value)} for name, value in service.environment],
+            "resources": {"requests": quantities(service_requests(service))},
+            **({"startupProbe": _probe(service.ready)} if service.ready else {}),
+        }
+        for service in start.run.services
+    ]
+
+
+def _probe(command: tuple[str, ...]) -> dict[str, Any]:
+    """Five minutes: large databases take their time."""
+    times = {"periodSeconds": 1, "failureThreshold": 300, "timeoutSeconds": 10}
+    return {"exec": {"command": list(command)}, **times}
 
 
 def _sidecars(options: PodOptions) -> list[dict[str, Any]]:

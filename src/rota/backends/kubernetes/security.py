@@ -7,6 +7,8 @@ from typing import Any
 from rota.backends.kubernetes.options import PodOptions
 
 SUPPORT_CONTAINERS = ("setup", "log-collector")
+_OF_SERVICES = ("CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID")
+"""Images of databases and the like begin as root of their container, and step down."""
 
 
 def hardened(pod: dict[str, Any], options: PodOptions) -> dict[str, Any]:
@@ -19,13 +21,16 @@ def hardened(pod: dict[str, Any], options: PodOptions) -> dict[str, Any]:
     spec["securityContext"] = {"seccompProfile": {"type": "RuntimeDefault"}, **_user(options)}
     for group in ("initContainers", "containers"):
         spec[group] = [
-            {**container, "securityContext": _context(container["name"], options)}
+            {
+                **container,
+                "securityContext": _context(container["name"], options, is_service=group == "initContainers"),
+            }
             for container in spec.get(group, ())
         ]
     return {**pod, "spec": spec}
 
 
-def _context(name: str, options: PodOptions) -> dict[str, Any]:
+def _context(name: str, options: PodOptions, *, is_service: bool) -> dict[str, Any]:
     context: dict[str, Any] = {
         "allowPrivilegeEscalation": False,
         "privileged": False,
@@ -37,8 +42,11 @@ def _context(name: str, options: PodOptions) -> dict[str, Any]:
             # Whoever the image runs as, its files are brought in, and kept when it has ended.
             context["runAsUser"] = 0
             context["capabilities"] = {"drop": ["ALL"], "add": ["DAC_OVERRIDE"]}
-    elif name == "runner" and options.capabilities:
-        context["capabilities"] = {"drop": ["ALL"], "add": sorted(options.capabilities)}
+    elif name == "runner":
+        if options.capabilities:
+            context["capabilities"] = {"drop": ["ALL"], "add": sorted(options.capabilities)}
+    elif is_service and options.run_as_user is None:
+        context["capabilities"] = {"drop": ["ALL"], "add": list(_OF_SERVICES)}
     return context
 
 

@@ -142,6 +142,11 @@ def _problem(status: JobPodStatus) -> Problem | None:
         said = (waiting.message if waiting is not None else "") or reason
         if reason in _HOPELESS or reason in _PULLING:
             return Problem(f"image {one.image} can't be had: {said}", may_pass=reason in _PULLING)
+        if one.restart_count and not one.started:
+            # Only services are started again.
+            ended = one.state.terminated if one.state is not None else None
+            why = said or (f"exit code {ended.exit_code}" if ended is not None else "it isn't ready in time")
+            return Problem(f"service {one.name} ({one.image}) ends again and again: {why}")
         if reason in _MAKING:
             return Problem(f"container {one.name} can't be made: {said}")
     return None

@@ -11,7 +11,8 @@ from rota.backends.kubernetes.pods import labels_of, pod_of, secret_of
 from rota.backends.kubernetes.record import RECORD, TaskRecord, read
 from rota.backends.kubernetes.scripts import script
 from rota.model.ids import NodeName
-from rota.model.run import InputFile, Run
+from rota.model.resources import Resources
+from rota.model.run import InputFile, Run, Service
 from tests.unit.backends.kubernetes.starts import OPTIONS, RUN, ref, start
 
 pytestmark = pytest.mark.covers("pod-1", "pod-2", "pod-3", "pod-5")
@@ -280,6 +281,36 @@ def test_whoever_finds_the_pod_knows_its_task() -> None:
     assert read({}) is None
     assert read({RECORD: "{"}) is None
     assert read({RECORD: 1}) is None
+
+
+def test_services_start_before_it_and_are_found_by_name() -> None:
+    service = Service(
+        "db", "postgres:17", ("serve", "$(A)"), (("PASSWORD", "x"),), ("pg_isready",), Resources(100, 1 << 20)
+    )
+    run = replace(RUN, services=(service, Service("mq", "nats:2")))
+    pod = pod_of(start(run), OPTIONS, "n1")
+    first, second, last = pod["spec"]["initContainers"]
+    step_down = ["CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETUID"]
+    assert first == {
+        "name": "db",
+        "image": "postgres:17",
+        "imagePullPolicy": "IfNotPresent",
+        "restartPolicy": "Always",
+        "command": ["serve", "$$(A)"],
+        "env": [{"name": "PASSWORD", "value": "x"}],
+        "resources": {"requests": {"cpu": "100m", "memory": "1Mi"}},
+        "startupProbe": {
+            "exec": {"command": ["pg_isready"]},
+            "periodSeconds": 1,
+            "failureThreshold": 300,
+            "timeoutSeconds": 10,
+        },
+        "securityContext": {**RUNNER, "capabilities": {"drop": ["ALL"], "add": step_down}},
+    }
+    assert "startupProbe" not in second
+    assert second["resources"] == {"requests": {"cpu": "250m", "memory": "512Mi"}}
+    assert last["name"] == "setup"
+    assert pod["spec"]["hostAliases"] == [{"ip": "127.0.0.1", "hostnames": ["db", "mq"]}]
 
 
 def test_devices_are_those_of_the_device_plugin() -> None:

@@ -71,6 +71,15 @@ def test_an_image_that_never_will() -> None:
     )
 
 
+def test_a_service_that_does_not_stay() -> None:
+    ended_again = {"name": "db", "image": "db:1", "restartCount": 1, "state": ended("", 3, "Error")}
+    found = pod(initContainerStatuses=[ended_again])
+    problem = Problem("service db (db:1) ends again and again: exit code 3")
+    assert stage_of(found) == Awaited(problem)
+    up = {**ended_again, "state": {"running": {"startedAt": STARTED}}, "started": True}
+    assert stage_of(pod(initContainerStatuses=[up])) == Awaited()
+
+
 def test_its_times_are_those_of_the_shim() -> None:
     found = pod(ended(f"exited 3 - {BEGAN} {BEGAN + 25}", 3, "Error"))
     assert stage_of(found) == Over(TaskEnd(EndReason.EXITED, 3), CREATED_MS + 2500, CREATED_MS + 2750)
