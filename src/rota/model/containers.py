@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from rota.model.job import JobTemplate
 from rota.model.node import FACTS
+from rota.model.resources import Resources
 from rota.model.taints import Effect, Taint, Toleration
 from rota.model.task import TaskSpec
 
@@ -14,6 +15,10 @@ RUNS_IMAGES = (f"{FACTS}containers", "yes")
 IMAGE_NEEDED = Taint(f"{FACTS}image", Effect.NO_SCHEDULE, "needed")
 """Of nodes that have no image for jobs that name none. Jobs that do tolerate it."""
 HAS_IMAGE = Toleration(IMAGE_NEEDED.key, value=IMAGE_NEEDED.value, effect=IMAGE_NEEDED.effect)
+
+
+DEFAULT_REQUESTS = Resources(cpu_milli=250, memory_bytes=512 << 20)
+"""Of tasks with an image that ask for nothing: their containers are given that, so it counts."""
 
 
 def on_nodes_with_images(template: JobTemplate, image: str) -> JobTemplate:
@@ -26,7 +31,17 @@ def _in_image(spec: TaskSpec, image: str) -> TaskSpec:
     others = tuple(label for label in spec.node_selector if label[0] != RUNS_IMAGES[0])
     return replace(
         spec,
+        requests=_requests(spec.requests, spec.limits),
         node_selector=tuple(sorted((*others, RUNS_IMAGES))),
         tolerations=spec.tolerations if HAS_IMAGE in spec.tolerations else (*spec.tolerations, HAS_IMAGE),
         images=tuple(sorted({*spec.images, image})),
+    )
+
+
+def _requests(asked: Resources, limits: Resources) -> Resources:
+    """Where it has a limit, that is what it asks for, as everywhere."""
+    return replace(
+        asked,
+        cpu_milli=asked.cpu_milli or limits.cpu_milli or DEFAULT_REQUESTS.cpu_milli,
+        memory_bytes=asked.memory_bytes or limits.memory_bytes or DEFAULT_REQUESTS.memory_bytes,
     )

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from rota.backends.kubernetes.backend import KubernetesBackend
 from rota.backends.kubernetes.options import PodOptions, ToolCache
-from rota.backends.kubernetes.pod_calls import PodCalls
-from rota.backends.kubernetes.terms import Terms
 from rota.backends.process.folders import Folders
 from rota.backends.process.keeper.log_writer import Rotation
 from rota.model.resources import Resources
 from rota.settings.settings import BackendSettings
+
+if TYPE_CHECKING:
+    from rota.backends.kubernetes.backend import KubernetesBackend
 
 
 class Surroundings(Struct, frozen=True):
@@ -36,12 +37,24 @@ def configured(stated: Mapping[str, BackendSettings], around: Surroundings) -> I
         yield _KINDS[settings.kind](name, settings, around)
 
 
+def check_backend(settings: BackendSettings) -> None:
+    """InputError where a file that it names can't be read, or doesn't say which cluster is meant."""
+    from rota.backends.kubernetes.pod_calls import check_kubeconfig
+
+    check_kubeconfig(settings.kubeconfig, settings.context)
+
+
 def folders_of(stated: Mapping[str, BackendSettings], files: Path) -> tuple[Folders, ...]:
     """Where each keeps what tasks wrote and left."""
     return tuple(Folders(files / "backends" / name) for name in sorted(stated))
 
 
 def _kubernetes(name: str, settings: BackendSettings, around: Surroundings) -> KubernetesBackend:
+    # Only here: a server without clusters starts sooner without all that.
+    from rota.backends.kubernetes.backend import KubernetesBackend
+    from rota.backends.kubernetes.pod_calls import PodCalls
+    from rota.backends.kubernetes.terms import Terms
+
     calls = PodCalls.by_kubeconfig(
         settings.kubeconfig, settings.context, settings.namespace, pod_options(settings)
     )

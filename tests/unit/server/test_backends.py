@@ -14,7 +14,8 @@ from rota.backends.process.keeper.log_writer import Rotation
 from rota.intake.errors import InputError
 from rota.model.resources import Resources
 from rota.server.backends import Surroundings, configured, folders_of, pod_options
-from rota.settings.settings import BackendSettings
+from rota.server.preflight import preflight
+from rota.settings.settings import BackendSettings, Server, Settings
 
 pytestmark = pytest.mark.covers("back-3")
 
@@ -50,6 +51,14 @@ def test_a_context_that_is_not_there_is_told(tmp_path: Path) -> None:
     stated = {"x": BackendSettings(kubeconfig=str(file), context="c")}
     with pytest.raises(InputError, match="there is no context 'c'"):
         list(configured(stated, around))
+
+
+def test_it_is_told_before_the_server_starts(tmp_path: Path) -> None:
+    stated = {"x": BackendSettings(kubeconfig=str(tmp_path / "none"))}
+    settings = Settings(server=Server(data=str(tmp_path)), backends=stated)
+    [found] = [one.text for one in preflight(settings, is_start=True) if "backends" in one.text]
+    assert found.startswith("backends.x: ")
+    assert "none" in found
 
 
 def test_what_is_said_of_pods() -> None:

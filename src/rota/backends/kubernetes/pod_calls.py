@@ -196,5 +196,10 @@ class PodCalls:
                 await self._delete_named(resource, found.metadata.name or "")
 
 
+def check_kubeconfig(file: str, context: str) -> None:
+    """InputError where they can't be read. No cluster is asked."""
+    find_cluster(file or None, context or None)
+
+
 class NameTaken(Exception):
     """By the pod of another start."""

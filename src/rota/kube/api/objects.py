@@ -51,11 +51,12 @@ class StatusDetails(KubeStruct):
 class Status(KubeStruct):
     """Why something was refused."""
 
-    status: str = ""
     code: int = 0
     reason: str = ""
     message: str = ""
     details: StatusDetails | None = None
+    status: str = ""
+    """Success or Failure."""
 
     @property
     def causes(self) -> list[StatusCause]:
