@@ -1,11 +1,12 @@
 """Jobs as pods of real nodes, beside `kubectl create` of the same pods: `make bench-pods`.
 
 - Rota: an array of `true`, from the request until the last has ended and that is kept.
-- the same pods: what Rota made, created by kubectl and placed by kube-scheduler, until the last runner has ended.
+- the same pods: what Rota made, created by kubectl and placed by kube-scheduler, until the last runner has
+  ended.
 - plain pods: one container each, without what a job has around it; until the last has ended.
 
-All run on two real nodes of this machine, one after the other, in namespaces of their own. PODS for fewer, RUNS for
-more: the best counts, and they take turns.
+All run on two real nodes of this machine, one after the other, in namespaces of their own. PODS for fewer,
+RUNS for more: the best counts, and they take turns.
 """
 
 from __future__ import annotations
