@@ -66,6 +66,12 @@ class NodeCluster:
         return self._network
 
     @property
+    def version(self) -> str:
+        """Of Kubernetes."""
+        found: str = self.api.ask("GET", "/version")["gitVersion"]
+        return found.removeprefix("v")
+
+    @property
     def access(self) -> NodesAccess:
         return NodesAccess(
             self.plane.cluster,

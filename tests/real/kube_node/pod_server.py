@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import ssl
 import threading
+from contextlib import closing, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -84,38 +85,48 @@ class PodServer(RotaServer):
 
 
 class PodWatch:
-    """All pods that there ever were in a namespace while it is open."""
+    """All pods that there ever were in a namespace while it is open. Where the watch breaks, it goes on from
+    the last change that was seen."""
 
     def __init__(self, nodes: NodesAccess, namespace: str) -> None:
-        tls = ssl.create_default_context(cadata=nodes.cluster.ca_pem)
-        self._connection = http.client.HTTPSConnection(urlsplit(nodes.cluster.server).netloc, context=tls)
-        self._path = f"/api/v1/namespaces/{namespace}/pods?watch=true"
+        self._nodes = nodes
+        self._path = f"/api/v1/namespaces/{namespace}/pods"
+        self._version: str = nodes.api.ask("GET", self._path)["metadata"]["resourceVersion"]
         self._jobs: dict[str, str] = {}
-        self._thread = threading.Thread(target=self._read)
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
 
     def __enter__(self) -> Self:
-        token = {"Authorization": f"Bearer {TOKENS['admin'][0]}"}
-        self._connection.request("GET", self._path, headers=token)
-        self._answer = self._connection.getresponse()
         self._thread.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._connection.sock is not None:
-            self._connection.sock.shutdown(2)
+        self._is_over.set()
         self._thread.join()
-        self._connection.close()
 
     def of(self, job: str) -> list[str]:
         """Their uids."""
         return [uid for uid, whose in list(self._jobs.items()) if whose == job]
 
-    def _read(self) -> None:
-        try:
-            while line := self._answer.readline():
-                metadata = json.decode(line)["object"]["metadata"]
-                self._jobs[metadata["uid"]] = metadata.get("labels", {}).get("act.nektos.com/job", "")
-        except (OSError, ValueError, http.client.HTTPException):
-            return
+    def _watch(self) -> None:
+        tls = ssl.create_default_context(cadata=self._nodes.cluster.ca_pem)
+        address = urlsplit(self._nodes.cluster.server).netloc
+        token = {"Authorization": f"Bearer {TOKENS['admin'][0]}"}
+        while not self._is_over.is_set():
+            # It ends each second, so that nobody has to wait for a thread that reads.
+            path = f"{self._path}?watch=true&timeoutSeconds=1&resourceVersion={self._version}"
+            connection = http.client.HTTPSConnection(address, context=tls, timeout=60)
+            with suppress(OSError, http.client.HTTPException), closing(connection):
+                connection.request("GET", path, headers=token)
+                self._read(connection.getresponse())
+
+    def _read(self, answer: http.client.HTTPResponse) -> None:
+        while line := answer.readline():
+            event = json.decode(line)
+            if event["type"] == "ERROR":
+                return
+            metadata = event["object"]["metadata"]
+            self._version = metadata["resourceVersion"]
+            self._jobs[metadata["uid"]] = metadata.get("labels", {}).get("act.nektos.com/job", "")
