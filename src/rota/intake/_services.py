@@ -2,11 +2,11 @@
 
 import re
 
-from rota.intake._amounts import read_resources, resources_form
-from rota.intake._fields import Field
-from rota.intake._job_forms import RunForm, ServiceForm
-from rota.intake._wording import quoted
-from rota.intake._writing import Plain, given
+from rota.intake.checking.fields import Field
+from rota.intake.checking.wording import quoted
+from rota.intake.forms.jobs import RunForm, ServiceForm
+from rota.intake.parts.amounts import read_resources, resources_form
+from rota.intake.parts.writing import Plain, given
 from rota.model.run import Service
 
 _IMAGE = re.compile(r"[a-z0-9][A-Za-z0-9._:/@+-]{0,499}", re.ASCII)

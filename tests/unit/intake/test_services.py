@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from rota.intake._runs import run_form
 from rota.intake.errors import InputError
+from rota.intake.parts.runs import run_form
 from rota.intake.submissions import read_submission
 from rota.model.resources import Resources
 from rota.model.run import Run, Service
