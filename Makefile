@@ -74,7 +74,7 @@ tutorials: setup ## Run every command of docs/tutorials and write what it prints
 	@$(BIN)/python -m tests.first_hour $(PAGES)
 
 .PHONY: bench bench-engine
-bench: bench-engine bench-growth bench-openb bench-sim bench-server bench-cli bench-agents bench-isolation bench-kube ## Run all benchmarks, each beside its peer
+bench: bench-engine bench-growth bench-openb bench-sim bench-server bench-cli bench-agents bench-isolation bench-kube bench-pods ## Run all benchmarks, each beside its peer
 bench-engine: setup-run ## Measure the engine beside a bare scan
 	@$(BIN)/python -m bench.engine
 
@@ -109,6 +109,10 @@ bench-isolation: setup-run ## Measure what it costs to keep jobs apart, in each 
 .PHONY: bench-kube
 bench-kube: setup ## Measure the Kubernetes scheduler beside kube-scheduler, 15 min (CASES="plain spread" for some)
 	@CASES="$(CASES)" $(BIN)/python -m bench.kube
+
+.PHONY: bench-pods
+bench-pods: setup ## Measure jobs as pods of real nodes beside kubectl create of the same pods, 10 min (PODS=50 for fewer)
+	@PODS="$(or $(PODS),200)" RUNS="$(or $(RUNS),1)" $(BIN)/python -m bench.pods
 
 .PHONY: faults planted-bugs
 faults: setup ## Simulate a cluster on which everything goes wrong (SEEDS=2000 FIRST_SEED=1)

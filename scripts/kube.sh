@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Provides etcd and Kubernetes' own programs for the tests and benchmarks, and prints the folder that they are in.
 # KUBEBUILDER_ASSETS names one that has them already; otherwise they are built from source, once for each version:
-# KUBE_VERSION, or the newest that Rota is tested with.
+# KUBE_VERSION, or the newest that Rota is tested with. Arguments name further programs, as "kubelet", which only
+# those who ask for them wait for.
 set -euo pipefail
 
 version=${KUBE_VERSION:-1.34.4}
@@ -10,18 +11,19 @@ if ! [[ $version =~ ^1\.[0-9]+\.[0-9]+$ ]]; then
     exit 1
 fi
 programs=(kube-apiserver kube-controller-manager kube-scheduler kubectl)
+further=("$@")
 
 complete() {
     local program
-    for program in etcd kube-apiserver kube-controller-manager kube-scheduler; do
+    for program in etcd kube-apiserver kube-controller-manager kube-scheduler "${further[@]}"; do
         [[ -x $1/$program ]] || return 1
     done
 }
 
 if [[ -n ${KUBEBUILDER_ASSETS:-} ]]; then
     if ! complete "$KUBEBUILDER_ASSETS"; then
-        echo "KUBEBUILDER_ASSETS: $KUBEBUILDER_ASSETS lacks etcd, kube-apiserver, kube-controller-manager or" \
-            "kube-scheduler; unset it to have them built" >&2
+        echo "KUBEBUILDER_ASSETS: $KUBEBUILDER_ASSETS lacks one of etcd, kube-apiserver, kube-controller-manager," \
+            "kube-scheduler ${further[*]}; unset it to have them built" >&2
         exit 1
     fi
     echo "$KUBEBUILDER_ASSETS"
@@ -47,22 +49,24 @@ if ! [[ -x $folder/etcd ]]; then
     ln -sf "$(command -v etcd)" "$folder/etcd"
 fi
 
-missing=()
-for program in "${programs[@]}"; do
-    [[ -x $folder/$program ]] || missing+=("$program")
-done
-if ((${#missing[@]})); then
+build() { # FOLDER PROGRAM... – where they are built, and those that are to be there
+    local source=$1 program missing=()
+    shift
+    for program in "$@"; do
+        [[ -x $folder/$program ]] || missing+=("$program")
+    done
+    if ! ((${#missing[@]})); then return; fi
     if ! command -v go >/dev/null; then
         echo "Go is missing: it is needed once, to build Kubernetes $version" >&2
         exit 1
     fi
     echo "building ${missing[*]} $version: a few minutes, once" >&2
-    source=$folder/source
     rm -rf "$source"
     mkdir -p "$source"
     cd "$source"
     export GOFLAGS=-mod=mod GOTOOLCHAIN=${GOTOOLCHAIN:-local}
     go mod init example.invalid/kube 2>/dev/null
+    local mod parts part
     mod=$(go mod download -json "k8s.io/kubernetes@v$version" | sed -n 's/^\t"GoMod": "\(.*\)",$/\1/p')
     # Parts of Kubernetes that are published beside it, under the version that belongs to this one.
     parts=$(awk '$2 == "v0.0.0" && $1 ~ /^k8s.io\// { print $1 }' "$mod" | sort -u)
@@ -77,12 +81,12 @@ if ((${#missing[@]})); then
     {
         echo "//go:build tools"
         echo "package kube"
-        for program in "${programs[@]}"; do
+        for program in "$@"; do
             echo "import _ \"k8s.io/kubernetes/cmd/$program\""
         done
     } >tools.go
     go mod tidy >&2
-    flags="-s -w -X k8s.io/component-base/version.gitVersion=v$version"
+    local flags="-s -w -X k8s.io/component-base/version.gitVersion=v$version"
     flags+=" -X k8s.io/component-base/version.gitMajor=1 -X k8s.io/component-base/version.gitMinor=$(cut -d. -f2 <<<"$version")"
     for program in "${missing[@]}"; do
         go build -trimpath -ldflags "$flags" -o "$folder/$program.new" "k8s.io/kubernetes/cmd/$program"
@@ -90,5 +94,13 @@ if ((${#missing[@]})); then
     done
     cd /
     rm -rf "$source"
+}
+
+build "$folder/source" "${programs[@]}"
+flock -u 9
+if ((${#further[@]})); then
+    exec 8>"$folder/.lock-further"
+    flock 8
+    build "$folder/source-further" "${further[@]}"
 fi
 echo "$folder"

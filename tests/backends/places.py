@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Protocol
 
 from rota.backends.backend import Backend, TaskRef
+from rota.backends.kubernetes.backend import KubernetesBackend
+from rota.backends.kubernetes.options import PodOptions
+from rota.backends.kubernetes.pod_calls import PodCalls
 from rota.backends.process.client.backend import ProcessBackend
+from rota.backends.process.folders import Folders
 from rota.backends.process.options import KeeperOptions
+from rota.kube.api.client import Client
 from rota.model.ids import NodeName
-from tests.backends.witness import Witness, collecting
+from tests.backends.witness import PATIENCE_S, Witness, collecting
 from tests.real.agents.stand import AgentProcess, Stand
+from tests.real.kube_node.api import NodesAccess
+from tests.real.kube_node.images import BUSYBOX
 from tests.real.process.host import end
 
 
@@ -23,6 +31,8 @@ class Place(Protocol):
     node: NodeName
     price_micro_per_hour: int
     """Of that node, as somebody set it."""
+    pace: int
+    """Times that tasks of one start may begin apart, in units of what they do on this machine."""
 
     def backend(self) -> Backend:
         """Another one each time, as after a restart; all of them for the same tasks."""
@@ -37,6 +47,7 @@ class Place(Protocol):
 class ThisMachine:
     node = NodeName("here")
     price_micro_per_hour = 120_000
+    pace = 1
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder / "backend"
@@ -61,6 +72,7 @@ class AnAgent:
 
     node = NodeName("there")
     price_micro_per_hour = 120_000
+    pace = 1
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -89,8 +101,40 @@ class AnAgent:
             await self._agent.remove()
 
 
+class APod:
+    """A pod of a real node, in a namespace of the test's own."""
+
+    price_micro_per_hour = 120_000
+    pace = 8
+
+    def __init__(self, folder: Path, nodes: NodesAccess) -> None:
+        self.node = NodeName(nodes.nodes[0])
+        self._folder = folder
+        self._nodes = nodes
+        self._namespace = nodes.api.new_namespace()
+
+    def backend(self) -> Backend:
+        client = Client(self._nodes.cluster.access(namespace=self._namespace))
+        options = PodOptions(support_image=BUSYBOX, default_image=BUSYBOX)
+        self._backend = KubernetesBackend(
+            PodCalls(client, self._namespace, options),
+            Folders(self._folder / "kept"),
+            Folders(self._folder / "inputs"),
+            price_micro_per_hour=self.price_micro_per_hour,
+        )
+        return self._backend
+
+    async def ready(self) -> None:
+        async with asyncio.timeout(PATIENCE_S):
+            while not ((node := await self._backend.node(self.node)) and node.ready):
+                await asyncio.sleep(0.05)
+
+    async def clear(self) -> None:
+        self._nodes.api.end_pods(self._namespace)
+
+
 PLACES: Mapping[str, Callable[[Path], Place]] = {"process": ThisMachine, "agent": AnAgent}
-"""Each is given a folder of its own."""
+"""Each is given a folder of its own. Beside these, there is `APod`, for which a cluster is started once."""
 
 
 @asynccontextmanager

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -11,7 +13,7 @@ from msgspec.structs import replace
 from rota.backends.backend import Backend, Fed, InputPiece, TaskRef
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run, Stdin
-from tests.backends.places import Place, opened
+from tests.backends.places import PLACES, Place, opened
 from tests.backends.starts import shell
 from tests.backends.witness import ref
 
@@ -19,6 +21,14 @@ PIPE = Run(stdin=Stdin.PIPE)
 TERMINAL = Run(stdin=Stdin.TERMINAL, window=(30, 100))
 ODD = bytes(range(256)) * 5000
 """More than a pipe holds, and than waits in the keeper at once."""
+
+
+@pytest.fixture(params=PLACES)
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """Pods read no input: see tests/real/kube_node/test_pods.py."""
+    place = PLACES[request.param](tmp_path)
+    yield place
+    asyncio.run(place.clear())
 
 
 async def send(backend: Backend, task: TaskRef, data: bytes, *, at: int = 0, ends: bool = True) -> Fed:

@@ -48,7 +48,8 @@ async def test_a_warning_comes_before_the_limit(place: Place) -> None:
 async def test_it_can_be_made_shorter_and_longer_while_the_task_runs(place: Place) -> None:
     async with opened(place) as here:
         shorter = shell(place, "1", FOR_EVER, time_limit_ms=HOUR_MS)
-        longer = shell(place, "2", "echo up; sleep 3; exit 4", time_limit_ms=2000)
+        script = f"echo up; sleep {3 * place.pace}; exit 4"
+        longer = shell(place, "2", script, time_limit_ms=2000 * place.pace)
         await here.backend.start([shorter, longer])
         await here.started(ref("1"))
         await here.backend.change_limit(ref("1"), 100)

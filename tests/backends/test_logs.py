@@ -18,8 +18,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.covers("back-1", "back-2", "job-4")]
 
 async def three_ranks(place: Place, here: Witness) -> None:
     """Rank 0 writes first and 2 last; all have ended."""
-    tasks = [shell(place, "1", f"sleep 0.{3 * rank}; echo of {rank}", rank=rank) for rank in range(3)]
-    await here.backend.start(tasks)
+    tasks = [shell(place, "1", f"echo of {rank}; sleep 0.3", rank=rank) for rank in range(3)]
+    for rank, task in enumerate(tasks):
+        await here.backend.start([task])
+        await here.says("1", f"of {rank}")
     for task in tasks:
         assert (await here.end_of(task.ref)).end.succeeded
 
@@ -83,7 +85,8 @@ async def test_any_bytes_come_as_they_were_written(place: Place) -> None:
 async def test_followed_until_the_tasks_have_ended(place: Place) -> None:
     async with opened(place) as here:
         script = "echo one; sleep 0.5; echo two"
-        await here.backend.start([shell(place, "1", script), shell(place, "1", "sleep 1; echo x", rank=1)])
+        later = shell(place, "1", f"sleep {place.pace}; echo x", rank=1)
+        await here.backend.start([shell(place, "1", script), later])
         assert await here.output_text("1", follow=True) == "one\ntwo\nx\n"
 
 

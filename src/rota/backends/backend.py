@@ -40,6 +40,10 @@ class TaskStart(Struct, frozen=True, omit_defaults=True):
     """Of all tasks of the job, by rank: the host file."""
     limits: Resources = Resources()
     """What it may use at most, where the host can hold it to that; 0: no limit."""
+    requests: Resources = Resources()
+    """What it was given room for."""
+    gpus: int = 0
+    """Whole devices of that."""
     cpu_share_milli: int = 0
     """What it asked for, and gets where the cpus are too few for all; 0: as if it were one cpu."""
     log_bytes: int | None = None

@@ -65,6 +65,15 @@ class JobOptions(NamedTuple):
         typer.Option(metavar="NAME", help="Priority: critical, high, medium, low, batch, or a number."),
         Fills("priority", read.number_or_name),
     ] = None
+    image: Annotated[
+        str | None,
+        typer.Option(
+            metavar="IMAGE",
+            help="Image of the container the job runs in, as in python:3.12. It runs in a new folder there,"
+            " without the environment variables of this shell.",
+        ),
+        Fills("image"),
+    ] = None
     directory: Annotated[
         str | None,
         typer.Option(

@@ -28,6 +28,7 @@ from rota.dispatch.secrets import NoSecret, Reveal, no_secrets
 from rota.dispatch.slurm import with_output_files
 from rota.lifecycle.instructions import ChangeLimit, Instruction, StartTask, StopTask
 from rota.lifecycle.state import EndReason, JobState, LiveTask, TaskEnd, TaskPhase
+from rota.model.containers import RUNS_IMAGES
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 from rota.model.resources import Resources
@@ -176,8 +177,15 @@ class Dispatcher:
         return None if task.phase is TaskPhase.STOPPING else start_of(state, task)
 
     async def _with_secrets(self, start: TaskStart) -> TaskStart | None:
-        """None: a secret is missing, so it ends before any backend hears of it."""
+        """None: a secret is missing, or there are no containers: it ends before any backend hears of it."""
         wanted = start.run.secrets
+        node = self._jobs.node(start.node) if start.run.image else None
+        if node is not None and RUNS_IMAGES not in node.spec.labels:
+            why = f"node {start.node} runs no containers, and the job names an image"
+            end = TaskEnd(EndReason.NOT_STARTED, message=f"{why}: run it without --image, or elsewhere")
+            self._unsent.append(TaskEnded(start.ref, FAR_FUTURE_MS, end))
+            self._wake.set()
+            return None
         if not wanted or start.ref in self._taken_up:
             return start
         state = self._jobs.jobs.get(start.ref.job)
@@ -275,6 +283,8 @@ def start_of(state: JobState, task: LiveTask) -> TaskStart:
         environment=environment_of(state, task),
         hosts=hosts_of(state),
         limits=limits_of(spec),
+        requests=spec.requests,
+        gpus=0 if spec.gpu.is_fraction else spec.gpu.count,
         cpu_share_milli=spec.requests.cpu_milli + spec.overhead.cpu_milli,
         log_bytes=state.spec.log_bytes,
         time_limit_ms=state.time_limit_ms,

@@ -34,8 +34,10 @@ from rota.intake.parts.runs import RunReader, Stage, check_input, read_retry, st
 from rota.intake.parts.runs import is_variable as is_variable
 from rota.intake.parts.starts import read_deadline_ms, read_stated_period
 from rota.intake.parts.templates import TemplateReader
+from rota.model.containers import on_nodes_with_images
 from rota.model.ids import JobId
-from rota.model.job import ArrayLimit
+from rota.model.interning import Interned
+from rota.model.job import ArrayLimit, JobTemplate
 from rota.model.run import After, Dependency, JobSpec, Run
 
 MAX_ENTRIES = 10_000
@@ -193,6 +195,7 @@ class _Reader:
         self.warnings: list[str] = []
         self._templates = templates
         self._runs = RunReader(stage, self._warn)
+        self._in_images = Interned[JobTemplate]()
         self._totals = Totals("tasks")
         self._task_count = 0
         self._job_count = 0
@@ -203,6 +206,8 @@ class _Reader:
     def read(self, form: SubmittedForm, at: Field) -> Entry:
         template = self._templates.read(form, at)
         run = self._runs.read(form, template.time_limit_ms, at)
+        if run.image:
+            template = self._in_images(on_nodes_with_images(template, run))
         name = _default_name(run) if form.name is UNSET else read_name(form.name, at.at("name"))
         start_after_ms, start_before_ms = read_stated_period(form, at)
         depends_on, siblings = self._dependencies(form, at.at("depends_on"))

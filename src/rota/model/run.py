@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from rota.model.ids import JobId, Labels
 from rota.model.job import JobTemplate
+from rota.model.resources import Resources
 
 
 class InputFile(Struct, frozen=True, cache_hash=True, omit_defaults=True):
@@ -31,6 +32,20 @@ class Stdin(Enum):
     """What the job's user sends while it runs."""
     TERMINAL = "terminal"
     """The same, and what it writes goes to that terminal, too."""
+
+
+class Service(Struct, frozen=True, cache_hash=True, omit_defaults=True):
+    """A container that runs beside each task, as a database for its tests, and is there before it starts."""
+
+    name: str
+    """By which the task reaches it."""
+    image: str
+    command: tuple[str, ...] = ()
+    """Empty: that of its image."""
+    environment: Labels = ()
+    ready: tuple[str, ...] = ()
+    """A command in its container: once that succeeds, the task starts. Empty: once the container runs."""
+    requests: Resources = Resources()
 
 
 WINDOW = (24, 80)
@@ -70,6 +85,9 @@ class Run(Struct, frozen=True, cache_hash=True, omit_defaults=True):
     stdin: Stdin = Stdin.NONE
     window: tuple[int, int] = WINDOW
     """Of a terminal when it starts: rows and columns."""
+    image: str = ""
+    """Of the container that it runs in; empty: the backend's, or none where it has no containers."""
+    services: tuple[Service, ...] = ()
 
     @property
     def takes_input(self) -> bool:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from ipaddress import ip_network
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from rota.settings.errors import SettingsError
 from rota.settings.oidc import ALGORITHMS, group_project_role, group_role
-from rota.settings.settings import Agents, Client, Oidc, Secrets, Server, Settings, Worker, is_loopback
+from rota.settings.settings import (
+    Agents,
+    BackendSettings,
+    Client,
+    Oidc,
+    Secrets,
+    Server,
+    Settings,
+    Worker,
+    is_loopback,
+)
 from rota.settings.toml_lines import KeyPath
 
 SHORTEST_LOST_AFTER_MS = 3_000
 _SECRET_SOURCE = re.compile(r"[^/=]+/[A-Za-z0-9][A-Za-z0-9._-]*=(file:/.+|env:[A-Za-z_][A-Za-z0-9_]*)")
 
 _HOST = re.compile(r"\*|(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?", re.ASCII)
+
+_BACKEND = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?", re.ASCII)
+_OWN_BACKENDS = ("local", "agents")
 
 _UIDS = re.compile(r"([0-9]{1,10})-([0-9]{1,10})", re.ASCII)
 
@@ -36,6 +49,7 @@ def check(settings: Settings, origin_of: Callable[[KeyPath], str]) -> None:
         or _fault_of_secrets(settings.secrets)
         or _fault_of_oidc(settings.oidc)
         or _fault_of_worker(settings.worker)
+        or _fault_of_backends(settings.backends)
     )
     if fault is not None:
         raise SettingsError(origin_of(fault.path), ".".join(fault.path), fault.problem, fault.remedy)
@@ -136,6 +150,21 @@ def _fault_of_worker(worker: Worker) -> _Fault | None:
                 f"'{folder}' is not a whole path of a folder",
                 "write it like /data",
             )
+    return None
+
+
+def _fault_of_backends(backends: Mapping[str, BackendSettings]) -> _Fault | None:
+    for name, backend in backends.items():
+        if not _BACKEND.fullmatch(name) or name in _OWN_BACKENDS:
+            taken = "is Rota's own" if name in _OWN_BACKENDS else "can't be the name of a backend"
+            return _Fault(
+                ("backends", name), taken, "choose another of letters, digits and -, as in [backends.east]"
+            )
+        for label in backend.node_labels:
+            if not all(label.partition("=")):
+                return _Fault(
+                    ("backends", name, "node_labels"), f"'{label}' is no label", "write it like pool=jobs"
+                )
     return None
 
 

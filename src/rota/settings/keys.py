@@ -10,10 +10,14 @@ from msgspec import inspect
 
 from rota.settings.errors import SettingsError
 from rota.settings.kinds import Kind
-from rota.settings.settings import Context, Settings
+from rota.settings.settings import BackendSettings, Context, Section, Settings
 from rota.settings.toml_lines import KeyPath
 
-_CONTEXTS = ("client", "contexts")
+_BY_NAME: Mapping[KeyPath, type[Section]] = {
+    ("client", "contexts"): Context,
+    ("backends",): BackendSettings,
+}
+"""Sections whose tables have names that people choose."""
 
 
 @cache
@@ -22,8 +26,12 @@ def kinds() -> Mapping[KeyPath, Kind]:
 
 
 @cache
-def _context_kinds() -> Mapping[str, Kind]:
-    return {path[0]: kind for path, kind in _kinds_of(inspect.type_info(Context), ())}
+def _named_kinds(section: KeyPath) -> Mapping[str, Kind]:
+    return {path[0]: kind for path, kind in _kinds_of(inspect.type_info(_BY_NAME[section]), ())}
+
+
+def _named_section(path: KeyPath) -> KeyPath | None:
+    return next((section for section in _BY_NAME if path[: len(section)] == section), None)
 
 
 def _kinds_of(wanted: inspect.Type, path: KeyPath) -> Iterator[tuple[KeyPath, Kind]]:
@@ -35,18 +43,20 @@ def _kinds_of(wanted: inspect.Type, path: KeyPath) -> Iterator[tuple[KeyPath, Ki
 
 
 def kind_of(path: KeyPath) -> Kind | None:
-    if path[:2] == _CONTEXTS:
-        return _context_kinds().get(path[3]) if len(path) == 4 else None
+    section = _named_section(path)
+    if section is not None:
+        return _named_kinds(section).get(path[-1]) if len(path) == len(section) + 2 else None
     return kinds().get(path)
 
 
 def _section_paths() -> set[KeyPath]:
-    return {path[:length] for path in kinds() for length in range(1, len(path))} | {_CONTEXTS}
+    return {path[:length] for path in kinds() for length in range(1, len(path))} | {*_BY_NAME}
 
 
 def _known_beside(path: KeyPath) -> list[str]:
-    if path[:2] == _CONTEXTS:
-        return list(_context_kinds()) if len(path) == 4 else []
+    section = _named_section(path)
+    if section is not None:
+        return list(_named_kinds(section)) if len(path) == len(section) + 2 else []
     around = path[:-1]
     known = {*kinds(), *_section_paths()}
     return sorted(
@@ -70,4 +80,5 @@ def unknown_key(path: KeyPath, origin: str) -> SettingsError:
 
 
 def is_section(path: KeyPath) -> bool:
-    return path in _section_paths() or (path[:2] == _CONTEXTS and len(path) == 3)
+    section = _named_section(path)
+    return path in _section_paths() or (section is not None and len(path) == len(section) + 1)

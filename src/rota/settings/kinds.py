@@ -10,9 +10,11 @@ from msgspec import inspect
 from rota.model.quantities import (
     QuantityError,
     format_bytes,
+    format_cpu,
     format_duration,
     format_price,
     parse_bytes,
+    parse_cpu_milli,
     parse_duration_ms,
     parse_price_micro,
 )
@@ -20,6 +22,7 @@ from rota.model.quantities import (
 DURATION = "duration"
 BYTES = "bytes"
 PRICE = "price"
+CPU = "cpu"
 FOLDER_OR_FILE = "path"
 SECRET = "secret"
 
@@ -27,11 +30,13 @@ _PARSERS: Mapping[str, Callable[[object], int]] = {
     DURATION: parse_duration_ms,
     BYTES: parse_bytes,
     PRICE: parse_price_micro,
+    CPU: parse_cpu_milli,
 }
 _FORMATS: Mapping[str, Callable[[int], str]] = {
     DURATION: format_duration,
     BYTES: format_bytes,
     PRICE: format_price,
+    CPU: format_cpu,
 }
 _BOOLEANS = {
     "true": True,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
-from rota.settings.kinds import BYTES, DURATION, FOLDER_OR_FILE, PRICE, SECRET
+from rota.settings.kinds import BYTES, CPU, DURATION, FOLDER_OR_FILE, PRICE, SECRET
 
 Port: TypeAlias = Annotated[int, Meta(ge=0, le=65535)]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=1_000_000_000)]
@@ -17,6 +17,7 @@ Path: TypeAlias = Annotated[str, Meta(extra={"kind": FOLDER_OR_FILE})]
 DurationMs: TypeAlias = Annotated[int, Meta(extra={"kind": DURATION})]
 SizeBytes: TypeAlias = Annotated[int, Meta(extra={"kind": BYTES})]
 PriceMicro: TypeAlias = Annotated[int, Meta(extra={"kind": PRICE})]
+CpuMilli: TypeAlias = Annotated[int, Meta(extra={"kind": CPU})]
 Secret: TypeAlias = Annotated[str, Meta(extra={"kind": SECRET})]
 
 
@@ -195,6 +196,51 @@ class Worker(Section, frozen=True, kw_only=True):
     """Server, agent and keeper may run as root."""
 
 
+class BackendSettings(Section, frozen=True, kw_only=True):
+    """A cluster that runs jobs, too. Its name is that of its table."""
+
+    kind: Literal["kubernetes"] = "kubernetes"
+    kubeconfig: Path = ""
+    """Empty: as kubectl finds it, or the account of the pod that the server runs in."""
+    context: str = ""
+    """Empty: the one that is current there."""
+    namespace: str = ""
+    """Where the pods of jobs are; empty: that of the context."""
+    instance: str = "rota"
+    """Whose pods these are, where several servers share a namespace."""
+    support_image: str = "docker.io/library/busybox:1.36"
+    """Of the containers beside the job's own."""
+    default_image: str = ""
+    """Of jobs that name none; empty: such jobs don't run here."""
+    pull_policy: Literal["IfNotPresent", "Always", "Never"] = "IfNotPresent"
+    pull_secrets: tuple[str, ...] = ()
+    node_labels: tuple[str, ...] = ()
+    """key=value: only nodes that have these take jobs."""
+    request_cpu_milli: CpuMilli = field(default=250, name="request_cpu")
+    request_memory_bytes: SizeBytes = field(default=512 * 2**20, name="request_memory")
+    limit_cpu_milli: CpuMilli = field(default=1000, name="limit_cpu")
+    limit_memory_bytes: SizeBytes = field(default=2 * 2**30, name="limit_memory")
+    """Of tasks that say nothing else."""
+    run_as_user: Count = 0
+    """The user id of all containers; 0: as whom each image says."""
+    capabilities: tuple[str, ...] = ()
+    """That containers of jobs have; all others are dropped."""
+    shm_bytes: SizeBytes = field(default=64 * 2**20, name="shm")
+    tool_cache: bool = False
+    """Jobs share a claim for tools, which is made if it isn't there; else each has an empty folder."""
+    tool_cache_class: str = ""
+    """Its storage class; empty: the cluster's default."""
+    tool_cache_bytes: SizeBytes = field(default=10 * 2**30, name="tool_cache_size")
+    priority_class: str = ""
+    runtime_class: str = ""
+    price_micro_per_hour: PriceMicro = field(default=0, name="price_per_hour")
+    """Of each of its nodes."""
+    pull_within_ms: DurationMs = field(default=300_000, name="pull_within")
+    """A job fails whose image can't be had for so long."""
+    lost_after_ms: DurationMs = field(default=300_000, name="lost_after")
+    """A node that isn't ready for so long has lost its tasks: they run elsewhere."""
+
+
 class Context(Section, frozen=True, kw_only=True):
     """A server to talk to."""
 
@@ -273,6 +319,8 @@ class Settings(Section, frozen=True, kw_only=True):
     worker: Worker = Worker()
     agents: Agents = Agents()
     agent: Agent = Agent()
+    backends: dict[str, BackendSettings] = {}
+    """Clusters, by name."""
     client: Client = Client()
     secrets: Secrets = Secrets()
     logs: Logs = Logs()

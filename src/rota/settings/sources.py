@@ -64,6 +64,13 @@ def _walk(
                 raise SettingsError(
                     _origin(file, lines, inner), ".".join(inner), "is a section", f"write [{'.'.join(inner)}]"
                 )
+            if not value and len(inner) == 2 and inner[0] == "backends":
+                raise SettingsError(
+                    _origin(file, lines, inner),
+                    ".".join(inner),
+                    "says nothing",
+                    'write at least kind = "kubernetes"',
+                )
             yield from _walk(value, inner, file, lines)
         elif kind_of(inner) is None:
             raise unknown_key(inner, _origin(file, lines, inner))

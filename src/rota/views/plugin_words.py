@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rota.model.containers import IMAGE_NEEDED, RUNS_IMAGES
 from rota.model.node import MACHINE, MOUNT
 from rota.plugins.backend import NotOfBackend
 from rota.plugins.gpu_model import AllowGpuModel, OtherGpuModel
@@ -25,6 +26,8 @@ def _pool(reason: NotInPool) -> str:
 
 
 def _taint(reason: UntoleratedTaint | UntoleratedPassingTaint) -> str:
+    if reason.key == IMAGE_NEEDED.key:
+        return "runs only jobs that name an image"
     others = f" and {reason.others} others" if reason.others else ""
     return f"untolerated taint {taint_name(reason)}{others}"
 
@@ -43,6 +46,8 @@ def _price(reason: TooExpensive) -> str:
 def _node_selector(reason: NodeSelectorUnmet) -> str:
     if _is_of_a_folder(reason.key):
         return "doesn't have the folder that the job was submitted from"
+    if reason.key == RUNS_IMAGES[0]:
+        return "runs no containers, and the job names an image"
     return f"node selector {reason.key}={reason.value} doesn't match"
 
 
@@ -52,7 +57,15 @@ def _drop_node_selector(change: DropNodeSelector) -> str:
             "name a folder that its nodes have (--dir), take files along (--file),"
             " or run it in an empty folder (--clean)"
         )
+    if change.key == RUNS_IMAGES[0]:
+        return "run it without an image"
     return f"drop the node selector {change.key}={change.value}"
+
+
+def _tolerate(change: Tolerate) -> str:
+    if any(taint.key == IMAGE_NEEDED.key for taint in change.taints):
+        return "name an image (--image)"
+    return f"tolerate {', '.join(taint.notation for taint in change.taints)}"
 
 
 def _is_of_a_folder(label: str) -> bool:
@@ -77,7 +90,7 @@ PLUGIN_REASONS: ReasonWords = dict(
 )
 PLUGIN_CHANGES: ChangeWords = dict(
     (
-        proposed(Tolerate, lambda c: f"tolerate {', '.join(taint.notation for taint in c.taints)}"),
+        proposed(Tolerate, _tolerate),
         proposed(DropNodeSelector, _drop_node_selector),
         proposed(LabelNode, lambda c: f"give node {c.node} the label {c.key}={c.value}"),
         proposed(DropNodeAffinity, lambda c: "drop the node affinity"),

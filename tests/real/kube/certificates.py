@@ -28,8 +28,8 @@ class Authority:
         builder = builder.add_extension(_key_usage(signs=True), critical=True)
         self.pem = builder.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
-    def server(self) -> Issued:
-        names: list[x509.GeneralName] = [x509.DNSName(SERVER_NAME), x509.IPAddress(ip_address("127.0.0.1"))]
+    def server(self, address: str = "127.0.0.1") -> Issued:
+        names: list[x509.GeneralName] = [x509.DNSName(SERVER_NAME), x509.IPAddress(ip_address(address))]
         return self._issue(_name("server"), ExtendedKeyUsageOID.SERVER_AUTH, timedelta(days=7), names)
 
     def client(self, user: str, group: str = "", lasts: timedelta = timedelta(days=7)) -> Issued:

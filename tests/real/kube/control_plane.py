@@ -28,6 +28,8 @@ from tests.real.kube.cluster import TOKENS, Cluster
 
 READY_WITHIN_S = 180
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kube.sh"
+# Pods can be made before any controller has made their namespace's account.
+_NO_NODES = ("--authorization-mode=RBAC", "--disable-admission-plugins=ServiceAccount")
 
 
 class Missing(Exception):
@@ -54,9 +56,11 @@ def release() -> tuple[int, int]:
 class ControlPlane:
     """etcd and the API server run once it is made."""
 
-    def __init__(self, *, is_audited: bool = False) -> None:
-        """`is_audited`: the API server keeps a record of who bound what, and of who led."""
+    def __init__(self, *, is_audited: bool = False, has_nodes: bool = False) -> None:
+        """`is_audited`: the API server keeps a record of who bound what, and of who led. `has_nodes`: there
+        will be kubelets, and controllers that make accounts."""
         self._is_audited = is_audited
+        self._has_nodes = has_nodes
         self._programs = programs()
         # In memory, if that can be: nothing of it is kept, and disks are slow.
         parent = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -100,10 +104,8 @@ class ControlPlane:
             "--service-account-issuer=https://kubernetes.default.svc",
             f"--service-account-key-file={folder}/accounts.key",
             f"--service-account-signing-key-file={folder}/accounts.key",
-            "--authorization-mode=RBAC",
             "--service-cluster-ip-range=10.0.0.0/24",
-            # Pods can be made before any controller has made their namespace's account.
-            "--disable-admission-plugins=ServiceAccount",
+            *(self._node_arguments() if self._has_nodes else _NO_NODES),
             *self._audit_arguments(),
         )
 
@@ -172,16 +174,29 @@ class ControlPlane:
 
     def _write_keys(self) -> None:
         server = self.authority.server()
+        kubelet_client = self.authority.client("kube-apiserver-kubelet-client", "system:masters")
         for name, content in {
             "ca.crt": self.authority.pem,
             "server.crt": server.chain_pem,
             "server.key": server.key_pem,
+            "kubelet-client.crt": kubelet_client.chain_pem,
+            "kubelet-client.key": kubelet_client.key_pem,
             "accounts.key": new_key_pem(),
             "tokens.csv": "".join(
                 f'{token},{user},{user},"{group}"\n' for user, (token, group) in TOKENS.items()
             ).encode(),
         }.items():
             (self._folder / name).write_bytes(content)
+
+    def _node_arguments(self) -> list[str]:
+        return [
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--kubelet-preferred-address-types=InternalIP",
+            f"--kubelet-certificate-authority={self._folder}/ca.crt",
+            f"--kubelet-client-certificate={self._folder}/kubelet-client.crt",
+            f"--kubelet-client-key={self._folder}/kubelet-client.key",
+        ]
 
     def _audit_arguments(self) -> list[str]:
         if not self._is_audited:

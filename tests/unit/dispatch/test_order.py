@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
-from rota.backends.backend import TaskEnded, TaskRef
+from rota.backends.backend import TaskEnded, TaskRef, TaskReport
 from rota.backends.registry import Registry
 from rota.dispatch.dispatcher import Dispatcher
 from rota.lifecycle.instructions import StartTask, StopTask
@@ -94,3 +96,28 @@ async def test_one_that_may_have_been_sent_before_is_told_to_stop() -> None:
     dispatcher.carry_out([stop(ref)])
     await sent(dispatcher)
     assert backend.stopped == [ref]
+
+
+@pytest.mark.covers("back-3")
+async def test_a_job_with_an_image_ends_where_there_are_no_containers() -> None:
+    """Nodes are chosen by a label; this is for those that somebody chose by name, or that lost it since."""
+    backend, jobs, _ = set_up()
+    kept: list[TaskReport] = []
+
+    async def note(reports: Sequence[TaskReport]) -> Sequence[TaskReport]:
+        kept.extend(reports)
+        return ()
+
+    dispatcher = Dispatcher(Registry([backend]), jobs, note)
+    await dispatcher.reconcile()
+    ref = jobs.has("1", HERE, TaskPhase.BOUND)
+    state = jobs.jobs[ref.job]
+    run = replace(state.spec.run, image="python:3.12")
+    jobs.jobs[ref.job] = replace(state, spec=replace(state.spec, run=run))
+    dispatcher.carry_out([start(ref)])
+    await sent(dispatcher)
+    assert backend.seen == []
+    [report] = kept
+    assert isinstance(report, TaskEnded)
+    assert report.end.reason is EndReason.NOT_STARTED
+    assert "runs no containers" in report.end.message

@@ -167,6 +167,7 @@ class TestWhatRuns:
             ({"environment": {"A": 1}}, "jobs[0].environment.A: expected text, got the number 1; put it in"),
             ({"environment": {"A": "\0"}}, "jobs[0].environment.A: contains a null character"),
             ({"outputs": ["../x"]}, 'jobs[0].outputs[0]: "../x" is not a path within'),
+            ({"image": "a b"}, 'jobs[0].image: "a b" is not the name of an image; write it like python:3.12'),
             ({"outputs": ["."]}, 'jobs[0].outputs[0]: "." is not a path within'),
             ({"files": [{"path": "/x"}]}, 'jobs[0].files[0].path: "/x" is not a path within'),
             ({"files": [{"path": "x"}]}, "jobs[0].files[0].sha256: is missing"),

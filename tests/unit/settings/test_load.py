@@ -254,3 +254,28 @@ class TestManual:
         [example] = re.findall(r"```toml\n(.*?)```", self.MANUAL.read_text(), re.DOTALL)
         settings = folder.load(example)
         assert (settings.server.port, settings.client.context) == (8426, "lab")
+
+
+@pytest.mark.covers("back-3")
+def test_backends_have_names(folder: Folder) -> None:
+    east_text = "[backends.east]\nkubeconfig = 'k'\nlimit_cpu = '2500m'\nlost_after = '2m'\n"
+    found = folder.load(east_text + "[backends.west]\nkind = 'kubernetes'\n").backends
+    assert list(found) == ["east", "west"]
+    east = found["east"]
+    assert east.kubeconfig == str(folder.path / "k")
+    assert (east.limit_cpu_milli, east.lost_after_ms, east.kind) == (2500, 120_000, "kubernetes")
+
+
+@pytest.mark.parametrize(
+    "text, refusal",
+    [
+        ("[backends.east]\ncontex = 'a'", "unknown key 'contex'; did you mean 'context'?"),
+        ("[backends.east]\n", "says nothing"),
+        ("[backends.local]\ncontext = 'a'", "backends.local: is Rota's own"),
+        ("[backends.'a b']\ncontext = 'a'", "can't be the name of a backend"),
+        ("[backends.east]\nnode_labels = ['x']", "'x' is no label"),
+        ("[backends.east]\nkind = 'mesos'", "kubernetes"),
+    ],
+)
+def test_backends_that_cannot_be(folder: Folder, text: str, refusal: str) -> None:
+    assert refusal in folder.refusal(text)

@@ -20,6 +20,7 @@ from rota.model.changes import (
     ShortenTimeLimit,
     StartWithFewer,
 )
+from rota.model.containers import IMAGE_NEEDED, RUNS_IMAGES
 from rota.model.estimate import NoStart
 from rota.model.explanation import Change, Outcome, Remedy
 from rota.model.ids import JobId, NodeName
@@ -118,6 +119,10 @@ REASONS = {
     NotInPool(): "no pool that job, queue and tenant have in common",
     NotOfBackend(("slurm",)): "not of backend slurm",
     NodeSelectorUnmet("disk", "ssd"): "node selector disk=ssd doesn't match",
+    NodeSelectorUnmet(*RUNS_IMAGES): "runs no containers, and the job names an image",
+    UntoleratedTaint(
+        IMAGE_NEEDED.key, IMAGE_NEEDED.value, IMAGE_NEEDED.effect
+    ): "runs only jobs that name an image",
     NodeAffinityUnmet(
         (node_term("zone In a,b", "gen Gt 3"),)
     ): "node affinity zone In a,b and gen Gt 3 doesn't match",

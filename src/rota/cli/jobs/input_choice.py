@@ -33,8 +33,10 @@ def chosen_input(options: JobOptions, stdin: bool | None, *, pty: bool) -> Stdin
         return Stdin.PIPE if stdin else Stdin.NONE
     if not _is_given():
         return Stdin.NONE
-    if options.tasks not in (None, 1) or options.retries:
+    if options.tasks not in (None, 1) or options.retries or options.image:
         why = "is retried" if options.retries else f"has {options.tasks} tasks"
+        if options.image:
+            why = "runs in a container"
         talk(f"the job reads nothing of standard input, because it {why}; --no-stdin leaves this note out")
         return Stdin.NONE
     return Stdin.PIPE

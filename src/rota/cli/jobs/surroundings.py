@@ -5,6 +5,7 @@ rota run --dir build -- make    the same, in another folder of this machine
 rota run --dir /data -- make    in that folder of whichever node it runs on
 rota run --file in.csv -- make  in a folder of its own, to which the files are copied, on any node
 rota run --clean -- make        in an empty folder, with nothing of this environment
+rota run --image I -- make      the same, in a container of that image
 """
 
 from __future__ import annotations
@@ -57,6 +58,9 @@ def surroundings_of(
 ) -> Surroundings:
     """`job`: as the options say. `environment`: of this process."""
     if options.clean:
+        return Surroundings()
+    if options.image:
+        # What there is here says nothing about an image.
         return Surroundings()
     named = (job.get("environment"), job.get("secrets"))
     known = {name for one in named if isinstance(one, Mapping) for name in one}

@@ -33,6 +33,7 @@ Port: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 MOST_PORTS = 64
 WindowSide: TypeAlias = Annotated[int, Meta(ge=1, le=65535)]
 """Rows or columns of a terminal."""
+MOST_SERVICES = 10
 ArgumentsForm: TypeAlias = Annotated[tuple[str, ...], Meta(max_length=MOST_ARGUMENTS)]
 
 
@@ -151,6 +152,14 @@ class DependencyForm(Form):
     after: After = After.SUCCESS
 
 
+class ServiceForm(Form):
+    image: str
+    command: ArgumentsForm = ()
+    environment: Annotated[dict[str, str], Meta(max_length=MOST_ENTRIES)] = field(default_factory=dict)
+    ready: ArgumentsForm = ()
+    resources: AmountsForm = field(default_factory=dict)
+
+
 class ExecutedForm(KindForm):
     """And what its tasks execute."""
 
@@ -169,6 +178,8 @@ class ExecutedForm(KindForm):
     stdout: str = ""
     stderr: str = ""
     append: bool = False
+    image: str = ""
+    services: Annotated[dict[str, ServiceForm], Meta(max_length=MOST_SERVICES)] = field(default_factory=dict)
     stdin: Stdin = Stdin.NONE
     window: tuple[WindowSide, WindowSide] = WINDOW
 

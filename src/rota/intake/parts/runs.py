@@ -8,6 +8,7 @@ from signal import Signals
 
 from msgspec import UNSET, UnsetType
 
+from rota.intake._services import read_image, read_services, services_form
 from rota.intake.checking.fields import Amount, Field
 from rota.intake.checking.wording import nearest, quoted
 from rota.intake.forms.jobs import RUN_FIELDS, InputFileForm, RetryForm, RunForm
@@ -101,6 +102,8 @@ class RunReader:
             append=form.append,
             stdin=form.stdin,
             window=form.window,
+            image=read_image(form.image, at.at("image")),
+            services=read_services(form, at.at("services")),
         )
 
     def _command(self, form: RunForm, at: Field) -> tuple[str, ...]:
@@ -341,6 +344,8 @@ def run_form(run: Run) -> Plain:
         "stderr": run.stderr,
         "append": run.append,
         "stdin": unless(run.stdin, Stdin.NONE),
+        "image": run.image,
+        "services": services_form(run.services),
         "window": None if run.window == WINDOW else list(run.window),
     }
 

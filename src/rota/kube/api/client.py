@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import random
-from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, nullcontext
 from enum import Enum
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
@@ -17,12 +17,21 @@ from msgspec import Struct
 
 from rota import __version__
 from rota.kube.api.access import ClusterAccess
-from rota.kube.api.connection import Answer, Connections, Request
+from rota.kube.api.connection import Answer, Connections, Refused, Request
 from rota.kube.api.credentials import Credentials
 from rota.kube.api.decoding import Change, ObjectDecoder, Page, WatchFailed, status_in
 from rota.kube.api.errors import ApiError, BadAnswer, Call, KubeError, Silent, Unauthorised, api_error
 from rota.kube.api.lines import LineSplitter
-from rota.kube.api.objects import Binding, DeleteOptions, Eviction, ObjectName, ObjectReference, Preconditions
+from rota.kube.api.objects import (
+    Binding,
+    DeleteOptions,
+    Eviction,
+    ObjectName,
+    ObjectReference,
+    Preconditions,
+    Status,
+)
+from rota.kube.api.remote_command import PROTOCOLS, RemoteCommand, exec_path
 from rota.kube.api.resources import PODS, Resource
 from rota.kube_objects.objects.metadata import KubeObject
 from rota.patience.backoff import Backoff
@@ -257,6 +266,25 @@ class Client:
         call = Call("create", "pods/eviction", namespace=namespace, name=pod)
         path = PODS.path(namespace, pod, "eviction")
         await self._ask(Request(call, "POST", path, _encode(body), _JSON), is_repeatable=False)
+
+    # Running
+
+    @asynccontextmanager
+    async def run_in(
+        self, namespace: str, pod: str, container: str, command: Sequence[str], *, has_input: bool = False
+    ) -> AsyncIterator[RemoteCommand]:
+        """A command in a container that runs. It isn't asked again: it may have begun."""
+        call = Call("create", "pods/exec", namespace=namespace, name=pod)
+        request = Request(call, "GET", exec_path(namespace, pod, container, command, has_input=has_input))
+        credentials = await self._source.current()
+        try:
+            connecting_s = self._timeout.total or 30.0
+            async with self._connections.websocket(request, credentials, PROTOCOLS, connecting_s) as socket:
+                yield RemoteCommand(socket, call)
+        except Refused as refused:
+            if refused.status == 401:
+                self._source.refused(credentials)
+            raise api_error(call, Status(code=refused.status, message=refused.message)) from None
 
     # Asking
 

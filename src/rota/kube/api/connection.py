@@ -20,6 +20,7 @@ from rota.kube.api.credentials import Certificate, Credentials
 from rota.kube.api.errors import Call, NotConnected, Unreachable, Untrusted, Withheld
 
 _READ_BUFFER_BYTES = 2**18
+_TURNS_TO_CLOSE = 10
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError)
 
 
@@ -36,6 +37,15 @@ class Answer(NamedTuple):
     status: int
     headers: Mapping[str, str]
     body: bytes
+
+
+class Refused(Exception):
+    """Of a connection in both directions: what the server answered instead."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status}: {message}")
+        self.status = status
+        self.message = message
 
 
 class _MayNotSend(Exception):
@@ -145,12 +155,41 @@ class Connections:
         except _FAILURES as error:
             raise _failure(request.call, error) from None
 
+    @asynccontextmanager
+    async def websocket(
+        self, request: Request, credentials: Credentials, protocols: tuple[str, ...], connect_s: float
+    ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
+        """Both sides send. Raises Refused with what the server answered instead; Unreachable, also for what
+        goes wrong later."""
+        try:
+            async with await self._current(credentials) as session:
+                headers = self._headers.get("") or self._headers_for("")
+                async with asyncio.timeout(connect_s):
+                    socket = await session.ws_connect(
+                        URL(self._access.server + request.path, encoded=True),
+                        protocols=protocols,
+                        headers=headers,
+                        server_hostname=self._access.server_name,
+                        max_msg_size=0,
+                        heartbeat=30.0,
+                        autoclose=True,
+                    )
+                try:
+                    yield socket
+                finally:
+                    await socket.close()
+        except aiohttp.WSServerHandshakeError as error:
+            raise Refused(error.status, error.message) from None
+        except _FAILURES as error:
+            raise _failure(request.call, error) from None
+
     async def close(self) -> None:
         if self._channel is not None:
             await self._channel.close()
             self._channel = None
-            # What was hung up is closed in the loop's next turn.
-            await asyncio.sleep(0)
+            # What was hung up is closed in the loop's next turn; where TLS has to end first, some later.
+            for _ in range(_TURNS_TO_CLOSE):
+                await asyncio.sleep(0)
 
     def _sent(
         self,

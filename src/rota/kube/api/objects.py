@@ -55,6 +55,8 @@ class Status(KubeStruct):
     reason: str = ""
     message: str = ""
     details: StatusDetails | None = None
+    status: str = ""
+    """Success or Failure."""
 
     @property
     def causes(self) -> list[StatusCause]:

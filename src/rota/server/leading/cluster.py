@@ -45,6 +45,7 @@ from rota.loop.telemetry.loop_lag import silence_watched
 from rota.model.ids import NodeName
 from rota.model.resources import Resources
 from rota.server.agents import AgentCalls, keep_notices
+from rota.server.backends import Surroundings, configured, folders_of
 from rota.server.browser.sessions import PageTerms
 from rota.server.http.app import make_app
 from rota.server.http.desks import desks_of
@@ -124,9 +125,11 @@ class Cluster:
         backends: list[Backend] = [here] if settings.server.embedded_worker else []
         if settings.agents.address:
             backends.append(agents)
-        takes_files = bool(backends)
         # The server's own worker reads them from its folder. Agents need them from any server that leads.
         kept = Folders((folder if settings.server.embedded_worker else files) / "worker")
+        clusters = list(configured(settings.backends, Surroundings(files, kept, rotation)))
+        backends.extend(clusters)
+        takes_files = bool(backends)
         store_of_files = FileStore(kept, limits.reserve_bytes)
         file = read_policy_file(settings.server.policy)
 
@@ -140,7 +143,14 @@ class Cluster:
             kept.make()
             await asyncio.to_thread(uploads.load)
         epoch = await asyncio.to_thread(
-            begin_epoch, self._store, files, (Folders(folder / "worker"), Folders(files / "agents"))
+            begin_epoch,
+            self._store,
+            files,
+            (
+                Folders(folder / "worker"),
+                Folders(files / "agents"),
+                *folders_of(settings.backends, files),
+            ),
         )
         # All unfinished jobs are read. The lease must be renewed meanwhile.
         runtime = await asyncio.to_thread(
@@ -160,6 +170,8 @@ class Cluster:
             epoch=epoch,
         )
         agents.on_change = runtime.nodes_changed.set
+        for cluster in clusters:
+            cluster.on_change = runtime.nodes_changed.set
         self._roster.watch(agents.seen, agents.cut)
         metrics = runtime.metrics
         metrics.before_scrape(lambda: metrics.set_breaker("database", self._store.connections.is_left_alone))

@@ -15,6 +15,7 @@ from msgspec import Struct
 from rota.backends.process.client.isolation_options import is_root_refused
 from rota.intake.errors import InputError
 from rota.launch.account import has_rights
+from rota.server.backends import check_backend
 from rota.server.http.serve import AddressError, check_address
 from rota.server.http.tls import Certificate, CertificateError
 from rota.server.leading.cluster import KEY_FILE
@@ -45,6 +46,7 @@ def preflight(settings: Settings, *, is_start: bool = False) -> list[Finding]:
         _database,
         _key,
         _isolation,
+        _backends,
     )
     findings = [finding for check in checks for finding in check(settings)]
     if refused := is_root_refused(settings.worker):
@@ -84,6 +86,14 @@ def _certificate(settings: Settings) -> Iterator[Finding]:
         check_address(settings.server.address, Certificate(Path(tls.certificate), Path(tls.key)))
     except (CertificateError, AddressError) as error:
         yield Finding(f"server.tls: {error}")
+
+
+def _backends(settings: Settings) -> Iterator[Finding]:
+    for name, stated in settings.backends.items():
+        try:
+            check_backend(stated)
+        except InputError as error:
+            yield from (Finding(f"backends.{name}: {one}") for one in error.all)
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:

@@ -50,6 +50,13 @@ def test_clean_takes_nothing_along(server: FakeServer, here: Path) -> None:
     assert server.submitted == [{"command": ["make"], "environment": {"A": "1"}}]
 
 
+def test_an_image_takes_nothing_along_but_what_is_named(server: FakeServer, here: Path) -> None:
+    rota("submit", "--image", "python:3.12", "--env", "A=1", "--dir", "/data", "--", "make")
+    assert server.submitted == [
+        {"command": ["make"], "image": "python:3.12", "environment": {"A": "1"}, "directory": "/data"}
+    ]
+
+
 def test_secrets_of_rota_and_of_the_session_stay_here(
     server: FakeServer, here: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
