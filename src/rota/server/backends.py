@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from rota.backends.kubernetes.options import PodOptions, ToolCache
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import Rotation
+from rota.backends.process.keeper.streams.log_writer import Rotation
 from rota.model.resources import Resources
 from rota.settings.settings import BackendSettings
 

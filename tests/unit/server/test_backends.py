@@ -10,11 +10,11 @@ from msgspec import json
 
 from rota.backends.kubernetes.options import PodOptions, ToolCache
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import Rotation
+from rota.backends.process.keeper.streams.log_writer import Rotation
 from rota.intake.errors import InputError
 from rota.model.resources import Resources
 from rota.server.backends import Surroundings, configured, folders_of, pod_options
-from rota.server.preflight import preflight
+from rota.server.service.preflight import preflight
 from rota.settings.settings import BackendSettings, Server, Settings
 
 pytestmark = pytest.mark.covers("back-3")

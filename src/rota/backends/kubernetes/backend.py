@@ -30,7 +30,7 @@ from rota.backends.kubernetes.task import PodTask, is_over
 from rota.backends.kubernetes.terms import Terms
 from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.keeper.streams.log_writer import DEFAULT_ROTATION, Rotation
 from rota.clock import now_ms
 from rota.kube.api.errors import KubeError
 from rota.lifecycle.state import EndReason, TaskEnd

@@ -29,8 +29,8 @@ from rota.backends.kubernetes.status import Awaited, Over, SettingUp, UnderWay, 
 from rota.backends.kubernetes.task import PodTask
 from rota.backends.kubernetes.terms import Terms
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import Rotation
-from rota.backends.process.keeper.masking import Mask, Withheld
+from rota.backends.process.keeper.streams.log_writer import Rotation
+from rota.backends.process.keeper.streams.masking import Mask, Withheld
 from rota.clock import now_ms, since_boot_ms
 from rota.kube.api.errors import ApiError, KubeError, NotFound
 from rota.kube_objects.times import as_ms

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO
 
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.rooms import Room
-from rota.backends.process.keeper.staging import StagingFailed, stage
+from rota.backends.process.keeper.files.rooms import Room
+from rota.backends.process.keeper.files.staging import StagingFailed, stage
 from rota.model.run import Run
 
 COMPLETE = ".rota-complete"

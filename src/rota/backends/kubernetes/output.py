@@ -8,8 +8,8 @@ import structlog
 
 from rota.backends.backend import Stream, TaskRef
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import LogWriter, Rotation
-from rota.backends.process.keeper.masking import Mask
+from rota.backends.process.keeper.streams.log_writer import LogWriter, Rotation
+from rota.backends.process.keeper.streams.masking import Mask
 from rota.backends.process.output_limit import is_used_up, kept_of
 from rota.backends.process.segments import LARGEST_READ_BYTES, Origin, segments_in
 

@@ -15,7 +15,7 @@ from rota.backends.kubernetes.pod_calls import PodCalls
 from rota.backends.kubernetes.scripts import collect_command, list_command
 from rota.backends.process.beneath import Leaves, parts_of
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.outputs import LARGEST_BYTES, MOST_FILES
+from rota.backends.process.keeper.files.outputs import LARGEST_BYTES, MOST_FILES
 from rota.backends.process.space import ensure_room
 from rota.kube.api.remote_command import Channel
 from rota.model.outputs import is_meant
