@@ -20,21 +20,30 @@ from rota.kube.api.remote_command import Channel, exec_path
 pytestmark = pytest.mark.covers("back-3")
 
 Said = Callable[[web.WebSocketResponse], Awaitable[None]]
-SUCCESS = json.encode({"status": "Success"})
-EXITED = json.encode(
-    {
-        "status": "Failure",
-        "message": "command terminated with exit code 3",
-        "reason": "NonZeroExitCode",
-        "details": {"causes": [{"reason": "ExitCode", "message": "3"}]},
-    }
-)
+CUT_OFF = json.encode({"status": "Success"})
+"""What an API server says when the kubelet went away: it never comes of a command that has ended, see
+`exec_path`."""
+
+
+def exited(code: int) -> bytes:
+    return json.encode(
+        {
+            "status": "Failure",
+            "message": f"command terminated with exit code {code}",
+            "reason": "NonZeroExitCode",
+            "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
+        }
+    )
+
+
+SUCCESS = exited(86)
 
 
 def test_the_address_of_a_command() -> None:
     assert exec_path("ns", "pod", "c", ["sh", "-c", "a b&c"], has_input=True) == (
-        "/api/v1/namespaces/ns/pods/pod/exec?container=c&command=sh&command=-c&command=a+b%26c"
-        "&stdin=true&stdout=true&stderr=true"
+        "/api/v1/namespaces/ns/pods/pod/exec?container=c"
+        "&command=%2Fbin%2Fsh&command=-c&command=%22%24%40%22+%26%26+exit+86&command=sh"
+        "&command=sh&command=-c&command=a+b%26c&stdin=true&stdout=true&stderr=true"
     )
 
 
@@ -68,7 +77,12 @@ async def run(client: Client, given: bytes = b"") -> tuple[list[tuple[Channel, b
 
 @pytest.mark.parametrize(
     "status, exit_code, problem",
-    [(SUCCESS, 0, ""), (EXITED, 3, ""), (b'{"status": "Failure", "message": "gone"}', None, "gone")],
+    [
+        (SUCCESS, 0, ""),
+        (exited(3), 3, ""),
+        (b'{"status": "Failure", "message": "gone"}', None, "gone"),
+        (CUT_OFF, None, "the connection ended before the command did"),
+    ],
 )
 def test_what_it_writes_and_how_it_ends(status: bytes, exit_code: int | None, problem: str) -> None:
     async def said(socket: web.WebSocketResponse) -> None:
