@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from rota.server.browser.forgery import csrf_of
-from rota.server.route import Route
+from rota.server.http.route import Route
 from rota.server.routes import ROUTES
 from rota.server.routes.pages import FORM, PAGE_ROUTES
 from rota.server.routes.results import AGENT_ROUTES
