@@ -16,9 +16,9 @@ from rota.model.job import JobTemplate, TaskGroup
 from rota.model.resources import Resources
 from rota.model.run import JobSpec, Run
 from rota.model.task import TaskSpec
-from rota.store import migrations
-from rota.store.batch import Attempt, Batch, EventRow
+from rota.store.sql import migrations
 from rota.store.store import open_store
+from rota.store.writing.batch import Attempt, Batch, EventRow
 
 FINISHED = 1_000_000
 _AT_ONCE = 2_000

@@ -24,7 +24,7 @@ from rota.control.draft import Draft
 from rota.control.memory import Memory
 from rota.control.submission import submit
 from rota.engine import decide
-from rota.intake.document import document_of
+from rota.intake.documents.document import document_of
 from rota.intake.kubernetes import records_from_manifests
 from rota.intake.submissions import expand, read_submission
 from rota.kube.mirror.gangs import read_gang

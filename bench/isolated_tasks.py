@@ -11,8 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rota.backends.backend import TaskRef, TaskStart
-from rota.backends.process.keeper.kernel import Linux
-from rota.backends.process.keeper.rooms import Rooms
+from rota.backends.process.keeper.files.rooms import Rooms
+from rota.backends.process.keeper.processes.kernel import Linux
 from rota.launch.account import Account
 from rota.launch.sandbox import Sandbox
 from rota.model.ids import JobId, NodeName

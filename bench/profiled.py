@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from rota.cli.main import run
-from rota.store.batch import Batch
 from rota.store.store import Store
+from rota.store.writing.batch import Batch
 
 
 def main(file: Path, arguments: list[str]) -> None:

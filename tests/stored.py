@@ -14,8 +14,8 @@ from rota.lifecycle.state import EndReason, JobState, LiveTask, Phase, TaskEnd, 
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import JobTemplate, TaskGroup
 from rota.model.run import JobSpec, Run
-from rota.store.batch import Attempt, Batch, EventRow
 from rota.store.store import Store
+from rota.store.writing.batch import Attempt, Batch, EventRow
 from tests.words import pairs, task
 
 NO_LABELS: Mapping[str, str] = {}

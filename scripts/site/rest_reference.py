@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from rota.server.openapi import openapi_document
+from rota.server.http.openapi import openapi_document
 from rota.server.routes import ROUTES
 from scripts.site.links import anchor_of
 from scripts.site.markdown import MADE, cell, code, paragraphs, table

@@ -12,7 +12,7 @@ from random import Random
 
 import pytest
 
-from rota.store.database import connect
+from rota.store.sql.database import connect
 from tests.crash.wal import Log
 from tests.real.conftest import missing
 

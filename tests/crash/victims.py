@@ -16,7 +16,7 @@ import psycopg
 import urllib3
 from msgspec import json
 
-from rota.backends.process.keeper.processes import marked
+from rota.backends.process.keeper.processes.proc_files import marked
 from rota.sdk.client import Client
 from tests.as_ourselves import AS_OURSELVES
 from tests.crash.ledger import LedgerReader

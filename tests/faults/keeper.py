@@ -14,7 +14,7 @@ from typing import cast
 from rota.backends.backend import TaskRef, TaskReport
 from rota.backends.process.client.link import Link
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.cgroups import Cgroups
+from rota.backends.process.keeper.cgroups.groups import Cgroups
 from rota.backends.process.keeper.keeper import Keeper
 from rota.backends.process.options import KeeperOptions
 from tests.faults.event_loop import Life, VirtualLoop, context_of

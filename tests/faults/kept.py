@@ -17,7 +17,13 @@ from rota.lifecycle.state import JobState, Phase
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import TenantUsage
 from rota.model.ids import JobId
-from rota.store.batch import (
+from rota.store.keys import key_of
+from rota.store.reading.load import Loaded, load
+from rota.store.reading.queries import count_jobs
+from rota.store.reading.rows import STATE, read_answer, read_attempt, read_estimate, read_event, read_states
+from rota.store.sql.database import Database
+from rota.store.sql.tables import answers, attempts, estimates, events, jobs
+from rota.store.writing.batch import (
     Agent,
     Answer,
     Attempt,
@@ -31,12 +37,6 @@ from rota.store.batch import (
     Token,
     ToldEstimate,
 )
-from rota.store.database import Database
-from rota.store.keys import key_of
-from rota.store.load import Loaded, load
-from rota.store.queries import count_jobs
-from rota.store.rows import STATE, read_answer, read_attempt, read_estimate, read_event, read_states
-from rota.store.tables import answers, attempts, estimates, events, jobs
 
 T = TypeVar("T")
 

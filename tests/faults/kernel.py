@@ -17,10 +17,10 @@ from typing import Protocol
 from msgspec import Struct
 
 from rota.backends.backend import TaskRef, TaskStart
-from rota.backends.process.keeper.cgroups import Group
-from rota.backends.process.keeper.ends import task_pipe
-from rota.backends.process.keeper.rooms import Room
-from rota.backends.process.keeper.spawning import Spawned
+from rota.backends.process.keeper.cgroups.groups import Group
+from rota.backends.process.keeper.files.rooms import Room
+from rota.backends.process.keeper.processes.spawning import Spawned
+from rota.backends.process.keeper.streams.ends import task_pipe
 from rota.clock import Clock
 from rota.lifecycle.state import Used
 from tests.faults.event_loop import OUTSIDE, VirtualLoop

@@ -14,7 +14,7 @@ from rota.backends.agents.backend import AgentsBackend
 from rota.backends.agents.service import AgentsService, RestAddress, Standing
 from rota.backends.backend import TaskRef
 from rota.server.agents import AgentCalls
-from rota.server.problems import ProblemError
+from rota.server.http.problems import ProblemError
 from rota.server.routes.results import ResultForm, take_result
 from rota.stateless_scheduler.service import ControllersService
 from rota.wire import agents_pb2 as wire

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from rota.store.batch import Batch
-from rota.store.database import Database
+from rota.store.sql.database import Database
 from rota.store.store import Store, open_database
-from rota.store.write import EVENTS
+from rota.store.writing.batch import Batch
+from rota.store.writing.write import EVENTS
 from tests.faults.disk import Disk
 
 

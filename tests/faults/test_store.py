@@ -18,8 +18,8 @@ from rota.lifecycle.state import Phase
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.cluster import TenantUsage
 from rota.model.ids import JobId, NodeName, QueueName
-from rota.store.batch import Answer, Batch, NodeSettings, Project, Removal
 from rota.store.errors import StoreDiverged, StoreUnavailable
+from rota.store.writing.batch import Answer, Batch, NodeSettings, Project, Removal
 from tests.faults.cluster import in_memory
 from tests.faults.disk import Disk, Weather
 from tests.faults.kept import Kept, found_in

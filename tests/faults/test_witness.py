@@ -14,7 +14,7 @@ from rota.model.node import Gpus, Node, NodeSpec
 from rota.model.resources import GpuRequest, Resources
 from rota.model.run import Run
 from rota.model.task import TaskSpec
-from rota.store.batch import Attempt, Batch, StoredEvent
+from rota.store.writing.batch import Attempt, Batch, StoredEvent
 from tests.faults.kept import Kept
 from tests.faults.room import Held, oversubscribed
 from tests.faults.witness import Witness

@@ -19,9 +19,9 @@ from rota.loop.desk.desks import LiveDesks
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.run import Dependency, JobSpec
-from rota.store.batch import NodeSettings
 from rota.store.errors import StoreError
-from rota.store.event_list import ALL_EVENTS
+from rota.store.reading.event_list import ALL_EVENTS
+from rota.store.writing.batch import NodeSettings
 from tests.faults import scenario as work
 from tests.faults.event_loop import context_of
 from tests.faults.scenario import Work

@@ -19,7 +19,7 @@ from rota.lifecycle.validate import ImpossibleState, validate
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 from rota.model.run import MAX_BACKOFF_MS
-from rota.store.batch import Attempt, Batch, StoredEvent
+from rota.store.writing.batch import Attempt, Batch, StoredEvent
 from tests.faults.kept import Contents, Kept
 from tests.faults.onlooker import Onlooker, Ran, name_of, names_of
 from tests.faults.room import Held, oversubscribed

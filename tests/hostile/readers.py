@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 
 from rota.backends.process.beneath import opened
-from rota.backends.process.keeper.archive import BadArchive, unpack
+from rota.backends.process.keeper.files.archive import BadArchive, unpack
 from rota.intake.errors import InputError
 from rota.intake.files import read_policy, read_records
 from rota.intake.job_files import read_submission_file

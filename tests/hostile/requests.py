@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 from msgspec import Struct
 
-from rota.server.route import Route
+from rota.server.http.route import Route
 from rota.server.routes import ROUTES
 from tests.hostile.jobs import jobs
 from tests.hostile.odd import Odd

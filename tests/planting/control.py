@@ -12,8 +12,8 @@ from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.control.reports import Reports
 from rota.control.transactor import Transactor
-from rota.store.batch import Batch
 from rota.store.errors import StoreUnavailable
+from rota.store.writing.batch import Batch
 
 
 def _finished(result: Any) -> Any:

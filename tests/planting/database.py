@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from rota.store import database, leases
-from rota.store.batch import Batch
+from rota.store.sql import database, leases
 from rota.store.store import Store
+from rota.store.writing.batch import Batch
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from typing import Any
 from unittest.mock import patch
 
 from rota.backends.process.keeper.custody import Custody
+from rota.backends.process.keeper.processes.trees import Trees
 from rota.backends.process.keeper.task import KeptTask, Stage
-from rota.backends.process.keeper.trees import Trees
 
 
 @contextmanager

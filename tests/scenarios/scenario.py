@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from rota.intake.convert import convert
-from rota.intake.document import Document, parse_documents
+from rota.intake.checking.convert import convert
+from rota.intake.documents.document import Document, parse_documents
 from rota.intake.errors import FieldPath, InputError
 from rota.intake.files import records_from_documents
 from rota.intake.jobs import MAX_TASKS

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
-from rota.store.batch import Agent
+from rota.store.writing.batch import Agent
 from rota.trust import Identity
 
 

@@ -18,7 +18,7 @@ from functools import cache
 
 import typer
 
-from rota.backends.process.keeper.archive import BadArchive, check_target
+from rota.backends.process.keeper.files.archive import BadArchive, check_target
 from rota.cli.output import talk
 from rota.views.quoting import one_line
 

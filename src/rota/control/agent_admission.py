@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from rota.control.errors import BadInput
-from rota.store.batch import IssuedCertificate
+from rota.store.writing.batch import IssuedCertificate
 from rota.trust import Authority, TrustError
 from rota.trust.authority import serial_of
 from rota.trust.keys import PublicKey, key_digest

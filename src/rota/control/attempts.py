@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rota.lifecycle.events import Bound, Ended, JobEvent, Returned, Started
 from rota.lifecycle.state import JobState
-from rota.store.batch import Attempt
+from rota.store.writing.batch import Attempt
 
 
 def changed_attempts(before: JobState, after: JobState, event: JobEvent, at_ms: int) -> Iterator[Attempt]:

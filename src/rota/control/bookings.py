@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rota.control.errors import Conflict
-from rota.intake._bookings import Booking, check_bookings
-from rota.intake._fields import Field
-from rota.intake.document import document_of
+from rota.intake.checking.fields import Field
+from rota.intake.documents.document import document_of
 from rota.intake.errors import InputError
+from rota.intake.parts.bookings import Booking, check_bookings
 from rota.model.calendar import Reservation
 from rota.model.node import Node
 

@@ -9,7 +9,7 @@ from rota.lifecycle.charging import charge_for
 from rota.model.cluster import TenantUsage
 from rota.model.job import JobTemplate
 from rota.model.policy import FairShare
-from rota.store.batch import Attempt
+from rota.store.writing.batch import Attempt
 
 
 class Charges:

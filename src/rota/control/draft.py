@@ -21,7 +21,7 @@ from rota.limits.applying import Owner
 from rota.limits.checking import owner_of
 from rota.model.ids import JobId, NodeName
 from rota.model.run import JobSpec
-from rota.store.batch import Agent, Attempt, Batch, EventRow, JoinToken, NodeSettings, Project, Token
+from rota.store.writing.batch import Agent, Attempt, Batch, EventRow, JoinToken, NodeSettings, Project, Token
 
 _encode = json.Encoder().encode
 _PHASES = {phase: b',"phase":"' + phase.value.encode() + b'"}' for phase in Phase}

@@ -18,7 +18,7 @@ from rota.control.errors import Conflict, NotFound
 from rota.control.transactor import Transactor
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import NodeName
-from rota.store.batch import Agent, AgentNode, Answer, Batch, IssuedCertificate, JoinToken, Removal
+from rota.store.writing.batch import Agent, AgentNode, Answer, Batch, IssuedCertificate, JoinToken, Removal
 from rota.trust import Authority, Identity
 from rota.trust.authority import check_agent_name
 from rota.trust.enrol import RENEW_PATH, Admission

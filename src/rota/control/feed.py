@@ -7,9 +7,9 @@ from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
-from rota.store.batch import StoredEvent
-from rota.store.queries import EventFilter
-from rota.store.reader import StoreReader
+from rota.store.reading.queries import EventFilter
+from rota.store.reading.reader import StoreReader
+from rota.store.writing.batch import StoredEvent
 
 KEPT = 20_000
 PAGE = 1000

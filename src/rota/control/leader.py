@@ -21,7 +21,7 @@ import structlog
 
 from rota.store.errors import StoreError
 from rota.store.leading import ServerLeases
-from rota.store.leases import Claim, Leadership, Lease
+from rota.store.sql.leases import Claim, Leadership, Lease
 
 P = ParamSpec("P")
 R = TypeVar("R")

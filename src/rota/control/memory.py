@@ -22,7 +22,8 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.node import Node
 from rota.model.policy import Policy
 from rota.snapshot.state import ClusterState
-from rota.store.batch import (
+from rota.store.reading.load import Loaded
+from rota.store.writing.batch import (
     Agent,
     Attempt,
     Batch,
@@ -33,7 +34,6 @@ from rota.store.batch import (
     Secret,
     Token,
 )
-from rota.store.load import Loaded
 
 _WAITING = (Phase.CREATED, Phase.PENDING)
 REMEMBERED = 10_000

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from rota.api.audit import Verdict
 from rota.store.audit_record import AuditDetails, AuditRecord
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 
 
 @dataclass(slots=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from rota.model.node import Node, NodeSpec
-from rota.store.batch import Agent, AgentNode, NodeSettings
+from rota.store.writing.batch import Agent, AgentNode, NodeSettings
 
 
 def shown_node(node: Node, agent: Agent | None, settings: NodeSettings | None) -> Node:

@@ -8,7 +8,7 @@ from rota.control.access import SYSTEM
 from rota.control.draft import Draft
 from rota.control.errors import Conflict
 from rota.control.transactor import Transactor
-from rota.store.batch import Removal, Token
+from rota.store.writing.batch import Removal, Token
 
 MOST_GENERATIONS = 8
 """From the first token to the last that descends from it."""

@@ -29,9 +29,9 @@ from rota.control.slices import SLICE, Sliced, in_slices
 from rota.control.trial import Asked, setting_aside, try_all
 from rota.lifecycle.instructions import Instruction
 from rota.model.ids import JobId
-from rota.store.batch import Batch, StoredEvent
 from rota.store.errors import StoreDiverged, StoreError, StoreUnavailable, ValueRejected
 from rota.store.store import Store
+from rota.store.writing.batch import Batch, StoredEvent
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from rota.backends.process.keeper.masking import MOST_PATTERNS, patterns_of
+from rota.backends.process.keeper.streams.masking import MOST_PATTERNS, patterns_of
 from rota.control.errors import BadInput
 from rota.control.memory import Memory
 from rota.dispatch.secrets import NoSecret

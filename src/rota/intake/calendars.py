@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET
 
-from rota.intake._amounts import read_resources
-from rota.intake._bookings import Booking, check_bookings
-from rota.intake._cluster_forms import (
+from rota.intake.checking.fields import Field, read_each
+from rota.intake.checking.names import UniqueNames, read_name, read_tenant
+from rota.intake.forms.clusters import (
     ClusterForm,
     MaintenanceForm,
     PeriodForm,
     QueueStateForm,
     ReservationForm,
 )
-from rota.intake._fields import Field, read_each
-from rota.intake._names import UniqueNames, read_name, read_tenant
-from rota.intake._running import find_node
+from rota.intake.parts.amounts import read_resources
+from rota.intake.parts.bookings import Booking, check_bookings
+from rota.intake.parts.running import find_node
 from rota.model.calendar import Maintenance, QueueState, Reservation
 from rota.model.cluster import Calendar
 from rota.model.ids import NodeName, QueueName

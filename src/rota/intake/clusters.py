@@ -6,8 +6,12 @@ from itertools import chain
 
 from msgspec import UNSET
 
-from rota.intake._amounts import Totals, read_amounts, read_resources
-from rota.intake._cluster_forms import (
+from rota.intake.checking.convert import convert
+from rota.intake.checking.fields import Field, read_each
+from rota.intake.checking.names import UniqueNames, read_labels, read_name, read_tenant
+from rota.intake.checking.wording import quoted
+from rota.intake.documents.document import Document
+from rota.intake.forms.clusters import (
     KIND_FIELDS,
     ClusterForm,
     GpusForm,
@@ -16,13 +20,9 @@ from rota.intake._cluster_forms import (
     OfferForm,
     UsageForm,
 )
-from rota.intake._fields import Field, read_each
-from rota.intake._names import UniqueNames, read_labels, read_name, read_tenant
-from rota.intake._taints import read_taints
-from rota.intake._tasks import MAX_DEVICES
-from rota.intake._wording import quoted
-from rota.intake.convert import convert
-from rota.intake.document import Document
+from rota.intake.parts.amounts import Totals, read_amounts, read_resources
+from rota.intake.parts.taints import read_taints
+from rota.intake.parts.tasks import MAX_DEVICES
 from rota.model.cluster import TenantUsage
 from rota.model.ids import NodeName
 from rota.model.interning import Interned, fingerprint

@@ -4,11 +4,11 @@ import os
 from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple
 
-from rota.intake._fields import raise_all
-from rota.intake._source import MAX_BYTES
 from rota.intake.calendars import CalendarReader
+from rota.intake.checking.fields import raise_all
 from rota.intake.clusters import ClusterReader
-from rota.intake.document import Document, read_documents
+from rota.intake.documents.document import Document, read_documents
+from rota.intake.documents.source import MAX_BYTES
 from rota.intake.errors import InputError
 from rota.intake.jobs import JobReader
 from rota.intake.kubernetes import ClusterObjects, Note, is_manifest

@@ -8,13 +8,13 @@ from typing import Any
 
 from msgspec import UNSET, Struct
 
-from rota.intake._fields import Field
-from rota.intake._job_forms import InputFileForm, SubmissionForm
-from rota.intake._plurals import by_known_names
-from rota.intake._runs import stage_uploaded
-from rota.intake._source import MAX_BYTES, STANDARD_INPUT, display_name, read_bytes
-from rota.intake._wording import quoted
-from rota.intake.document import Document, document_of, parse_documents
+from rota.intake.checking.fields import Field
+from rota.intake.checking.plurals import by_known_names
+from rota.intake.checking.wording import quoted
+from rota.intake.documents.document import Document, document_of, parse_documents
+from rota.intake.documents.source import MAX_BYTES, STANDARD_INPUT, display_name, read_bytes
+from rota.intake.forms.jobs import InputFileForm, SubmissionForm
+from rota.intake.parts.runs import stage_uploaded
 from rota.intake.submissions import Submission, read_submission_document
 
 JobData = Mapping[str, Any]

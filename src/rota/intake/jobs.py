@@ -5,19 +5,19 @@ from itertools import chain, islice
 
 from msgspec import UNSET
 
-from rota.intake._amounts import Totals
-from rota.intake._arrays import read_array
-from rota.intake._fields import Field, raise_all, read_each
-from rota.intake._job_forms import DependencyForm, JobForm, JobsForm
-from rota.intake._names import UniqueNames, read_name, unknown_name
-from rota.intake._plurals import by_known_names
-from rota.intake._running import read_done, read_placements
-from rota.intake._starts import read_period, read_promise
-from rota.intake._templates import TemplateReader
-from rota.intake._wording import quoted
-from rota.intake.convert import MAX_ERRORS, convert
-from rota.intake.document import Document
+from rota.intake.checking.convert import MAX_ERRORS, convert
+from rota.intake.checking.fields import Field, raise_all, read_each
+from rota.intake.checking.names import UniqueNames, read_name, unknown_name
+from rota.intake.checking.plurals import by_known_names
+from rota.intake.checking.wording import quoted
+from rota.intake.documents.document import Document
 from rota.intake.errors import InputError
+from rota.intake.forms.jobs import DependencyForm, JobForm, JobsForm
+from rota.intake.parts.amounts import Totals
+from rota.intake.parts.arrays import read_array
+from rota.intake.parts.running import read_done, read_placements
+from rota.intake.parts.starts import read_period, read_promise
+from rota.intake.parts.templates import TemplateReader
 from rota.model.cluster import ConditionalJob
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobRecord, JobTemplate

@@ -4,12 +4,13 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec import UNSET, UnsetType, structs
 
-from rota.intake._amounts import check_within_limits, read_amounts, read_resources
-from rota.intake._fields import Amount, Field, read_each
-from rota.intake._forms import read_priority
-from rota.intake._limits import LimitsPolicyForm, read_limits
-from rota.intake._names import UniqueNames, read_name, read_step, unknown_name
-from rota.intake._policy_forms import (
+from rota.intake.checking.convert import convert
+from rota.intake.checking.fields import Amount, Field, read_each
+from rota.intake.checking.names import UniqueNames, read_name, read_step, unknown_name
+from rota.intake.checking.wording import nearest, quoted
+from rota.intake.documents.document import Document
+from rota.intake.forms.blocks import read_priority
+from rota.intake.forms.policies import (
     PlatformForm,
     PluginForm,
     PolicyForm,
@@ -21,11 +22,10 @@ from rota.intake._policy_forms import (
     UserForm,
     WeightsForm,
 )
-from rota.intake._runs import read_pauses
-from rota.intake._tasks import read_choice
-from rota.intake._wording import nearest, quoted
-from rota.intake.convert import convert
-from rota.intake.document import Document
+from rota.intake.parts.amounts import check_within_limits, read_amounts, read_resources
+from rota.intake.parts.limits import LimitsPolicyForm, read_limits
+from rota.intake.parts.runs import read_pauses
+from rota.intake.parts.tasks import read_choice
 from rota.model.job import Priority
 from rota.model.limits import ANYTHING, LimitsPolicy
 from rota.model.policy import (

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from rota.intake._arrays import format_array
-from rota.intake._runs import run_form
-from rota.intake._templates import template_form
-from rota.intake._writing import Plain, duration_text, given, timestamp_text, unless
+from rota.intake.parts.arrays import format_array
+from rota.intake.parts.runs import run_form
+from rota.intake.parts.templates import template_form
+from rota.intake.parts.writing import Plain, duration_text, given, timestamp_text, unless
 from rota.model.run import After, Dependency, JobSpec, OnTaskFailure, Retry
 
 

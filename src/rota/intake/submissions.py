@@ -15,24 +15,24 @@ import msgspec
 from msgspec import UNSET, Struct
 from msgspec.structs import replace
 
-from rota.intake._amounts import Totals
-from rota.intake._arrays import MAX_ELEMENTS, read_array
-from rota.intake._fields import Field, raise_all
-from rota.intake._job_forms import STATE_FIELDS, DependencyForm, SubmissionForm
-from rota.intake._job_forms import SubmittedForm as SubmittedForm
-from rota.intake._json_body import decode_json_body
-from rota.intake._names import MAX_LENGTH, read_name, unknown_name
-from rota.intake._plurals import by_known_names
-from rota.intake._runs import SECRET_NAME as SECRET_NAME
-from rota.intake._runs import RunReader, Stage, check_input, read_retry, stage_uploaded
-from rota.intake._runs import is_variable as is_variable
-from rota.intake._starts import read_deadline_ms, read_stated_period
-from rota.intake._templates import TemplateReader
-from rota.intake._wording import quoted
-from rota.intake.convert import MAX_ERRORS, convert
-from rota.intake.document import Document, document_of
+from rota.intake.checking.convert import MAX_ERRORS, convert
+from rota.intake.checking.fields import Field, raise_all
+from rota.intake.checking.names import MAX_LENGTH, read_name, unknown_name
+from rota.intake.checking.plurals import by_known_names
+from rota.intake.checking.wording import quoted
+from rota.intake.documents.document import Document, document_of
+from rota.intake.documents.json_body import decode_json_body
 from rota.intake.errors import InputError, format_path
+from rota.intake.forms.jobs import STATE_FIELDS, DependencyForm, SubmissionForm
+from rota.intake.forms.jobs import SubmittedForm as SubmittedForm
 from rota.intake.jobs import MAX_TASKS
+from rota.intake.parts.amounts import Totals
+from rota.intake.parts.arrays import MAX_ELEMENTS, read_array
+from rota.intake.parts.runs import SECRET_NAME as SECRET_NAME
+from rota.intake.parts.runs import RunReader, Stage, check_input, read_retry, stage_uploaded
+from rota.intake.parts.runs import is_variable as is_variable
+from rota.intake.parts.starts import read_deadline_ms, read_stated_period
+from rota.intake.parts.templates import TemplateReader
 from rota.model.ids import JobId
 from rota.model.job import ArrayLimit
 from rota.model.run import After, Dependency, JobSpec, Run

@@ -19,7 +19,7 @@ from rota.control.access import SYSTEM
 from rota.control.draft import Draft
 from rota.control.errors import ControlError
 from rota.control.transactor import Transactor
-from rota.server.problems import ProblemError, not_found
+from rota.server.http.problems import ProblemError, not_found
 
 log = structlog.get_logger()
 

@@ -35,8 +35,8 @@ from rota.lifecycle.state import JobState, LiveTask, Phase, TaskPhase
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.resources import Resources
 from rota.model.run import Run
-from rota.store.batch import Agent, Attempt, JoinToken, Project, StoredEvent, Token
-from rota.store.folded import FoldedRow
+from rota.store.reading.folded import FoldedRow
+from rota.store.writing.batch import Agent, Attempt, JoinToken, Project, StoredEvent, Token
 from rota.views.seen import SeesProject, seen_event
 
 COMMAND_LENGTH = 80

@@ -26,23 +26,23 @@ from rota.loop.live.side_threads import take_turns_often
 from rota.loop.telemetry.metrics import Metrics
 from rota.server.browser.hosts import Hosts
 from rota.server.browser.sessions import PageTerms
-from rota.server.cluster import Cluster, files_folder
-from rota.server.epoch import EpochError
-from rota.server.forward import Forward
-from rota.server.front import Front
-from rota.server.limits import Limits
+from rota.server.http.front import Front
+from rota.server.http.limits import Limits
+from rota.server.http.serve import AddressError, RestServer, check_address
+from rota.server.http.tls import Certificate, CertificateError, certified_names, self_signed
+from rota.server.leading.cluster import Cluster, files_folder
+from rota.server.leading.epoch import EpochError
+from rota.server.leading.forward import Forward
+from rota.server.leading.replica import Stage, always, fingerprint_of, holder_of, take_turns
+from rota.server.leading.shared_files import FilesError, check_shared
 from rota.server.logs import LogFormat, configure_logs
-from rota.server.own_folder import LOCK_FILE, FolderTaken, database_url, own_folder
-from rota.server.reloading import SettingsSource
-from rota.server.replica import Stage, always, fingerprint_of, holder_of, take_turns
-from rota.server.serve import AddressError, RestServer, check_address
-from rota.server.shared_files import FilesError, check_shared
-from rota.server.tls import Certificate, CertificateError, certified_names, self_signed
+from rota.server.service.own_folder import LOCK_FILE, FolderTaken, database_url, own_folder
+from rota.server.service.reloading import SettingsSource
 from rota.settings.contexts import CA_FILE
 from rota.settings.settings import Settings
 from rota.signals import have_stopped, heed_hangup, heed_stop
 from rota.store.errors import StoreError
-from rota.store.leases import Claim, Lease
+from rota.store.sql.leases import Claim, Lease
 from rota.store.store import Store, open_store
 from rota.trust import Authority, TrustError
 

@@ -11,11 +11,11 @@ from rota.control.origin import about
 from rota.lifecycle.state import JobState, Phase
 from rota.loop.desk.jobs import JobsDesk
 from rota.model.ids import JobId
-from rota.server.problems import not_yours
-from rota.server.reading import read_array_number, read_job_id
-from rota.server.route import Call
-from rota.store.batch import Attempt
-from rota.store.reader import ArrayFound
+from rota.server.http.problems import not_yours
+from rota.server.http.reading import read_array_number, read_job_id
+from rota.server.http.route import Call
+from rota.store.reading.reader import ArrayFound
+from rota.store.writing.batch import Attempt
 
 
 async def seen_job(call: Call[Any, Any], jobs: JobsDesk) -> JobState:

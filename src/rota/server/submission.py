@@ -8,8 +8,8 @@ from rota.control.access import Who
 from rota.control.origin import about
 from rota.intake.submissions import Submission, read_submission
 from rota.model.ids import DEFAULT_PROJECT
-from rota.server.access import at_least
-from rota.server.problems import bad_input, forbidden
+from rota.server.http.problems import bad_input, forbidden
+from rota.server.identity.access import at_least
 
 
 def read_jobs(body: bytes, who: Who) -> Submission:

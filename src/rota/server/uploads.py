@@ -19,7 +19,7 @@ from rota.backends.process.client.files import FileStore, Rejected
 from rota.backends.process.folders import Folders
 from rota.control.errors import BadInput
 from rota.model.quantities import format_bytes
-from rota.server.problems import ProblemError
+from rota.server.http.problems import ProblemError
 
 _LEAST_BYTES = 4096
 """What the smallest file counts as: also its name takes room."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import structlog
 
 from rota.backends.roster import Roster
-from rota.server.tls import Certificate, self_signed
+from rota.server.http.tls import Certificate, self_signed
 from rota.settings.contexts import CA_FILE
 from rota.trust import Authority, Identity
 from rota.trust.private_file import write_private

@@ -9,14 +9,14 @@ from litestar.types import ASGIApp
 from rota.api.people import Role
 from rota.backends.backend import Health
 from rota.server.agents import AgentCalls
-from rota.server.app import make_app
-from rota.server.desks import Desks, Invitations
-from rota.server.limits import Limits
+from rota.server.http.app import make_app
+from rota.server.http.desks import Desks, Invitations
+from rota.server.http.limits import Limits
 from rota.server.routes import agents, service
 from rota.stateless_scheduler.core import Scheduler
 from rota.stateless_scheduler.enrolment import SchedulerEnrolment
 from rota.stateless_scheduler.tokens import Tokens
-from rota.store.batch import Answer, Project, Token
+from rota.store.writing.batch import Answer, Project, Token
 
 _PATHS = frozenset(("/healthz", "/readyz", "/metrics"))
 LIMITS = Limits(connections=20_000, requests_per_second=20_000, burst=40_000)

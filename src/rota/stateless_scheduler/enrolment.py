@@ -12,7 +12,7 @@ from rota.control.access import Who
 from rota.control.agent_admission import Addresses, checked, issue, no_invitation, not_admitted
 from rota.control.errors import BadInput, Conflict
 from rota.stateless_scheduler.authority import Vouched
-from rota.store.batch import AgentNode, Answer, IssuedCertificate, JoinToken
+from rota.store.writing.batch import AgentNode, Answer, IssuedCertificate, JoinToken
 from rota.trust import Authority, Identity
 from rota.trust.authority import check_agent_name
 from rota.trust.enrol import RENEW_PATH, Admission

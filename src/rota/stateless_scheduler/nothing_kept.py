@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from rota.lifecycle.state import JobState
 from rota.model.ids import JobId
-from rota.store.batch import Batch
-from rota.store.load import Loaded
+from rota.store.reading.load import Loaded
+from rota.store.writing.batch import Batch
 
 
 class NothingKept:

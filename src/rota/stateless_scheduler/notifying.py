@@ -18,7 +18,7 @@ from rota.lifecycle.state import EndReason, JobState, Phase
 from rota.model.ids import JobId
 from rota.model.plan import Plan
 from rota.stateless_scheduler.actions import Action, Book, Seat
-from rota.store.batch import Attempt, Batch
+from rota.store.writing.batch import Attempt, Batch
 from rota.views.wording import reason_text
 from rota.wire import controllers_pb2 as wire
 

@@ -27,9 +27,9 @@ from rota.loop.hosting.plugin_host import PluginHost
 from rota.loop.live.side_threads import take_turns_often
 from rota.loop.telemetry.loop_lag import silence_watched
 from rota.model.policy import Policy
+from rota.server.http.serve import AddressError, RestServer, check_address
+from rota.server.http.tls import Certificate, CertificateError
 from rota.server.logs import LogFormat, configure_logs
-from rota.server.serve import AddressError, RestServer, check_address
-from rota.server.tls import Certificate, CertificateError
 from rota.signals import have_stopped, heed_stop
 from rota.stateless_scheduler.authority import AuthorityError
 from rota.stateless_scheduler.core import Scheduler

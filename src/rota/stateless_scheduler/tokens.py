@@ -12,7 +12,7 @@ from collections.abc import Collection, Mapping
 from hmac import compare_digest
 from pathlib import Path
 
-from rota.server.access import secret_hash
+from rota.server.identity.access import secret_hash
 
 LEAST_LENGTH = 16
 OPERATOR = "operator"

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct, field
 
 from rota.clock import now_ms
-from rota.server.tls import Certificate, CertificateError, check_certificate
+from rota.server.http.tls import Certificate, CertificateError, check_certificate
 from rota.stateless_scheduler.authority import REVOKED_FILE, Vouched, certificate_in, read_authority
 from rota.trust import Authority, Credentials, server_credentials
 

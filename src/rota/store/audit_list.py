@@ -13,8 +13,8 @@ from sqlalchemy import Connection, bindparam, delete, func, select
 from rota.api.audit import Verdict
 from rota.store.audit_record import AuditCheck, AuditDetails, AuditRecord, StoredAudit, hash_of
 from rota.store.errors import BadCursor
-from rota.store.scan import EVERYTHING, MAX_STRETCHES, Check, Path, Scan, Span
-from rota.store.tables import audit, counters
+from rota.store.reading.scan import EVERYTHING, MAX_STRETCHES, Check, Path, Scan, Span
+from rota.store.sql.tables import audit, counters
 
 AUDIT = "audit"
 """The counter of records: the latest one's seq."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from rota.store import leases
-from rota.store.connections import Connections
-from rota.store.leases import Claim, Leadership, Lease
+from rota.store.sql import leases
+from rota.store.sql.connections import Connections
+from rota.store.sql.leases import Claim, Leadership, Lease
 
 
 class ServerLeases:

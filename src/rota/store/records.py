@@ -10,8 +10,8 @@ from msgspec import json
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from rota.store.batch import Batch, Removal
-from rota.store.tables import records
+from rota.store.sql.tables import records
+from rota.store.writing.batch import Batch, Removal
 
 T = TypeVar("T")
 

@@ -12,21 +12,21 @@ from typing import Self
 from sqlalchemy import Connection
 
 from rota.model.ids import JobId
-from rota.store import leases
 from rota.store.audit_list import AUDIT, remove_audit
-from rota.store.batch import Batch
-from rota.store.connections import Connections
-from rota.store.database import Database, connect
 from rota.store.errors import StoreDiverged, StoreUnavailable
-from rota.store.faults import told_plainly
 from rota.store.keys import find_key
 from rota.store.leading import ServerLeases
-from rota.store.migrate import migrate
-from rota.store.numbers import JobNumbers
-from rota.store.prune import History, Pruned, find_old, remove_answers, remove_events, remove_jobs
-from rota.store.reader import StoreReader
+from rota.store.reading.reader import StoreReader
 from rota.store.records import Kind, first_of_its_kind
-from rota.store.write import EPOCH, EVENTS, LOGS_PRUNED, Written
+from rota.store.sql import leases
+from rota.store.sql.connections import Connections
+from rota.store.sql.database import Database, connect
+from rota.store.sql.faults import told_plainly
+from rota.store.sql.migrate import migrate
+from rota.store.writing.batch import Batch
+from rota.store.writing.numbers import JobNumbers
+from rota.store.writing.prune import History, Pruned, find_old, remove_answers, remove_events, remove_jobs
+from rota.store.writing.write import EPOCH, EVENTS, LOGS_PRUNED, Written
 
 
 def open_store(url: str, read_threads: int = 4, lock: Path | None = None) -> Store:

@@ -23,8 +23,8 @@ from rota.backends.process.folders import Folders
 from rota.model.ids import NodeName
 from rota.model.run import Run
 from rota.server.agents import AgentCalls
-from rota.server.app import make_app
-from rota.server.serve import RestServer
+from rota.server.http.app import make_app
+from rota.server.http.serve import RestServer
 from rota.trust.local_socket import LocalSocket
 from tests.as_ourselves import AS_OURSELVES
 from tests.backends.witness import PATIENCE_S, Witness, collecting, ref

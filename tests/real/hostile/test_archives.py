@@ -13,8 +13,8 @@ import pytest
 
 from rota.backends.backend import TaskStart
 from rota.backends.process.beneath import opened
-from rota.backends.process.keeper.archive import BadArchive, unpack
-from rota.backends.process.keeper.aside import ForkedAside
+from rota.backends.process.keeper.files.archive import BadArchive, unpack
+from rota.backends.process.keeper.processes.aside import ForkedAside
 from rota.dispatch.dispatcher import limits_of
 from rota.lifecycle.state import EndReason
 from rota.model.resources import Resources

@@ -11,8 +11,8 @@ from textwrap import dedent
 
 import pytest
 
-from rota.backends.process.keeper.cgroups import Cgroups, Group, Wanted
-from rota.backends.process.keeper.find_cgroups import find_cgroups
+from rota.backends.process.keeper.cgroups.finding import find_cgroups
+from rota.backends.process.keeper.cgroups.groups import Cgroups, Group, Wanted
 from rota.launch.account import Account
 from rota.launch.starting import Program, Streams, start
 from rota.lifecycle.state import EndReason, Phase

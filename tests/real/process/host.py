@@ -13,7 +13,7 @@ from pathlib import Path
 from rota.backends.backend import TaskStart
 from rota.backends.process.client.backend import ProcessBackend
 from rota.backends.process.frames import Hello, Inbox, read_answer
-from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.keeper.streams.log_writer import DEFAULT_ROTATION, Rotation
 from rota.backends.process.options import KeeperOptions
 from rota.model.ids import NodeName
 from rota.model.run import Run

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rota.backends.backend import LogQuery, Stream, TaskStart
-from rota.backends.process.keeper.log_writer import Rotation
+from rota.backends.process.keeper.streams.log_writer import Rotation
 from rota.model.ids import JobId
 from rota.model.run import Run
 from tests.backends.witness import ref

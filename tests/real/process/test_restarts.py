@@ -11,7 +11,7 @@ import pytest
 
 from rota.backends.backend import TaskEnded, TaskStart, TaskStarted
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.journal import Journal, Told
+from rota.backends.process.keeper.recovery.journal import Journal, Told
 from rota.clock import boot_id
 from rota.lifecycle.state import EndReason
 from rota.model.run import Run

@@ -16,7 +16,7 @@ from schemathesis import Case, GenerationMode
 from schemathesis.checks import positive_data_acceptance
 from schemathesis.specs.openapi.schemas import OpenApiSchema
 
-from rota.server.route import Route
+from rota.server.http.route import Route
 from rota.server.routes import ROUTES
 from tests.real.server.rota_server import RotaServer
 

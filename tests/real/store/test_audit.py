@@ -9,10 +9,10 @@ from sqlalchemy import text
 from rota.api.audit import Verdict
 from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import AuditDetails, AuditRecord
-from rota.store.batch import Batch, EventRow
 from rota.store.errors import BadCursor
-from rota.store.leases import Claim
+from rota.store.sql.leases import Claim
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch, EventRow
 
 pytestmark = pytest.mark.covers("trust-6")
 

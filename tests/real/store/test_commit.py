@@ -18,7 +18,9 @@ from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Placement, Promise
 from rota.model.run import After, Dependency, InputFile, OnTaskFailure, Retry, Run
 from rota.model.taints import Effect, Taint
-from rota.store.batch import (
+from rota.store.errors import ValueRejected
+from rota.store.store import Store, open_store
+from rota.store.writing.batch import (
     Agent,
     AgentNode,
     Answer,
@@ -32,8 +34,6 @@ from rota.store.batch import (
     Token,
     ToldEstimate,
 )
-from rota.store.errors import ValueRejected
-from rota.store.store import Store, open_store
 from tests.stored import EXITED, RUNNING, attempt, event, ids, job, keep
 
 

@@ -14,9 +14,9 @@ from sqlalchemy import Connection
 from sqlalchemy import event as listening
 
 from rota.model.ids import JobId
-from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreUnavailable
 from rota.store.store import open_store
+from rota.store.writing.batch import Batch
 from tests.real.conftest import missing, mount_disk
 from tests.real.postgres import Missing, Postgres
 from tests.real.server.rota_server import eventually
@@ -123,7 +123,7 @@ def test_no_descriptors_are_left_of_stores_that_were_closed(tmp_path: Path) -> N
 
 
 def test_a_file_that_another_process_holds_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rota.store.database._BUSY_TIMEOUT_MS", 50)
+    monkeypatch.setattr("rota.store.sql.database._BUSY_TIMEOUT_MS", 50)
     url = f"sqlite:///{tmp_path}/rota.db"
     with open_store(url) as store, open_store(url) as other:
         with other.connections.write(), pytest.raises(StoreUnavailable, match="another process holds"):

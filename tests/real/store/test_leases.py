@@ -12,10 +12,10 @@ import psycopg
 import pytest
 
 from rota.model.ids import JobId
-from rota.store.batch import Batch
 from rota.store.errors import StoreFenced, StoreRefused, StoreUnavailable
-from rota.store.leases import Claim, Leadership
+from rota.store.sql.leases import Claim, Leadership
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch
 from tests.real.server.rota_server import eventually
 from tests.stored import event, job, keep
 

@@ -8,12 +8,12 @@ import pytest
 
 from rota.lifecycle.state import JobState, Phase
 from rota.model.ids import JobId
-from rota.store import scan
-from rota.store.batch import Batch
 from rota.store.errors import BadCursor, StoreCorrupt
-from rota.store.queries import EventFilter, JobFilter
+from rota.store.reading import scan
+from rota.store.reading.queries import EventFilter, JobFilter
+from rota.store.sql.tables import RoughPhase
 from rota.store.store import Store
-from rota.store.tables import RoughPhase
+from rota.store.writing.batch import Batch
 from tests.stored import event, ids, job, keep
 
 PHASES = [phase.value for phase in Phase]

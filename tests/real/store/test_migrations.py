@@ -16,10 +16,10 @@ from sqlalchemy import MetaData, insert, text
 
 from rota.lifecycle.state import Phase
 from rota.model.ids import JobId
-from rota.store.database import connect
-from rota.store.migrate import VERSION_TABLE, migrate, schema_of
+from rota.store.sql.database import connect
+from rota.store.sql.migrate import VERSION_TABLE, migrate, schema_of
+from rota.store.sql.tables import metadata
 from rota.store.store import open_store
-from rota.store.tables import metadata
 
 DUMPS = sorted((Path(__file__).parents[2] / "data" / "store").glob("*.sql"))
 SCHEMAS = [dump.stem for dump in DUMPS]

@@ -13,7 +13,7 @@ from sqlalchemy import create_engine, text
 
 from rota.model.ids import JobId
 from rota.store.errors import StoreCorrupt, StoreRefused, StoreUnavailable
-from rota.store.migrate import VERSION_TABLE
+from rota.store.sql.migrate import VERSION_TABLE
 from rota.store.store import open_store
 from tests.real.conftest import mount_disk
 from tests.real.postgres import Postgres

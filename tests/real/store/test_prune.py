@@ -7,10 +7,10 @@ import pytest
 from rota.lifecycle.state import Phase
 from rota.model.estimate import Estimate
 from rota.model.ids import JobId
-from rota.store.batch import Batch, ToldEstimate
-from rota.store.prune import History
-from rota.store.queries import EventFilter, JobFilter
+from rota.store.reading.queries import EventFilter, JobFilter
 from rota.store.store import Store
+from rota.store.writing.batch import Batch, ToldEstimate
+from rota.store.writing.prune import History
 from tests.stored import attempt, event, ids, job, keep
 
 pytestmark = pytest.mark.covers("job-5")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rota.agent import output as module
 from rota.agent.output import OutputReader
 from rota.backends.backend import Stream
-from rota.backends.process.keeper.log_writer import LogWriter, Rotation
+from rota.backends.process.keeper.streams.log_writer import LogWriter, Rotation
 from rota.backends.process.segments import Origin
 
 ORIGIN = Origin(0, 1)

@@ -44,7 +44,7 @@ from rota.sdk.call import Call
 from rota.sdk.client import Client
 from rota.sdk.errors import NotFound
 from rota.sdk.job_calls import JobForm, LogChunk
-from rota.store.folded import TELLING
+from rota.store.reading.folded import TELLING
 from tests.unit.answers import submitted
 from tests.unit.cli.documents import NOW, a_job, a_queue, detail
 

@@ -10,7 +10,7 @@ from rota.model.ids import JobId, NodeName
 from rota.model.job import JobTemplate, TaskGroup
 from rota.model.run import JobSpec, Run
 from rota.model.task import TaskSpec
-from rota.store.batch import Attempt
+from rota.store.writing.batch import Attempt
 
 N = NodeName("n")
 

@@ -8,7 +8,7 @@ from rota.model.job import JobTemplate, TaskGroup
 from rota.model.policy import FairShare
 from rota.model.resources import Resources
 from rota.model.task import TaskSpec
-from rota.store.batch import Attempt
+from rota.store.writing.batch import Attempt
 
 TEMPLATE = JobTemplate((TaskGroup(TaskSpec(Resources(cpu_milli=1000))),), project="p", user="ada")
 

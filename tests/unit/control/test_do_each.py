@@ -20,9 +20,9 @@ from rota.lifecycle.state import EndReason, Phase, TaskEnd
 from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName
 from rota.model.policy import Policy
-from rota.store.batch import Batch
 from rota.store.errors import ValueRejected
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch
 from tests.stored import job, keep
 
 JOBS = [JobId("1"), JobId("2"), JobId("3")]

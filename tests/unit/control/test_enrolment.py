@@ -22,8 +22,8 @@ from rota.model.ids import NodeName
 from rota.model.node import Node, NodeSpec
 from rota.model.policy import Policy
 from rota.model.resources import Resources
-from rota.store.batch import AgentNode
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import AgentNode
 from rota.trust import Authority, identity_of
 from rota.trust.authority import AGENT_LASTS_MS, read_certificate
 from rota.trust.enrol import Admission

@@ -6,9 +6,9 @@ import asyncio
 from pathlib import Path
 
 from rota.control.feed import Feed
-from rota.store.batch import Batch, EventRow, StoredEvent
-from rota.store.event_list import ALL_EVENTS, EventFilter
+from rota.store.reading.event_list import ALL_EVENTS, EventFilter
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch, EventRow, StoredEvent
 from tests.stored import event
 
 

@@ -8,7 +8,7 @@ from rota.model.node import Node, NodeSpec
 from rota.model.policy import Policy
 from rota.model.resources import Resources
 from rota.model.taints import Effect, Taint
-from rota.store.batch import Agent, AgentNode, Batch
+from rota.store.writing.batch import Agent, AgentNode, Batch
 
 OWN, SAID = Taint("own", Effect.NO_SCHEDULE), Taint("said", Effect.NO_SCHEDULE)
 SPEC = NodeSpec(

@@ -10,7 +10,7 @@ import pytest
 
 from rota.control.leader import Leader
 from rota.store.errors import StoreUnavailable
-from rota.store.leases import Claim, Leadership, Lease
+from rota.store.sql.leases import Claim, Leadership, Lease
 
 pytestmark = pytest.mark.virtual_time
 

@@ -17,10 +17,10 @@ from rota.control.memory import Memory
 from rota.control.transactor import Transactor
 from rota.model.ids import JobId
 from rota.model.policy import Policy
-from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreError, StoreUnavailable, ValueRejected
-from rota.store.load import Loaded
+from rota.store.reading.load import Loaded
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch
 from tests.kit.waiting import eventually
 from tests.stored import job, keep
 

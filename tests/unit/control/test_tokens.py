@@ -19,9 +19,9 @@ from rota.control.tokens import EXPIRED_KEPT_MS, check_token, forget_old_tokens,
 from rota.control.transactor import Transactor
 from rota.loop.desk.people import PeopleDesk
 from rota.model.policy import Policy
-from rota.store.batch import Batch, Project, Removal, Token
 from rota.store.records import decoded
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch, Project, Removal, Token
 
 pytestmark = pytest.mark.covers("trust-3")
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.errors import InputError
 from rota.intake.files import records_from_documents
 from rota.intake.policies import policy_from

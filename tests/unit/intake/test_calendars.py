@@ -4,7 +4,7 @@ from textwrap import dedent
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.loop.on_files import latest_time_ms
 from rota.model.calendar import Maintenance, QueueMode, QueueState, Reservation

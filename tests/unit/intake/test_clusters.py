@@ -1,6 +1,6 @@
 """Clusters in Rota's own form become nodes, offers and usage."""
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.model.cluster import ClusterRecords, TenantUsage
 from rota.model.ids import NodeName

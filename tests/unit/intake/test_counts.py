@@ -7,7 +7,7 @@ import pytest
 
 from rota.intake.errors import InputError
 from rota.intake.submissions import read_submission
-from rota.server.openapi import openapi_document
+from rota.server.http.openapi import openapi_document
 from rota.server.routes import ROUTES
 
 pytestmark = pytest.mark.covers("trust-1")

@@ -6,7 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from rota.intake._cluster_forms import (
+from rota.intake.errors import InputError
+from rota.intake.files import read_policy, read_records
+from rota.intake.forms.blocks import Form
+from rota.intake.forms.clusters import (
     ClusterForm,
     MaintenanceForm,
     NodeForm,
@@ -15,8 +18,7 @@ from rota.intake._cluster_forms import (
     ReservationForm,
     UsageForm,
 )
-from rota.intake._forms import Form
-from rota.intake._job_forms import (
+from rota.intake.forms.jobs import (
     DependencyForm,
     GroupForm,
     InputFileForm,
@@ -26,9 +28,7 @@ from rota.intake._job_forms import (
     SubmittedForm,
     WarnForm,
 )
-from rota.intake._policy_forms import PolicyForm, QueueForm, RecoveryForm
-from rota.intake.errors import InputError
-from rota.intake.files import read_policy, read_records
+from rota.intake.forms.policies import PolicyForm, QueueForm, RecoveryForm
 from rota.intake.job_files import read_submission_file
 from rota.intake.kubernetes import Note
 from rota.model.cluster import ClusterRecords

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.errors import InputError
 from rota.intake.files import records_from_documents
 from rota.model.cluster import ClusterRecords

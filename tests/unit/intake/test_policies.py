@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.errors import InputError
 from rota.intake.policies import policy_from
 from rota.model.job import Priority

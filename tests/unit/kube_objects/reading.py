@@ -4,7 +4,7 @@ from textwrap import dedent, indent
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.errors import InputError
 from rota.intake.kubernetes import GangKeys, Reading, read_cluster
 from rota.model.job import JobRecord

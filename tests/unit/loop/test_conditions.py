@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.lifecycle.kept_back import AwaitsJobs, DependencyUnmet, IsHeld
 from rota.loop.hosting.plugin_host import PluginHost

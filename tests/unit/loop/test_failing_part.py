@@ -13,8 +13,8 @@ from rota.loop.live.runtime import Runtime
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.ids import QueueName
 from rota.model.policy import Policy
-from rota.store.batch import Batch
 from rota.store.store import open_store
+from rota.store.writing.batch import Batch
 from tests.kit.live import ADA, no_files, now_ms
 from tests.obedient import ObedientBackend
 

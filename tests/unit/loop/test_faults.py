@@ -11,9 +11,9 @@ from rota.control.errors import Unavailable
 from rota.lifecycle.state import Phase
 from rota.loop.live.runtime import Runtime
 from rota.model.policy import Policy
-from rota.store.batch import Batch
 from rota.store.errors import StoreDiverged, StoreUnavailable
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch
 from tests.kit.live import no_files, now_ms, spec, submit, until
 from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend

@@ -24,7 +24,7 @@ from rota.model.calendar import Maintenance, QueueMode, QueueState
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Priority
 from rota.model.plan import Binding, Plan
-from rota.store.batch import NodeSettings
+from rota.store.writing.batch import NodeSettings
 from tests.kit.live import ADA, OPERATOR, running, spec, submit, until
 from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node

@@ -15,7 +15,7 @@ from rota.control.draft import Draft
 from rota.control.memory import Memory
 from rota.control.slices import SLICE
 from rota.intake.submissions import Entry, Submission
-from rota.store.batch import Answer
+from rota.store.writing.batch import Answer
 from tests.kit.live import ADA, running, spec
 from tests.obedient import ObedientBackend, node
 

@@ -29,15 +29,15 @@ from rota.loop.live.history import Retention
 from rota.loop.live.runtime import Runtime
 from rota.model.ids import JobId
 from rota.model.policy import FairShare, Policy, Quota, TenantPolicy
-from rota.server.access import secret_hash
-from rota.server.app import make_app
-from rota.server.desks import desks_of
-from rota.server.limits import Limits
-from rota.server.minting import Mint
-from rota.server.reloading import PolicyFile, Reloading, SettingsSource
+from rota.server.http.app import make_app
+from rota.server.http.desks import desks_of
+from rota.server.http.limits import Limits
+from rota.server.identity.access import secret_hash
+from rota.server.identity.minting import Mint
+from rota.server.service.reloading import PolicyFile, Reloading, SettingsSource
 from rota.settings.load import resolve_settings
-from rota.store.batch import AgentNode, Token
 from rota.store.store import open_store
+from rota.store.writing.batch import AgentNode, Token
 from rota.trust import Authority
 from tests.obedient import ObedientBackend, node
 from tests.unit.control import joiner

@@ -11,10 +11,10 @@ import httpx
 from rota.api.people import Role
 from rota.control.enrolment import Enrolment
 from rota.loop.desk.secrets import SecretsDesk
-from rota.server.app import make_app
-from rota.server.desks import Desks, Invitations
-from rota.server.limits import DEFAULT_LIMITS, Limits
-from rota.server.minting import Mint
+from rota.server.http.app import make_app
+from rota.server.http.desks import Desks, Invitations
+from rota.server.http.limits import DEFAULT_LIMITS, Limits
+from rota.server.identity.minting import Mint
 from rota.server.routes import ROUTES
 from tests.unit.server.fake_jobs import FakeJobs
 from tests.unit.server.fake_operators import FakeAgents, FakeOperators

@@ -18,14 +18,14 @@ from rota.model.explanation import Explanation, Outcome
 from rota.model.extension import Extension
 from rota.model.ids import JobId, NodeName
 from rota.server.documents import moment
-from rota.store.batch import (
+from rota.store.reading.folded import FoldedPage, FoldedRow
+from rota.store.reading.queries import EventFilter, JobFilter
+from rota.store.reading.reader import ArrayFound
+from rota.store.writing.batch import (
     Answer,
     Attempt,
     StoredEvent,
 )
-from rota.store.folded import FoldedPage, FoldedRow
-from rota.store.queries import EventFilter, JobFilter
-from rota.store.reader import ArrayFound
 from rota.views.why.view import WhyView
 from tests.unit.server.fake_state import NOW_MS, FakeState
 

@@ -17,7 +17,7 @@ from rota.model.ids import NodeName
 from rota.server.documents import moment
 from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import AuditCheck, StoredAudit
-from rota.store.batch import (
+from rota.store.writing.batch import (
     Agent,
     AgentNode,
     IssuedCertificate,

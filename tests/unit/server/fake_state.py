@@ -17,9 +17,9 @@ from rota.model.job import JobTemplate, TaskGroup
 from rota.model.resources import Resources
 from rota.model.run import JobSpec, Run
 from rota.model.task import TaskSpec
-from rota.server.access import secret_hash
+from rota.server.identity.access import secret_hash
 from rota.store.audit_record import StoredAudit
-from rota.store.batch import (
+from rota.store.writing.batch import (
     Answer,
     EventRow,
     NodeSettings,

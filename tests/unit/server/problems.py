@@ -6,7 +6,7 @@ from typing import Any
 
 import httpx
 
-from rota.server.problems import TITLES
+from rota.server.http.problems import TITLES
 
 
 def assert_problem(response: httpx.Response, status: int, kind: str) -> dict[str, Any]:

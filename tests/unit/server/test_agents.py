@@ -6,7 +6,7 @@ import pytest
 
 from rota.api.people import Role
 from rota.model.taints import Effect, Taint
-from rota.store.batch import AgentNode
+from rota.store.writing.batch import AgentNode
 from tests.unit.server.fake_desk import Service
 from tests.unit.server.fake_state import NOW_MS
 from tests.unit.server.problems import assert_problem

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rota.api.people import Role
-from rota.server.access import at_least
-from rota.server.route import ChangeQuery, Route
+from rota.server.http.route import ChangeQuery, Route
+from rota.server.identity.access import at_least
 from rota.server.routes import ROUTES
 from tests.kit.sampling import sampled
 from tests.unit.server.fake_desk import Service

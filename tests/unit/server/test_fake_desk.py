@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from rota.server.minting import Mint
+from rota.server.identity.minting import Mint
 from rota.server.routes import ROUTES
 from tests.unit.server.fake_desk import FakeDesk
 from tests.unit.server.fake_operators import FakeAgents, FakeSecrets

@@ -12,9 +12,9 @@ import pytest
 import structlog
 
 import rota
+from rota.server.identity.minting import new_secret
 from rota.server.log_events import SENTENCES
 from rota.server.logs import REDACTED, LogFormat, configure_logs, redact
-from rota.server.minting import new_secret
 from rota.trust.join_token import JoinTokenText, token_text
 from rota.trust.keys import key_pem, new_key
 

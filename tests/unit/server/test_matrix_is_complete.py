@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rota.server.app import make_app
 from rota.server.browser.hosts import Hosts
 from rota.server.browser.sessions import PageTerms
+from rota.server.http.app import make_app
 from rota.server.routes import ROUTES
 from rota.server.routes.pages import PAGE_ROUTES
 from rota.server.routes.results import AGENT_ROUTES

@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from rota.api.people import Role
-from rota.server.access import covers, who_is
-from rota.store.batch import Project, Token
+from rota.server.identity.access import covers, who_is
+from rota.store.writing.batch import Project, Token
 
 VISION = Project("vision", "", 0, (("ada", Role.SUBMITTER), ("bob", Role.VIEWER)))
 AUDIO = Project("audio", "", 0, (("ada", Role.VIEWER),))

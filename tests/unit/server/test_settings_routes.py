@@ -13,9 +13,9 @@ from rota.control.tokens import MOST_GENERATIONS
 from rota.control.versions import version_of
 from rota.model.calendar import QueueMode
 from rota.model.ids import NodeName
-from rota.server.access import secret_hash
-from rota.server.limits import Limits
-from rota.store.batch import NodeSettings, Project, Token
+from rota.server.http.limits import Limits
+from rota.server.identity.access import secret_hash
+from rota.store.writing.batch import NodeSettings, Project, Token
 from tests.unit.server.fake_desk import Service
 from tests.unit.server.fake_state import NOW_MS
 from tests.unit.server.problems import assert_problem

@@ -13,7 +13,7 @@ import pytest
 from rota.backends.process.client.files import FileStore
 from rota.backends.process.folders import Folders
 from rota.control.errors import BadInput
-from rota.server.problems import ProblemError
+from rota.server.http.problems import ProblemError
 from rota.server.uploads import Uploads
 
 pytestmark = pytest.mark.covers("trust-5")

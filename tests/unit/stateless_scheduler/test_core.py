@@ -11,7 +11,7 @@ from rota.backends.backend import TaskEnded
 from rota.lifecycle.state import EndReason, Phase, TaskEnd, TaskPhase
 from rota.stateless_scheduler import directing
 from rota.stateless_scheduler.nothing_kept import NothingKept
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 from rota.wire import controllers_pb2 as wire
 from tests.unit.stateless_scheduler.bench import (
     ABANDONED_AFTER_MS,

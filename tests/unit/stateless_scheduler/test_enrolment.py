@@ -13,7 +13,7 @@ from rota.control.agent_admission import Addresses
 from rota.control.errors import BadInput, Conflict
 from rota.stateless_scheduler.authority import Vouched
 from rota.stateless_scheduler.enrolment import SchedulerEnrolment
-from rota.store.batch import AgentNode
+from rota.store.writing.batch import AgentNode
 from rota.trust import Authority, identity_of
 from rota.trust.authority import AGENT_LASTS_MS, read_certificate
 from rota.trust.join_token import LASTS_MS, read_token_text

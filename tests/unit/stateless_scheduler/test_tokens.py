@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.server.access import secret_hash
+from rota.server.identity.access import secret_hash
 from rota.stateless_scheduler.tokens import TokensError, read_tokens
 
 CI, NIGHTLY = "a" * 20, "b" * 20

@@ -16,8 +16,8 @@ from rota.backends.backend import KeptFile, LogChunk, LogQuery, Stream, TaskRef
 from rota.backends.process.beneath import Leaves, parts_of
 from rota.backends.process.client.task_files import TaskFiles
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, LogWriter, Rotation
-from rota.backends.process.keeper.outputs import LARGEST_BYTES
+from rota.backends.process.keeper.files.outputs import LARGEST_BYTES
+from rota.backends.process.keeper.streams.log_writer import DEFAULT_ROTATION, LogWriter, Rotation
 from rota.backends.process.segments import LARGEST_READ_BYTES, Origin
 from rota.backends.process.space import RESERVE_BYTES, ensure_room
 from rota.model.ids import JobId

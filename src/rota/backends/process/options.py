@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 from msgspec import Struct
 
-from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, Rotation
+from rota.backends.process.keeper.streams.log_writer import DEFAULT_ROTATION, Rotation
 from rota.launch.accounts import Confinement
 
 MOST_PROCESSES = 4096

@@ -33,7 +33,7 @@ def work(files: Sequence[str], flags: Mapping[str, object]) -> int:
     from rota.agent.run import AgentError, AgentOptions, run_agent
     from rota.backends.backend import BackendUnavailable
     from rota.backends.process.client.isolation_options import confinement_of, is_root_refused
-    from rota.backends.process.keeper.log_writer import Rotation
+    from rota.backends.process.keeper.streams.log_writer import Rotation
     from rota.backends.process.options import KeeperOptions
     from rota.server.logs import configure_logs
 

@@ -40,7 +40,7 @@ def check(files: Sequence[str] | None, output: OutputFormat) -> int:
             is_default = one.origin == DEFAULT
             table.add_row(one.key, _value(one.value), Text(one.origin, style=QUIET if is_default else GOOD))
         show([table])
-    from rota.server.preflight import preflight
+    from rota.server.service.preflight import preflight
 
     findings = preflight(resolved.settings)
     for finding in findings:

@@ -40,8 +40,8 @@ def restore(source: str, files: Sequence[str], flags: Mapping[str, object], *, f
     settings = load_settings((*default_files(os.environ), *files), os.environ, flags)
     from rota.server.copies.errors import CopyError
     from rota.server.copies.restore import put_back
-    from rota.server.epoch import EpochError
-    from rota.server.own_folder import FolderTaken
+    from rota.server.leading.epoch import EpochError
+    from rota.server.service.own_folder import FolderTaken
     from rota.store.errors import StoreError
 
     try:

@@ -17,7 +17,7 @@ def keep(files: Sequence[str], flags: Mapping[str, object], *, for_server: bool)
     settings = load_settings((*default_files(os.environ), *files), os.environ, flags)
     from rota.backends.process.client.isolation_options import confinement_of, is_root_refused
     from rota.backends.process.folders import Folders
-    from rota.backends.process.keeper.log_writer import Rotation
+    from rota.backends.process.keeper.streams.log_writer import Rotation
     from rota.backends.process.options import FOREGROUND, KeeperOptions
 
     worker = settings.worker

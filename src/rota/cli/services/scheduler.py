@@ -28,7 +28,7 @@ def schedule(given: StatelessSchedulerOptions) -> int:
             "is missing; give a file with one NAME TOKEN per line", param_hint="--tokens"
         )
     from rota.backends.agents.door import Place
-    from rota.server.tls import Certificate
+    from rota.server.http.tls import Certificate
     from rota.stateless_scheduler.run import SchedulerOptions, run_scheduler
     from rota.stateless_scheduler.trust import AgentsTrust
 

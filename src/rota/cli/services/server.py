@@ -26,9 +26,9 @@ def serve(files: Sequence[str], flags: Mapping[str, object]) -> int:
             "other users of this machine can see the password in --database: set server.database in a file "
             "of your own, or ROTA_SERVER_DATABASE"
         )
-    from rota.server.preflight import preflight
-    from rota.server.reloading import SettingsSource
     from rota.server.run import run_server
+    from rota.server.service.preflight import preflight
+    from rota.server.service.reloading import SettingsSource
 
     refusals = [one for one in preflight(settings, is_start=True) if not one.is_warning]
     for one in refusals:

@@ -6,7 +6,7 @@ Called by `rota.intake.files`.
 
 from collections.abc import Sequence
 
-from rota.intake.document import Document
+from rota.intake.documents.document import Document
 from rota.intake.kubernetes.cluster import ClusterObjects, Reading, read_cluster
 from rota.intake.kubernetes.manifests import is_manifest
 from rota.intake.kubernetes.notes import Note

@@ -9,13 +9,13 @@ from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
-from rota.intake._amounts import Totals
-from rota.intake._fields import Field, raise_all
-from rota.intake.document import Document
+from rota.intake.checking.fields import Field, raise_all
+from rota.intake.documents.document import Document
 from rota.intake.errors import InputError
 from rota.intake.kubernetes.faults import Faults
 from rota.intake.kubernetes.manifests import Manifests
 from rota.intake.kubernetes.notes import Note, Notes
+from rota.intake.parts.amounts import Totals
 from rota.kube_objects.controllers.kinds import CONTROLLERS
 from rota.kube_objects.controllers.ownership import Ownership
 from rota.kube_objects.controllers.reading import ControllerReader, MadeTasks

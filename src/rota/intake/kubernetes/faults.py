@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rota.intake._fields import Field, raise_all
-from rota.intake.convert import MAX_ERRORS
+from rota.intake.checking.convert import MAX_ERRORS
+from rota.intake.checking.fields import Field, raise_all
 from rota.intake.errors import InputError
 from rota.kube_objects.errors import FieldError
 

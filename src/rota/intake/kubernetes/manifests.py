@@ -8,10 +8,10 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from rota.intake._fields import Field
-from rota.intake._wording import describe_value, quoted
-from rota.intake.convert import convert
-from rota.intake.document import Document
+from rota.intake.checking.convert import convert
+from rota.intake.checking.fields import Field
+from rota.intake.checking.wording import describe_value, quoted
+from rota.intake.documents.document import Document
 from rota.intake.errors import InputError
 from rota.intake.kubernetes.faults import Faults
 from rota.intake.kubernetes.notes import Notes

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from rota.intake._fields import Field
+from rota.intake.checking.fields import Field
 
 _SHOWN = 3
 

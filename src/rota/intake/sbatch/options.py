@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import Enum
 from typing import NamedTuple
 
-from rota.intake._wording import nearest, quoted
+from rota.intake.checking.wording import nearest, quoted
 from rota.intake.errors import InputError, Position
 
 PREFIX = "#SBATCH"

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from rota.intake._wording import quoted
+from rota.intake.checking.wording import quoted
 from rota.intake.errors import InputError
 from rota.intake.sbatch.options import Note, Option, refusal
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rota.intake._source import MAX_BYTES, STANDARD_INPUT, decode, display_name, read_bytes
+from rota.intake.documents.source import MAX_BYTES, STANDARD_INPUT, decode, display_name, read_bytes
 from rota.intake.errors import InputError, Position
 from rota.intake.job_files import JobFile, job_file_of
 from rota.intake.sbatch.hosts import expand_hosts

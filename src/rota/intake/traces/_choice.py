@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import TypeVar
 
-from rota.intake._fields import Field
-from rota.intake._wording import listed, nearest, quoted
+from rota.intake.checking.fields import Field
+from rota.intake.checking.wording import listed, nearest, quoted
 
 T = TypeVar("T")
 

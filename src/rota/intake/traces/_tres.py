@@ -6,7 +6,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import NamedTuple
 
-from rota.intake._tasks import MAX_DEVICES
+from rota.intake.parts.tasks import MAX_DEVICES
 from rota.intake.traces._rows import WHOLE, Row
 from rota.model.job import TaskGroup
 from rota.model.quantities import MAX_AMOUNT

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, tzinfo
 from typing import NamedTuple
 
-from rota.intake._source import MAX_BYTES as MAX_CLUSTER_BYTES
-from rota.intake._source import decode, display_name, read_bytes
-from rota.intake._wording import listed, nearest, quoted
-from rota.intake.document import Document, parse_documents
+from rota.intake.checking.wording import listed, nearest, quoted
+from rota.intake.documents.document import Document, parse_documents
+from rota.intake.documents.source import MAX_BYTES as MAX_CLUSTER_BYTES
+from rota.intake.documents.source import decode, display_name, read_bytes
 from rota.intake.errors import InputError
 from rota.intake.files import OnNote, records_from_documents
 from rota.intake.traces._text import MAX_BYTES, unpacked

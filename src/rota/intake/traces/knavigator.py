@@ -14,12 +14,12 @@ from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from rota.intake._fields import Amount, Field
-from rota.intake._forms import Positive
-from rota.intake._names import UniqueNames, read_name
-from rota.intake._tasks import MAX_DEVICES
-from rota.intake.convert import convert
-from rota.intake.document import Document
+from rota.intake.checking.convert import convert
+from rota.intake.checking.fields import Amount, Field
+from rota.intake.checking.names import UniqueNames, read_name
+from rota.intake.documents.document import Document
+from rota.intake.forms.blocks import Positive
+from rota.intake.parts.tasks import MAX_DEVICES
 from rota.intake.traces._choice import choose
 from rota.model.ids import JobId, NodeName
 from rota.model.job import Job, JobTemplate, TaskGroup

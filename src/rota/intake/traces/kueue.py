@@ -34,12 +34,12 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from rota.intake._amounts import read_resources
-from rota.intake._fields import Amount, Field
-from rota.intake._forms import AmountsForm, Count, Form, Positive
-from rota.intake._names import UniqueNames, read_name, read_step
-from rota.intake.convert import convert
-from rota.intake.document import Document
+from rota.intake.checking.convert import convert
+from rota.intake.checking.fields import Amount, Field
+from rota.intake.checking.names import UniqueNames, read_name, read_step
+from rota.intake.documents.document import Document
+from rota.intake.forms.blocks import AmountsForm, Count, Form, Positive
+from rota.intake.parts.amounts import read_resources
 from rota.model.ids import JobId, Labels, NodeName
 from rota.model.interning import Interned
 from rota.model.job import Job, JobTemplate, TaskGroup, TopologyMode, TopologyRule

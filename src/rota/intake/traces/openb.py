@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from msgspec import DecodeError, Struct, ValidationError, json
 
-from rota.intake._source import decode, display_name, read_bytes
-from rota.intake._wording import quoted
+from rota.intake.checking.wording import quoted
+from rota.intake.documents.source import decode, display_name, read_bytes
 from rota.intake.errors import InputError, Position
 from rota.intake.traces._rows import Header, Row
 from rota.intake.traces._text import MAX_BYTES, Line, lines_of, unpacked

@@ -19,12 +19,12 @@ from collections.abc import Sequence
 
 from msgspec import UNSET, UnsetType
 
-from rota.intake._fields import Amount, Field, read_each
-from rota.intake._forms import Form, Positive
-from rota.intake._job_forms import JobForm
-from rota.intake._names import UniqueNames
-from rota.intake.convert import convert
-from rota.intake.document import Document
+from rota.intake.checking.convert import convert
+from rota.intake.checking.fields import Amount, Field, read_each
+from rota.intake.checking.names import UniqueNames
+from rota.intake.documents.document import Document
+from rota.intake.forms.blocks import Form, Positive
+from rota.intake.forms.jobs import JobForm
 from rota.intake.jobs import MAX_TASKS, JobReader
 from rota.model.ids import JobId
 from rota.model.job import Job, JobRecord

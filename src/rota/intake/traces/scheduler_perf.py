@@ -16,11 +16,11 @@ from typing import Annotated, TypeAlias
 
 from msgspec import UNSET, Meta, Struct, UnsetType, structs
 
-from rota.intake._fields import Field
-from rota.intake._forms import Count, Positive
-from rota.intake._names import UniqueNames, read_name
-from rota.intake.convert import convert
-from rota.intake.document import Document
+from rota.intake.checking.convert import convert
+from rota.intake.checking.fields import Field
+from rota.intake.checking.names import UniqueNames, read_name
+from rota.intake.documents.document import Document
+from rota.intake.forms.blocks import Count, Positive
 from rota.intake.traces._choice import choose
 from rota.intake.traces._notes import Notes
 from rota.model.ids import JobId, Labels, NodeName

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TypeVar
 from urllib.parse import urlsplit
 
-from rota.intake.convert import convert
-from rota.intake.document import Document, read_documents
+from rota.intake.checking.convert import convert
+from rota.intake.documents.document import Document, read_documents
 from rota.kube.api.access import ClusterAccess
 from rota.kube.api.credentials import (
     Certificate,

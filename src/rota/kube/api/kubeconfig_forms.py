@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from msgspec import Struct, field
 
-from rota.intake.document import Document
+from rota.intake.documents.document import Document
 from rota.intake.errors import InputError
 
 T = TypeVar("T")

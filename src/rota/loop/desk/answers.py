@@ -10,8 +10,8 @@ from typing import TypeVar
 from rota.control.draft import Draft
 from rota.control.slices import SLICE, Sliced
 from rota.lifecycle.state import JobState
-from rota.store.batch import Answer
-from rota.store.reader import StoreReader
+from rota.store.reading.reader import StoreReader
+from rota.store.writing.batch import Answer
 
 R = TypeVar("R")
 AnswerOf = Callable[[R], Answer] | None

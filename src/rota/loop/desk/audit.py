@@ -21,7 +21,7 @@ from rota.control.transactor import Transactor
 from rota.store.audit_list import ALL_RECORDS, AuditFilter
 from rota.store.audit_record import AuditCheck, AuditDetails, AuditRecord, StoredAudit
 from rota.store.errors import StoreUnavailable
-from rota.store.reader import StoreReader
+from rota.store.reading.reader import StoreReader
 
 log = structlog.get_logger()
 

@@ -11,7 +11,7 @@ from rota.control.errors import Conflict, NotFound
 from rota.control.transactor import Transactor
 from rota.model.calendar import Maintenance, Reservation
 from rota.model.ids import NodeName
-from rota.store.batch import Removal
+from rota.store.writing.batch import Removal
 
 
 class CalendarDesk:

@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 
 from rota.control.transactor import Transactor
-from rota.store.batch import StoredEvent
-from rota.store.queries import EventFilter
+from rota.store.reading.queries import EventFilter
+from rota.store.writing.batch import StoredEvent
 
 
 class EventsDesk:

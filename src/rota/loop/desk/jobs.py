@@ -24,10 +24,10 @@ from rota.loop.desk.question_pool import DEFAULT_LIMITS, QuestionLimits, Questio
 from rota.loop.live.loop import LiveLoop
 from rota.loop.live.side_threads import beside
 from rota.model.ids import JobId
-from rota.store.batch import Attempt
-from rota.store.folded import FoldedPage
-from rota.store.queries import JobFilter
-from rota.store.reader import ArrayFound
+from rota.store.reading.folded import FoldedPage
+from rota.store.reading.queries import JobFilter
+from rota.store.reading.reader import ArrayFound
+from rota.store.writing.batch import Attempt
 
 ATTEMPTS_SHOWN = 1000
 ATTEMPTS_OF_ARRAY = 10_000

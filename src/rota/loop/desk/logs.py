@@ -11,7 +11,7 @@ from rota.backends.backend import LogChunk, LogQuery
 from rota.control.feed import Feed
 from rota.control.memory import Memory
 from rota.lifecycle.state import JobState
-from rota.store.event_list import EventFilter
+from rota.store.reading.event_list import EventFilter
 
 
 async def followed(

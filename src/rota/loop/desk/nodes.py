@@ -17,7 +17,7 @@ from rota.model.node import Node, NodeSpec
 from rota.model.quantities import format_price
 from rota.model.resources import WHOLE_GPU_MILLI, Resources
 from rota.model.taints import Taint
-from rota.store.batch import NodeSettings
+from rota.store.writing.batch import NodeSettings
 
 Healths = Sequence[tuple[str, Health]]
 """Of the store and of each backend, by name."""

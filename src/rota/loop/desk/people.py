@@ -11,7 +11,7 @@ from rota.control.tokens import check_token, crowded_out, with_descendants
 from rota.control.transactor import Transactor
 from rota.control.versions import check_version
 from rota.loop.desk.answers import AnswerOf, keep_answer
-from rota.store.batch import Project, Removal, Token
+from rota.store.writing.batch import Project, Removal, Token
 
 
 class PeopleDesk:

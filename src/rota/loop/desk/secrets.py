@@ -11,7 +11,7 @@ from rota.control.errors import Conflict, NotFound
 from rota.control.transactor import Transactor
 from rota.control.vault import MOST_A_PROJECT, Vault, key_of
 from rota.loop.live.forecaster import time_of
-from rota.store.batch import Removal, Secret
+from rota.store.writing.batch import Removal, Secret
 
 
 class SecretsDesk:

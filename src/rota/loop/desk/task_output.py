@@ -13,7 +13,7 @@ from rota.backends.registry import Registry
 from rota.control.memory import Memory
 from rota.loop.desk.log_merging import SETTLING_S, merged
 from rota.model.ids import JobId
-from rota.store.reader import StoreReader
+from rota.store.reading.reader import StoreReader
 
 
 class Written:

@@ -10,7 +10,7 @@ from rota.api.people import UsageDocument, UsageEntry
 from rota.control.access import Who
 from rota.control.transactor import Transactor
 from rota.loop.live.forecaster import time_of
-from rota.store.usage_list import HeldTime
+from rota.store.reading.usage_list import HeldTime
 
 _HOUR_MS = 3_600_000
 _GIB = 2**30

@@ -36,7 +36,7 @@ from rota.model.plan import Plan
 from rota.model.policy import Policy
 from rota.signals import deaf_children
 from rota.snapshot.state import Snapshot
-from rota.store.batch import Batch, ToldEstimate
+from rota.store.writing.batch import Batch, ToldEstimate
 from rota.views.estimates import no_start_text
 
 log = structlog.get_logger()

@@ -17,7 +17,7 @@ from rota.control.tokens import forget_old_tokens
 from rota.control.transactor import Transactor
 from rota.loop.live.log_history import Kept, LogKeeper
 from rota.store.errors import StoreUnavailable
-from rota.store.prune import History
+from rota.store.writing.prune import History
 
 log = structlog.get_logger()
 

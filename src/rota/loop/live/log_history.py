@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from rota.backends.registry import Registry
-from rota.store.queries import EndedJob
+from rota.store.reading.queries import EndedJob
 from rota.store.store import Store
 
 MEASURED_AT_ONCE = 1000

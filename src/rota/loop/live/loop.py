@@ -51,7 +51,7 @@ from rota.model.policy import Policy
 from rota.model.reasons import TOO_LATE
 from rota.model.workload import ENDLESS_MS
 from rota.snapshot.state import RunTimes, Snapshot
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 
 log = structlog.get_logger()
 

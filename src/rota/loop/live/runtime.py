@@ -34,8 +34,8 @@ from rota.loop.telemetry.measuring import Measuring
 from rota.loop.telemetry.metrics import Metrics
 from rota.model.policy import Policy
 from rota.snapshot.state import Snapshot
-from rota.store.batch import Batch
 from rota.store.store import Store
+from rota.store.writing.batch import Batch
 from rota.trust.sealing import Sealer, temporary_sealer
 
 log = structlog.get_logger()

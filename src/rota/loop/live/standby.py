@@ -18,7 +18,7 @@ from rota.model.ids import JobId, NodeName
 from rota.model.plan import Plan
 from rota.model.reasons import Insufficient, NodeExclusive, NodeInUse, PortTaken
 from rota.model.verdict import Kind, Verdict
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 
 WINDOW_MS = 200
 SHORT_MS = 100

@@ -11,7 +11,7 @@ from rota.lifecycle.instructions import Instruction
 from rota.loop.desk.nodes import node_documents
 from rota.loop.telemetry.metrics import Metrics
 from rota.model.ids import QueueName
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 
 
 class Measuring:

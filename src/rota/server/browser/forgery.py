@@ -9,7 +9,7 @@ from hmac import compare_digest
 from http import HTTPStatus
 from urllib.parse import urlsplit
 
-from rota.server.problems import ProblemError
+from rota.server.http.problems import ProblemError
 
 CSRF_HEADER = "x-csrf-token"
 FORWARDED_HOST = "sec-rota-host"

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from rota.server.problems import ProblemError, printable
+from rota.server.http.problems import ProblemError, printable
 
 ANY = "*"
 _ANY_BELOW = "*."

@@ -10,8 +10,8 @@ from urllib.parse import urlencode
 
 from rota.api.people import Role
 from rota.control.access import Who
-from rota.server.problems import TITLES, ProblemError
-from rota.server.reply import Reply
+from rota.server.http.problems import TITLES, ProblemError
+from rota.server.http.reply import Reply
 
 HTML = "text/html; charset=utf-8"
 _STYLE = (

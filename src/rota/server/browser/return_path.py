@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from rota.server.problems import bad_input
+from rota.server.http.problems import bad_input
 
 HOME = "/"
 LONGEST = 1000

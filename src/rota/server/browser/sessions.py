@@ -8,12 +8,12 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from rota.control.access import Who
-from rota.server.access import Access, Line
 from rota.server.browser.cookies import CookieNames, cookie_of
 from rota.server.browser.forgery import CSRF_HEADER, check_csrf, check_origin, check_read, csrf_of
 from rota.server.browser.hosts import Hosts
-from rota.server.limits import RateLimit
-from rota.server.minting import Mint, NewToken
+from rota.server.http.limits import RateLimit
+from rota.server.identity.access import Access, Line
+from rota.server.identity.minting import Mint, NewToken
 
 CALLBACK = "/sign-in/callback"
 _SIGN_INS_PER_SECOND, _SIGN_IN_BURST = 5.0, 100

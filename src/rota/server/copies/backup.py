@@ -11,12 +11,12 @@ from pathlib import Path
 from msgspec import Struct
 
 from rota import __version__
-from rota.server.cluster import KEY_FILE, files_folder
 from rota.server.copies import databases
 from rota.server.copies.errors import CopyError
 from rota.server.copies.manifest import Manifest, files_in, write_manifest
 from rota.server.copies.trees import copy_tree, kept_folders
-from rota.server.own_folder import database_url
+from rota.server.leading.cluster import KEY_FILE, files_folder
+from rota.server.service.own_folder import database_url
 from rota.settings.settings import Settings
 from rota.trust.private_file import write_private
 

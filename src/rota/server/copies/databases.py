@@ -17,9 +17,9 @@ from sqlalchemy.exc import ArgumentError
 
 from rota.control.leader import LEASE
 from rota.server.copies.errors import CopyError
-from rota.store import leases
-from rota.store.database import connect
-from rota.store.faults import told_plainly
+from rota.store.sql import leases
+from rota.store.sql.database import connect
+from rota.store.sql.faults import told_plainly
 
 SQLITE_COPY = "rota.db"
 POSTGRES_COPY = "rota.pgdump"

@@ -11,14 +11,14 @@ from pathlib import Path
 from msgspec import Struct
 
 from rota.backends.process.folders import Folders
-from rota.server.cluster import KEY_FILE, files_folder
 from rota.server.copies import databases
 from rota.server.copies.backup import FILES_FOLDERS, POLICY_COPY
 from rota.server.copies.errors import CopyError
 from rota.server.copies.manifest import Manifest, check_files, read_manifest
 from rota.server.copies.trees import copy_tree
-from rota.server.epoch import begin_epoch
-from rota.server.own_folder import LOCK_FILE, database_url, own_folder
+from rota.server.leading.cluster import KEY_FILE, files_folder
+from rota.server.leading.epoch import begin_epoch
+from rota.server.service.own_folder import LOCK_FILE, database_url, own_folder
 from rota.settings.settings import Settings
 from rota.store.store import open_store
 from rota.trust.private_file import write_private

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rota.server.route import Route
+from rota.server.http.route import Route
 from rota.server.routes import (
     agents,
     audit,

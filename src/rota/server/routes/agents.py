@@ -15,13 +15,13 @@ from rota.api.documents import ChangeDocument, Page
 from rota.api.people import Role
 from rota.control.enrolment import Enrolment
 from rota.model.quantities import parse_price_micro
-from rota.server.desks import Invitations
 from rota.server.documents import agent_document, invitation_document, unproven_agent
-from rota.server.reading import read_body, read_name, read_quantity, read_step
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.http.desks import Invitations
+from rota.server.http.reading import read_body, read_name, read_quantity, read_step
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
 from rota.server.routes.nodes import read_taints
-from rota.store.batch import AgentNode
+from rota.store.writing.batch import AgentNode
 from rota.trust.enrol import JOIN_PATH, RENEW_PATH, Admission
 
 TAG = "agents"

@@ -12,9 +12,9 @@ from rota.api.people import Role
 from rota.loop.desk.audit import AuditDesk
 from rota.model.quantities import parse_timestamp_ms
 from rota.server.documents import moment
-from rota.server.reading import read_quantity
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, PageQuery, Query, Route
+from rota.server.http.reading import read_quantity
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, PageQuery, Query, Route
 from rota.store.audit_list import AuditFilter
 from rota.store.audit_record import StoredAudit
 

@@ -23,10 +23,10 @@ from rota.model.quantities import (
 )
 from rota.model.resources import Resources
 from rota.server.documents import maintenance_document, reservation_document
-from rota.server.problems import bad_input, not_found, printable
-from rota.server.reading import read_name, read_quantity
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.http.problems import bad_input, not_found, printable
+from rota.server.http.reading import read_name, read_quantity
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
 
 Amount = int | float | str
 Names = Annotated[list[str], Meta(max_length=100_000)]

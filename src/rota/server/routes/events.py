@@ -17,12 +17,12 @@ from rota.api.service import EventDocument
 from rota.control.access import Who
 from rota.loop.desk.events import EventsDesk
 from rota.server.documents import event_document
-from rota.server.problems import bad_input
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
-from rota.server.streams import EVENT_STREAM, StreamReply, server_sent_event
-from rota.store.batch import StoredEvent
-from rota.store.queries import EventFilter
+from rota.server.http.problems import bad_input
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Query, Route
+from rota.server.http.streams import EVENT_STREAM, StreamReply, server_sent_event
+from rota.store.reading.queries import EventFilter
+from rota.store.writing.batch import StoredEvent
 
 TAG = "events"
 LAST_EVENT_ID = "last-event-id"

@@ -9,10 +9,10 @@ from typing import Any
 from rota.api.documents import ChangeDocument
 from rota.api.people import Role
 from rota.loop.desk.output import OutputDesk
-from rota.server.problems import bad_input, forbidden
-from rota.server.reading import read_sha256
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
+from rota.server.http.problems import bad_input, forbidden
+from rota.server.http.reading import read_sha256
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Query, Route
 
 
 async def put_file(call: Call[Query, AsyncIterator[bytes]], output: OutputDesk) -> Reply:

@@ -13,9 +13,9 @@ from rota.api.people import Role
 from rota.backends.backend import InputPiece
 from rota.loop.desk.input import InputDesk
 from rota.loop.desk.jobs import JobsDesk
-from rota.server.problems import ProblemError, bad_input, forbidden
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
+from rota.server.http.problems import ProblemError, bad_input, forbidden
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Query, Route
 from rota.server.routes.jobs import TAG
 from rota.server.seen_jobs import seen_job
 

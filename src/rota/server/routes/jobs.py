@@ -28,14 +28,14 @@ from rota.server.documents import (
     job_document,
     submitted_document,
 )
-from rota.server.problems import bad_input
-from rota.server.reading import read_choices, read_job_id, read_quantity
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, PageQuery, Query, Route
+from rota.server.http.problems import bad_input
+from rota.server.http.reading import read_choices, read_job_id, read_quantity
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, PageQuery, Query, Route
 from rota.server.seen_jobs import check_seen, seen_array, seen_job, seen_with_attempts
 from rota.server.submission import read_jobs
-from rota.store.folded import FoldedRow
-from rota.store.queries import JobFilter
+from rota.store.reading.folded import FoldedRow
+from rota.store.reading.queries import JobFilter
 
 TAG = "jobs"
 MOST_ATTEMPTS = 1000

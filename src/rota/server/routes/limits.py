@@ -9,11 +9,11 @@ from msgspec import Meta
 from rota.api.people import LimitsDocument, Role
 from rota.loop.desk.limits import LimitsDesk
 from rota.model.ids import DEFAULT_PROJECT
-from rota.server.access import check_sees
-from rota.server.problems import forbidden
-from rota.server.reading import read_step
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
+from rota.server.http.problems import forbidden
+from rota.server.http.reading import read_step
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Query, Route
+from rota.server.identity.access import check_sees
 
 Name = Annotated[str, Meta(max_length=253)]
 

@@ -21,15 +21,15 @@ from rota.loop.desk.jobs import JobsDesk
 from rota.loop.desk.output import OutputDesk
 from rota.model.outputs import is_meant
 from rota.model.quantities import parse_timestamp_ms
-from rota.server.access import at_least
 from rota.server.documents import moment
-from rota.server.problems import not_found
-from rota.server.reading import read_quantity, read_ranks, read_relative_path
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
+from rota.server.http.problems import not_found
+from rota.server.http.reading import read_quantity, read_ranks, read_relative_path
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Query, Route
+from rota.server.http.streams import StreamReply, begun
+from rota.server.identity.access import at_least
 from rota.server.routes.jobs import TAG
 from rota.server.seen_jobs import seen_job
-from rota.server.streams import StreamReply, begun
 
 BYTES = "application/octet-stream"
 JSON_LINES = "application/x-ndjson"

@@ -15,11 +15,11 @@ from rota.control.versions import version_of
 from rota.loop.desk.nodes import NodesDesk
 from rota.model.ids import NodeName
 from rota.model.taints import Effect, Taint
-from rota.server.problems import bad_input, printable
-from rota.server.reading import read_name
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
-from rota.store.batch import NodeSettings
+from rota.server.http.problems import bad_input, printable
+from rota.server.http.reading import read_name
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
+from rota.store.writing.batch import NodeSettings
 
 TAG = "nodes"
 

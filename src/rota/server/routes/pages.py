@@ -16,17 +16,17 @@ from rota.control.errors import NotFound
 from rota.control.origin import called_with, current
 from rota.control.tokens import MOST_GENERATIONS
 from rota.loop.desk.people import PeopleDesk
-from rota.server.access import Line, unauthorised, who_is
 from rota.server.browser.cookies import cookie_of
 from rota.server.browser.forgery import FORWARDED_HOST, check_csrf, check_origin, csrf_of, is_from_elsewhere
 from rota.server.browser.html import home_page, onward_page, redirect, sign_in_page, wants_html
 from rota.server.browser.return_path import LONGEST, local_path
 from rota.server.browser.sessions import CALLBACK, Pages
-from rota.server.minting import Mint, NewToken
-from rota.server.problems import ProblemError, bad_input, forbidden, not_found, printable
-from rota.server.reading import MAX_QUERY_FIELDS, read_body
-from rota.server.reply import JSON, Reply, json_reply
-from rota.server.route import Call, Form, Query, Route
+from rota.server.http.problems import ProblemError, bad_input, forbidden, not_found, printable
+from rota.server.http.reading import MAX_QUERY_FIELDS, read_body
+from rota.server.http.reply import JSON, Reply, json_reply
+from rota.server.http.route import Call, Form, Query, Route
+from rota.server.identity.access import Line, unauthorised, who_is
+from rota.server.identity.minting import Mint, NewToken
 from rota.server.sign_in.desk import SignIn
 from rota.server.sign_in.flow import LASTS_MS, Flow
 from rota.server.sign_in.id_token import BadIdToken

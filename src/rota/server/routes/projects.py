@@ -10,13 +10,13 @@ from rota.api.documents import ChangeDocument, Page
 from rota.api.people import ProjectDocument, Role
 from rota.control.errors import NotFound
 from rota.loop.desk.people import PeopleDesk
-from rota.server.access import at_least
 from rota.server.documents import project_document
-from rota.server.problems import forbidden
-from rota.server.reading import read_step
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
-from rota.store.batch import Project
+from rota.server.http.problems import forbidden
+from rota.server.http.reading import read_step
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.identity.access import at_least
+from rota.store.writing.batch import Project
 
 TAG = "projects"
 

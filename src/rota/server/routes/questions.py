@@ -20,10 +20,10 @@ from rota.loop.live.side_threads import beside
 from rota.model.extension import Extension
 from rota.model.quantities import parse_duration_ms
 from rota.server.documents import efficiency_document, job_document
-from rota.server.problems import ProblemError, bad_input
-from rota.server.reading import read_job_id, read_quantity
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.http.problems import ProblemError, bad_input
+from rota.server.http.reading import read_job_id, read_quantity
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
 from rota.server.routes.jobs import (
     BYTES_OF_A_JOB,
     SUBMISSION_EXAMPLES,

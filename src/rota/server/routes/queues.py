@@ -15,9 +15,9 @@ from rota.loop.desk.queues import QueuesDesk
 from rota.model.calendar import QueueMode, QueueState
 from rota.model.ids import QueueName
 from rota.server.documents import moment
-from rota.server.reading import read_name
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.http.reading import read_name
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
 
 TAG = "queues"
 

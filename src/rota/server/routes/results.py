@@ -16,12 +16,12 @@ from rota.backends.agents.task import AgentTask
 from rota.backends.backend import TaskEnded, TaskRef, TaskStarted
 from rota.lifecycle.state import EndReason, TaskEnd, Used
 from rota.server.agents import AgentCalls
-from rota.server.places import Rank
-from rota.server.problems import bad_input, not_found, printable
-from rota.server.reading import read_job_id, read_relative_path, read_sha256
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Form, Query, Route
-from rota.server.streams import StreamReply, begun
+from rota.server.http.places import Rank
+from rota.server.http.problems import bad_input, not_found, printable
+from rota.server.http.reading import read_job_id, read_relative_path, read_sha256
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Form, Query, Route
+from rota.server.http.streams import StreamReply, begun
 
 BYTES = "application/octet-stream"
 TAG = "agents"

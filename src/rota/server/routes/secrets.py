@@ -11,11 +11,11 @@ from rota.api.people import Role, SecretDocument
 from rota.control.vault import LARGEST_BYTES
 from rota.intake.submissions import SECRET_NAME
 from rota.loop.desk.secrets import SecretsDesk
-from rota.server.access import check_sees
-from rota.server.problems import bad_input
-from rota.server.reading import read_step
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.http.problems import bad_input
+from rota.server.http.reading import read_step
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.identity.access import check_sees
 
 TAG = "secrets"
 

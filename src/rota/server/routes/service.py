@@ -11,9 +11,9 @@ from rota.api.service import ReloadDocument, StatsDocument
 from rota.control.errors import Unavailable
 from rota.loop.desk.status import StatusDesk
 from rota.loop.telemetry.metrics import CONTENT_TYPE
-from rota.server.reloading import Reloading
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Query, Route
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Query, Route
+from rota.server.service.reloading import Reloading
 
 TAG = "service"
 

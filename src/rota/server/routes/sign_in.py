@@ -14,10 +14,10 @@ from rota.control.access import Who
 from rota.control.origin import called_with
 from rota.loop.desk.people import PeopleDesk
 from rota.server.documents import token_document
-from rota.server.minting import Mint, NewToken
-from rota.server.problems import ProblemError, not_found
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.http.problems import ProblemError, not_found
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.identity.minting import Mint, NewToken
 from rota.server.sign_in.desk import SignIn
 from rota.server.sign_in.id_token import LONGEST, BadIdToken
 

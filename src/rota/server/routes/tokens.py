@@ -11,14 +11,14 @@ from rota.api.people import Role, TokenDocument
 from rota.control.tokens import MOST_GENERATIONS, with_descendants
 from rota.loop.desk.people import PeopleDesk
 from rota.model.quantities import parse_duration_ms
-from rota.server.access import at_least, covers, who_is
 from rota.server.documents import token_document
-from rota.server.minting import Mint, NewToken
-from rota.server.problems import bad_input, forbidden, not_found
-from rota.server.reading import read_quantity, read_step
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, ChangeQuery, Form, Query, Route
-from rota.store.batch import Token
+from rota.server.http.problems import bad_input, forbidden, not_found
+from rota.server.http.reading import read_quantity, read_step
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, ChangeQuery, Form, Query, Route
+from rota.server.identity.access import at_least, covers, who_is
+from rota.server.identity.minting import Mint, NewToken
+from rota.store.writing.batch import Token
 
 TAG = "tokens"
 

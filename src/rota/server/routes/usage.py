@@ -11,9 +11,9 @@ from rota.api.people import Role, TenantDocument, UsageDocument
 from rota.loop.desk.quotas import QuotasDesk
 from rota.loop.desk.usage import UsageBy, UsageDesk
 from rota.model.quantities import parse_timestamp_ms
-from rota.server.reading import read_quantity
-from rota.server.reply import Reply, json_reply
-from rota.server.route import Call, Query, Route
+from rota.server.http.reading import read_quantity
+from rota.server.http.reply import Reply, json_reply
+from rota.server.http.route import Call, Query, Route
 
 TAG = "limits"
 _WEEK_MS = 7 * 86_400_000

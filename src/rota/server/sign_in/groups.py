@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from rota.api.people import Role
 from rota.control.access import SYSTEM
-from rota.server.access import at_least
-from rota.server.reading import MAX_NAME, NAME_PATTERN
+from rota.server.http.reading import MAX_NAME, NAME_PATTERN
+from rota.server.identity.access import at_least
 from rota.server.sign_in.id_token import BadIdToken, Claims
 
 _NAME = re.compile(NAME_PATTERN)

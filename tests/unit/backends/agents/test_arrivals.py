@@ -11,7 +11,7 @@ from rota.backends.agents.claims import Refusal
 from rota.backends.backend import LogChunk, LogQuery, Stream, TaskRef
 from rota.backends.process.client.log_reader import LogReader
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import DEFAULT_ROTATION, LogWriter
+from rota.backends.process.keeper.streams.log_writer import DEFAULT_ROTATION, LogWriter
 from rota.model.ids import JobId
 from rota.wire import agents_pb2 as wire
 

@@ -17,7 +17,7 @@ from rota.backends.agents.claims import Refusal
 from rota.backends.agents.messages import report_from
 from rota.backends.backend import TaskRef
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper.log_writer import Rotation
+from rota.backends.process.keeper.streams.log_writer import Rotation
 from rota.model.ids import JobId
 from rota.wire import agents_pb2 as wire
 from tests.unit.backends.agents.nonsense import hellos, nodes, numbers

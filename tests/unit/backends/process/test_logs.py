@@ -6,8 +6,8 @@ import pytest
 
 from rota.backends.backend import LogQuery, Stream
 from rota.backends.process.client.log_reader import BATCH_BYTES, LogReader
-from rota.backends.process.keeper import log_writer
-from rota.backends.process.keeper.log_writer import LogWriter, Rotation
+from rota.backends.process.keeper.streams import log_writer
+from rota.backends.process.keeper.streams.log_writer import LogWriter, Rotation
 from rota.backends.process.segments import HEAD, Origin
 from rota.model.ids import JobId
 

@@ -9,8 +9,8 @@ import pytest
 
 from rota.backends.backend import LogQuery, Stream
 from rota.backends.process.client.log_reader import LogReader
-from rota.backends.process.keeper.log_writer import Drain, LogWriter, Rotation
-from rota.backends.process.keeper.masking import Mask
+from rota.backends.process.keeper.streams.log_writer import Drain, LogWriter, Rotation
+from rota.backends.process.keeper.streams.masking import Mask
 from rota.backends.process.output_limit import kept_of, notice
 from rota.backends.process.segments import Origin
 from rota.model.ids import JobId

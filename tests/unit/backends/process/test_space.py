@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rota.backends.backend import Stream
-from rota.backends.process.keeper.log_writer import LogWriter, Rotation
+from rota.backends.process.keeper.streams.log_writer import LogWriter, Rotation
 from rota.backends.process.segments import MOST_EARLIER, Origin
 from rota.backends.process.space import ensure_room
 

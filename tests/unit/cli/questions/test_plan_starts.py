@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rota.cli.questions.plan_tables import plan_tables
 from rota.cli.questions.waiting_table import waiting_table
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.files import records_from_documents
 from rota.model.calendar import PlannedStart
 from rota.model.cluster import ClusterRecords

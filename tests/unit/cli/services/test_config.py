@@ -9,7 +9,7 @@ from types import ModuleType
 
 import pytest
 
-from rota.server.reloading import SettingsSource
+from rota.server.service.reloading import SettingsSource
 from rota.settings.settings import Settings
 from tests.unit.cli.calling import rota
 

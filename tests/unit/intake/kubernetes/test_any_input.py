@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rota.intake.document import parse_documents, read_documents
+from rota.intake.documents.document import parse_documents, read_documents
 from rota.intake.errors import FieldPath, InputError
 from rota.intake.kubernetes import read_cluster
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rota.engine.decide import decide
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.kubernetes import ClusterObjects, Reading
 from rota.model.policy import Policy
 from rota.snapshot import snapshot_of

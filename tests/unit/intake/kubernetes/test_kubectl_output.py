@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rota.intake.document import parse_documents, read_documents
+from rota.intake.documents.document import parse_documents, read_documents
 from rota.intake.kubernetes import Reading, read_cluster
 from rota.model.job import JobRecord
 from rota.model.node import Node

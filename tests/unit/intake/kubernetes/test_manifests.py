@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.kubernetes import is_manifest, records_from_manifests
 from tests.unit.kube_objects.reading import node, pod, read, refusal
 

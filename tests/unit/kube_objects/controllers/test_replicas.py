@@ -2,7 +2,7 @@
 
 import pytest
 
-from rota.intake.document import parse_documents
+from rota.intake.documents.document import parse_documents
 from rota.intake.kubernetes import ClusterObjects
 from rota.model.job import JobRecord
 from tests.unit.kube_objects.controllers.objects import TEMPLATE, made_by, workload

@@ -12,7 +12,7 @@ from rota.control.errors import Unavailable
 from rota.loop.desk import audit
 from rota.loop.desk.audit import MOST_AT_ONCE, MOST_WAITING, AuditTrail
 from rota.store.audit_record import AuditDetails, AuditRecord
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 
 
 def a_record(number: int = 0) -> AuditRecord:

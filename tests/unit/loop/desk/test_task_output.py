@@ -16,8 +16,8 @@ from rota.loop.desk.task_output import Written
 from rota.model.ids import JobId, NodeName
 from rota.model.node import Node
 from rota.model.policy import Policy
-from rota.store.batch import Attempt, Batch
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Attempt, Batch
 from tests.obedient import ObedientBackend, node
 from tests.stored import job
 

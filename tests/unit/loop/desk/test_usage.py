@@ -5,7 +5,7 @@ from __future__ import annotations
 from rota.loop.desk.usage import UsageBy, usage_entries
 from rota.model.resources import GpuRequest, Resources
 from rota.model.task import TaskSpec
-from rota.store.usage_list import HeldTime
+from rota.store.reading.usage_list import HeldTime
 
 HOUR_MS = 3_600_000
 HELD = [

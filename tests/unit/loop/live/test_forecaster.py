@@ -18,8 +18,8 @@ from rota.model.calendar import Maintenance, QueueMode, QueueState
 from rota.model.estimate import NoStart
 from rota.model.ids import NodeName, QueueName
 from rota.model.policy import FairShare, Policy, Quota, TenantPolicy
-from rota.store.batch import NodeSettings
 from rota.store.store import open_store
+from rota.store.writing.batch import NodeSettings
 from rota.views.estimates import no_start_text
 from tests.kit.live import ADA, OPERATOR, no_files, now_ms, spec, submit, until
 from tests.obedient import ObedientBackend, node

@@ -21,9 +21,9 @@ from rota.loop.live.history import EVERY_S, SLICE_S, HistoryKeeper, Pace, Retent
 from rota.model.ids import JobId
 from rota.model.policy import Policy
 from rota.model.run import InputFile
-from rota.store.batch import Batch
-from rota.store.prune import History
 from rota.store.store import Store, open_store
+from rota.store.writing.batch import Batch
+from rota.store.writing.prune import History
 from tests.obedient import ObedientBackend
 from tests.stored import event, job, keep
 

@@ -12,8 +12,8 @@ from rota.backends.registry import Registry
 from rota.loop.live import log_history
 from rota.loop.live.log_history import Kept, LogKeeper
 from rota.model.ids import JobId
-from rota.store.prune import History
 from rota.store.store import Store, open_store
+from rota.store.writing.prune import History
 from tests.obedient import ObedientBackend
 from tests.stored import job, keep
 

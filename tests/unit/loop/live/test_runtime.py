@@ -15,7 +15,7 @@ from rota.model.causes import Cause
 from rota.model.ids import JobId, NodeName, QueueName
 from rota.model.job import Priority
 from rota.model.run import After, Dependency, OnTaskFailure, Retry
-from rota.store.batch import NodeSettings
+from rota.store.writing.batch import NodeSettings
 from tests.kit.live import ADA, FAILURE, OPERATOR, live, running, spec, submit, until
 from tests.kit.waiting import eventually
 from tests.obedient import ObedientBackend, node

@@ -12,7 +12,7 @@ from rota.model.reasons import Insufficient, QueuePaused, QuotaReached, TooEarly
 from rota.model.verdict import Kind, Reason, Refusal, Verdict
 from rota.plugins.node_ready import NodeCordoned
 from rota.plugins.pool import NotInPool
-from rota.store.batch import Attempt, Batch
+from rota.store.writing.batch import Attempt, Batch
 from tests.stored import job
 
 HERE = NodeName("here")

@@ -9,7 +9,7 @@ from rota.control.memory import Memory
 from rota.loop.telemetry.measuring import Measuring
 from rota.loop.telemetry.metrics import Metrics
 from rota.model.policy import Policy
-from rota.store.batch import Batch
+from rota.store.writing.batch import Batch
 from tests.stored import event, job
 
 

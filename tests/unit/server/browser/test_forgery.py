@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rota.server.browser.forgery import check_csrf, check_origin, check_read, csrf_of, is_from_elsewhere
-from rota.server.problems import ProblemError
+from rota.server.http.problems import ProblemError
 
 URL = "https://rota.example.org"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rota.server.browser.hosts import Hosts, name_of
-from rota.server.problems import ProblemError
+from rota.server.http.problems import ProblemError
 
 HOSTS = Hosts.of(["Rota.example.org.", "*.lab.example.org", ""])
 

@@ -18,8 +18,8 @@ from rota.server.browser.html import (
     sign_in_page,
     wants_html,
 )
-from rota.server.problems import bad_input
-from rota.server.reply import Reply
+from rota.server.http.problems import bad_input
+from rota.server.http.reply import Reply
 
 EVIL = "\"'><script>alert(1)</script>&amp;"
 PAGES = [

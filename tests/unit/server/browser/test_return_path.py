@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rota.server.browser.return_path import local_path
-from rota.server.problems import ProblemError
+from rota.server.http.problems import ProblemError
 
 
 @pytest.mark.parametrize("path", ["/", "/v1/me", "/jobs?project=a&b=%2F%2Fevil#x", "/a//b", "/a:b"])

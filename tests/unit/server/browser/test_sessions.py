@@ -9,12 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from rota.api.people import Role
-from rota.server.access import Access, secret_hash, session_hash
 from rota.server.browser.forgery import csrf_of
 from rota.server.browser.hosts import Hosts
 from rota.server.browser.sessions import Pages, PageTerms
-from rota.server.problems import ProblemError
-from rota.store.batch import Project, Token
+from rota.server.http.problems import ProblemError
+from rota.server.identity.access import Access, secret_hash, session_hash
+from rota.store.writing.batch import Project, Token
 
 URL = "https://rota.example.org"
 SECRET = "rota_" + "s" * 43

@@ -13,33 +13,33 @@ from msgspec.structs import replace
 
 from rota.backends.backend import TaskRef, TaskStart
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper import journal
-from rota.backends.process.keeper.adoption import Adoption
-from rota.backends.process.keeper.cgroups import Cgroups, Wanted
-from rota.backends.process.keeper.cleaning import Cleaning
-from rota.backends.process.keeper.collecting import Collecting
-from rota.backends.process.keeper.ending import (
+from rota.backends.process.keeper.cgroups.groups import Cgroups, Wanted
+from rota.backends.process.keeper.files.cleaning import Cleaning
+from rota.backends.process.keeper.files.collecting import Collecting
+from rota.backends.process.keeper.files.measuring import Measuring
+from rota.backends.process.keeper.files.preparing import Preparing
+from rota.backends.process.keeper.files.rooms import Rooms
+from rota.backends.process.keeper.ledger import Ledger
+from rota.backends.process.keeper.processes.ending import (
     INPUT_LOST,
     end_of,
     end_unseen,
     error_text,
     how_it_ended,
 )
-from rota.backends.process.keeper.inlets import Inlets
-from rota.backends.process.keeper.kernel import Kernel
-from rota.backends.process.keeper.ledger import Ledger
-from rota.backends.process.keeper.log_writer import Drain, LogWriter
-from rota.backends.process.keeper.masking import Mask
-from rota.backends.process.keeper.measuring import Measuring
-from rota.backends.process.keeper.outlets import Outlets
-from rota.backends.process.keeper.preparing import Preparing
-from rota.backends.process.keeper.recovery import Finished, Remembered
-from rota.backends.process.keeper.rooms import Rooms
-from rota.backends.process.keeper.side_work import SideWork
-from rota.backends.process.keeper.starts import Starts, too_late
+from rota.backends.process.keeper.processes.kernel import Kernel
+from rota.backends.process.keeper.processes.side_work import SideWork
+from rota.backends.process.keeper.processes.starts import Starts, too_late
+from rota.backends.process.keeper.processes.trees import Trees
+from rota.backends.process.keeper.recovery import journal
+from rota.backends.process.keeper.recovery.adoption import Adoption
+from rota.backends.process.keeper.recovery.left_to_do import Finished, Remembered
+from rota.backends.process.keeper.streams.inlets import Inlets
+from rota.backends.process.keeper.streams.log_writer import Drain, LogWriter
+from rota.backends.process.keeper.streams.masking import Mask
+from rota.backends.process.keeper.streams.outlets import Outlets
 from rota.backends.process.keeper.task import KeptTask, Stage
 from rota.backends.process.keeper.tenants import Tenants
-from rota.backends.process.keeper.trees import Trees
 from rota.backends.process.keeper.watch import Watch
 from rota.backends.process.options import KeeperOptions
 from rota.backends.process.segments import Origin

@@ -21,17 +21,17 @@ from types import FrameType
 from rota.backends.backend import TaskRef
 from rota.backends.process import frames
 from rota.backends.process.folders import Folders
-from rota.backends.process.keeper import journal
-from rota.backends.process.keeper.cgroups import Cgroups
-from rota.backends.process.keeper.confining import Unfit, confine
+from rota.backends.process.keeper.cgroups.finding import find_cgroups
+from rota.backends.process.keeper.cgroups.groups import Cgroups
 from rota.backends.process.keeper.connections import Connection, Connections
 from rota.backends.process.keeper.custody import Custody
-from rota.backends.process.keeper.find_cgroups import find_cgroups
-from rota.backends.process.keeper.journal import Journal
-from rota.backends.process.keeper.kernel import Kernel, Linux
 from rota.backends.process.keeper.ledger import Ledger
-from rota.backends.process.keeper.processes import adopt_orphans
-from rota.backends.process.keeper.recovery import remember
+from rota.backends.process.keeper.processes.confining import Unfit, confine
+from rota.backends.process.keeper.processes.kernel import Kernel, Linux
+from rota.backends.process.keeper.processes.proc_files import adopt_orphans
+from rota.backends.process.keeper.recovery import journal
+from rota.backends.process.keeper.recovery.journal import Journal
+from rota.backends.process.keeper.recovery.left_to_do import remember
 from rota.backends.process.keeper.watch import Watch
 from rota.backends.process.lease import LeaseWatch
 from rota.backends.process.options import ALREADY_KEPT, FOREGROUND, UNFIT, KeeperOptions

@@ -10,10 +10,10 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart
-from rota.backends.process.keeper import journal
-from rota.backends.process.keeper.journal import Journal
 from rota.backends.process.keeper.lanes import Arrival, Lanes
 from rota.backends.process.keeper.outbox import Outbox
+from rota.backends.process.keeper.recovery import journal
+from rota.backends.process.keeper.recovery.journal import Journal
 from rota.backends.process.keeper.task import KeptTask, Stage, without_secrets
 from rota.clock import boot_id, now_ms
 from rota.lifecycle.state import EndReason, TaskEnd

@@ -12,11 +12,11 @@ from typing import Self
 from msgspec.structs import replace
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskReport, TaskReturned, TaskStart, TaskStarted
-from rota.backends.process.keeper import journal
-from rota.backends.process.keeper.cgroups import Group
-from rota.backends.process.keeper.kernel import Aside
-from rota.backends.process.keeper.log_writer import Drain
-from rota.backends.process.keeper.rooms import Room
+from rota.backends.process.keeper.cgroups.groups import Group
+from rota.backends.process.keeper.files.rooms import Room
+from rota.backends.process.keeper.processes.kernel import Aside
+from rota.backends.process.keeper.recovery import journal
+from rota.backends.process.keeper.streams.log_writer import Drain
 from rota.clock import now_ms, since_boot_ms
 from rota.launch.account import Account
 from rota.lifecycle.state import EndReason, Used

@@ -8,9 +8,9 @@ import pytest
 
 from rota.backends.backend import TaskEnded, TaskRef, TaskStart, TaskStarted
 from rota.backends.process.keeper import outbox as module
-from rota.backends.process.keeper.journal import Journal
 from rota.backends.process.keeper.ledger import Ledger
 from rota.backends.process.keeper.outbox import HOLD_MS, Outbox
+from rota.backends.process.keeper.recovery.journal import Journal
 from rota.lifecycle.state import EndReason, TaskEnd
 from rota.model.ids import JobId, NodeName
 from rota.model.run import Run

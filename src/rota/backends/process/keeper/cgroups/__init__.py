@@ -1,0 +1,1 @@
+"""The kernel's groups of processes, which hold tasks to their limits."""

@@ -1,0 +1,1 @@
+"""Folders and files of tasks: before they start, while they run, after they ended."""

@@ -1,0 +1,1 @@
+"""What tasks read and what they write, as it flows."""

@@ -1,0 +1,1 @@
+"""What may be written, as types: one module a kind of file."""

@@ -1,0 +1,1 @@
+"""From a connection to a route and back: nothing here knows what a job is."""

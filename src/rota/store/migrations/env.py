@@ -1,6 +1,0 @@
-"""Read by Alembic; `rota.store.migrate` gives it the connection."""
-
-from alembic import context
-
-context.configure(**context.config.attributes)
-context.run_migrations()

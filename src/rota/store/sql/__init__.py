@@ -1,0 +1,1 @@
+"""The databases themselves: connections, tables, migrations, leases, and what their errors mean."""

@@ -1,0 +1,1 @@
+"""What is written to the database, and removed from it."""
