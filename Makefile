@@ -29,7 +29,15 @@ demo: setup-run ## Start a server, run a mixed workload on it and show it live, 
 
 .PHONY: test
 test: lint types coverage-check ## Check everything: lint, types, requirements, all tests
-	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PYTEST)
+	@HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-ci} $(PYTEST) -m "not pods"
+
+.PHONY: test-pods
+test-pods: setup ## Run the tests of jobs as pods, on two real nodes of Kubernetes on this machine
+	@$(PYTEST) -m pods tests/backends tests/real/kube_node
+
+.PHONY: conformance
+conformance: setup ## Run the cases about GitHub Actions that others wrote
+	@$(BIN)/pytest -q tests/conformance
 
 .PHONY: quick
 quick: setup ## Run the fast tests, in seconds, while you work

@@ -19,7 +19,7 @@ def nodes(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Iterator[
         yield found
 
 
-@pytest.fixture(params=(*PLACES, "kubernetes"))
+@pytest.fixture(params=(*PLACES, pytest.param("kubernetes", marks=pytest.mark.pods)))
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     place: Place
     if request.param == "kubernetes":

@@ -242,7 +242,7 @@ PLATFORMS = (
 """Those that a policy has if it doesn't describe them otherwise, in the order of names."""
 ASSUMED = Resources(cpu_milli=1000, memory_bytes=256 * 2**20)
 """Of a task that doesn't say what it needs. So little memory that it is the cpus that fill first, on all but
-the smallest machines; nobody is held to it (docs/decisions/0026)."""
+the smallest machines; nobody is held to it (docs/decisions/0022)."""
 
 
 class Defaults(Struct, frozen=True, omit_defaults=True):

@@ -81,3 +81,10 @@ def new_pods(tmp_path: Path) -> Iterator[NewPodServer]:
     yield make
     for server in made:
         server.remove()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.pods)

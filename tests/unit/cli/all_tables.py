@@ -16,8 +16,8 @@ from msgspec import inspect, json
 
 from rota.api.jobs import ArrayDetail
 from rota.cli import tables
+from rota.cli.all_commands import app
 from rota.cli.exits import ensure_streams, exit_code
-from rota.cli.main import app
 from rota.cli.output import show
 from rota.cli.showing import clock
 from rota.cli.text import terminal_width
