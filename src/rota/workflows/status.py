@@ -1,12 +1,8 @@
-"""`success()`, `failure()`, `cancelled()` and `always()`."""
+"""How it went so far."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import Enum
-
-from rota.workflows.expressions.evaluator import Function
-from rota.workflows.expressions.parser import Arity
 
 
 class Status(Enum):
@@ -15,13 +11,3 @@ class Status(Enum):
     SUCCESS = "success"
     FAILURE = "failure"
     CANCELLED = "cancelled"
-
-
-def status_functions(status: Status) -> dict[str, Function]:
-    tests: dict[str, Callable[[], bool]] = {
-        "success": lambda: status is Status.SUCCESS,
-        "failure": lambda: status is Status.FAILURE,
-        "cancelled": lambda: status is Status.CANCELLED,
-        "always": lambda: True,
-    }
-    return {name: Function(Arity(0, 0), lambda _, test=test: test()) for name, test in tests.items()}  # type: ignore[misc]

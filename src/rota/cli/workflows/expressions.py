@@ -18,7 +18,8 @@ from rota.workflows.expressions.functions import FUNCTIONS
 from rota.workflows.expressions.templates import rendered
 from rota.workflows.expressions.values import Value, kind_of, plain_of, value_of
 from rota.workflows.hash_files import hash_files_in
-from rota.workflows.status import Status, status_functions
+from rota.workflows.status import Status
+from rota.workflows.status_functions import status_functions
 
 Asked: TypeAlias = Literal["expr", "template"]
 
