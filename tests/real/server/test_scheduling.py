@@ -244,7 +244,7 @@ def test_a_job_that_no_node_could_run_waits_for_one_if_it_says_so(server: RotaSe
         server.submit(huge)
     job = server.submit_one({**huge, "wait_for_nodes": True})
     why = server.client.why(job).why
-    assert (why.verdict, why.waits_for_node) == ("never", "a node with 100000 cpu")
+    assert (why.verdict, why.waits_for_node) == ("never", "a node with 100000 cpu, 256Mi memory")
     server.client.cancel(job)
 
 

@@ -130,8 +130,8 @@ MORE: dict[str, dict[str, Any]] = {
 
 
 class Answers(Recorded):
-    def _answer(self, method: str, path: str) -> bytes:
-        answer = json.decode(super()._answer(method, path))
+    def _answer(self, method: str, path: str, *, is_first: bool) -> bytes:
+        answer = json.decode(super()._answer(method, path, is_first=is_first))
         for name, value in MORE.get(path, {}).items():
             answer[name] = {**answer[name], **value} if isinstance(value, dict) else value
         if path == "/plugins":

@@ -125,14 +125,16 @@ class Recorded(Client):
         self._folder, self._change = folder, change
 
     def send(self, call: Call[T]) -> T:
-        return call.read(self._answer(call.method, call.path))
+        return call.read(self._answer(call.method, call.path, is_first="after" not in dict(call.params)))
 
-    def _answer(self, method: str, path: str) -> bytes:
+    def _answer(self, method: str, path: str, *, is_first: bool) -> bytes:
         for name, route in BY_NAME.items():
             pattern = re.sub(r"{\w+}", "[^/]+", route.path.removeprefix("/v1"))
             if route.method == method and re.fullmatch(pattern, path):
                 found = sorted(self._folder.glob(f"{name}.2*.json"))[-1]
                 changed = self._change(json.decode(found.read_bytes()), inspect.type_info(kind_of(found)))
+                if not is_first and "next" in changed:
+                    changed["next"] = None  # one page is recorded, and no other comes after it
                 return json.encode(changed)
         raise AssertionError(f"no route for {method} {path}")
 
