@@ -20,7 +20,7 @@ settings.register_profile("default", max_examples=100, deadline=None)
 settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
-# A process that uses gRPC in one test can be forked by another: gRPC's own handlers of forks may end the child.
+# Where one test uses gRPC and another forks the same process, gRPC's own handlers of forks may end the child.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
 
 # A shell that starts the tests in the background has SIGINT ignored, and so would every process that they
